@@ -2,6 +2,8 @@
 // connections, so each endpoint has its own connection sets. New requests go to the current set. A retired set closes
 // with its last transfer. A pool without a set is dormant.
 
+import DNSWire
+
 /// A request without a reply; its connection has received nothing since the request was sent.
 private struct StuckRequest {
     let subject: String
@@ -30,7 +32,7 @@ final class ConnectionPool {
     private var stuck: [Int: StuckRequest] = [:]
     /// From the last connection that carried a request.
     private var usualAcknowledgement: Duration?
-    private var repliedAt: ContinuousClock.Instant?
+    private var repliedAt: Instant?
     /// From the last reply.
     private(set) var isHTTP1 = false
     private var reused = 0
@@ -38,7 +40,7 @@ final class ConnectionPool {
     /// Sockets opened by closed sets.
     private var openedBefore = 0
     /// When the idle connections are closed; set only while no request runs.
-    private var dormantAt: ContinuousClock.Instant?
+    private var dormantAt: Instant?
 
     init(endpoint: HTTPEndpoint, interest: @escaping ConnectionSet.Interest) {
         self.endpoint = endpoint
@@ -58,10 +60,10 @@ final class ConnectionPool {
             retried: retried)
     }
 
-    var deadline: ContinuousClock.Instant? {
+    var deadline: Instant? {
         var earliest = dormantAt
         // Read in every turn of the loop, so without temporary arrays.
-        func consider(_ instant: ContinuousClock.Instant?) {
+        func consider(_ instant: Instant?) {
             if let instant { earliest = min(instant, earliest ?? instant) }
         }
         consider(current?.dueAt)
@@ -76,7 +78,7 @@ final class ConnectionPool {
 
     func isWatching(_ descriptor: Int32) -> Bool { sets.contains { $0.isWatching(descriptor) } }
 
-    func start(_ request: TransferRequest, id: TransferID, now: ContinuousClock.Instant) throws(TransferFailure) {
+    func start(_ request: TransferRequest, id: TransferID, now: Instant) throws(TransferFailure) {
         defer { settle(now: now) }
         let transfer = try send(request, id: id, now: now)
         let exchange = Exchange(
@@ -84,7 +86,7 @@ final class ConnectionPool {
         exchanges.append(exchange)
     }
 
-    func cancel(_ id: TransferID, hasTimedOut: Bool, now: ContinuousClock.Instant) -> Bool {
+    func cancel(_ id: TransferID, hasTimedOut: Bool, now: Instant) -> Bool {
         guard let index = exchanges.firstIndex(where: { $0.id == id }) else { return false }
         if hasTimedOut, exchanges[index].generation == generation, silentConnection(of: exchanges[index]) != nil {
             retire()
@@ -95,14 +97,14 @@ final class ConnectionPool {
     }
 
     func socketReady(
-        _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: ContinuousClock.Instant
+        _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant
     ) {
         let set = sets.first { $0.isWatching(descriptor) }
         set?.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
         settle(now: now)
     }
 
-    func timePassed(now: ContinuousClock.Instant) {
+    func timePassed(now: Instant) {
         for set in sets { set.timePassed(now: now) }
         settle(now: now)
         for index in exchanges.indices { noteStall(at: index, now: now) }
@@ -139,7 +141,7 @@ final class ConnectionPool {
 
     // MARK: exchanges
 
-    private func noteStall(at index: Int, now: ContinuousClock.Instant) {
+    private func noteStall(at index: Int, now: Instant) {
         guard let at = exchanges[index].stallsAt, at <= now else { return }
         let sets = sets
         switch exchanges[index].stalls(now: now, isAcknowledged: { ConnectionPool.isAcknowledged($0, in: sets) }) {
@@ -151,7 +153,7 @@ final class ConnectionPool {
 
     /// One slow name looks the same as a dead connection behind a live peer. Two stuck requests with different
     /// subjects, on a connection that receives nothing, prove the connection dead.
-    private func noteStuck(at index: Int, now: ContinuousClock.Instant) {
+    private func noteStuck(at index: Int, now: Instant) {
         guard let (port, received) = silentConnection(of: exchanges[index]) else { return }
         let subject = exchanges[index].request.subject
         let isDead = stuck[port].map { $0.receivedBytes == received && $0.subject != subject } ?? false
@@ -175,14 +177,14 @@ final class ConnectionPool {
         sets.lazy.compactMap { $0.progress(from: port) }.first
     }
 
-    private func leaveConnection(at index: Int, _ failure: TransferFailure, now: ContinuousClock.Instant) {
+    private func leaveConnection(at index: Int, _ failure: TransferFailure, now: Instant) {
         guard !exchanges[index].request.elsewhere.isEmpty else { return _ = retry(at: index, now: now) }
         exchanges[index].leave()
         if exchanges[index].generation == generation { retire() }
         silent.append((exchanges[index].id, failure))
     }
 
-    private func noteUnacknowledged(at index: Int, now: ContinuousClock.Instant) {
+    private func noteUnacknowledged(at index: Int, now: Instant) {
         let sets = sets
         // The retry may be in the middle of a handshake: an accepted connection is enough.
         let isSo = exchanges[index].isUnacknowledged(now: now) { transfer in
@@ -192,14 +194,14 @@ final class ConnectionPool {
     }
 
     /// Fails the exchange as `unacknowledged`, unless a reply since its start shows that the path works.
-    private func noteDeadPath(at index: Int, now: ContinuousClock.Instant) {
+    private func noteDeadPath(at index: Int, now: Instant) {
         let sets = sets
         let isDead = exchanges[index].hasDeadPath(now: now) { ConnectionPool.isAcknowledged($0, in: sets) }
         guard isDead, !hasReplied(since: exchanges[index].startedAt) else { return }
         finish(at: index, .failure(.unacknowledged), now: now)
     }
 
-    private func hasReplied(since instant: ContinuousClock.Instant) -> Bool {
+    private func hasReplied(since instant: Instant) -> Bool {
         repliedAt.map { $0 >= instant } ?? false
     }
 
@@ -208,7 +210,7 @@ final class ConnectionPool {
     }
 
     /// Runs after every public call: processes ended transfers and closes unused sets.
-    private func settle(now: ContinuousClock.Instant) {
+    private func settle(now: Instant) {
         // A retry may end at once.
         while case let ended = sets.flatMap({ $0.takeEnded() }), !ended.isEmpty {
             for (transfer, result) in ended { conclude(transfer, result, now: now) }
@@ -220,7 +222,7 @@ final class ConnectionPool {
         dormantAt = isIdle ? dormantAt ?? now.advanced(by: endpoint.idleTimeout) : nil
     }
 
-    private func noteSending(at index: Int, now: ContinuousClock.Instant) {
+    private func noteSending(at index: Int, now: Instant) {
         for transfer in exchanges[index].transfers where !transfer.isWhollySent {
             sets.first { $0.transfers.contains { $0 === transfer } }?.noteSending(of: transfer)
             usualAcknowledgement = transfer.sentAt?.usualAcknowledgement ?? usualAcknowledgement
@@ -229,7 +231,7 @@ final class ConnectionPool {
     }
 
     private func conclude(
-        _ transfer: Transfer, _ result: Result<TransferReply, TransferFailure>, now: ContinuousClock.Instant
+        _ transfer: Transfer, _ result: Result<TransferReply, TransferFailure>, now: Instant
     ) {
         guard let index = exchanges.firstIndex(where: { $0.id == transfer.id }) else { return }
         switch exchanges[index].ended(transfer, result) {
@@ -240,7 +242,7 @@ final class ConnectionPool {
     }
 
     private func finish(
-        at index: Int, _ result: Result<TransferReply, TransferFailure>, now: ContinuousClock.Instant
+        at index: Int, _ result: Result<TransferReply, TransferFailure>, now: Instant
     ) {
         let exchange = exchanges.remove(at: index)
         cancelTransfers(of: exchange, now: now)
@@ -256,7 +258,7 @@ final class ConnectionPool {
     /// newer ones do.
     ///
     /// - Returns: false if the retry could not start and no transfer of the request runs.
-    private func retry(at index: Int, now: ContinuousClock.Instant) -> Bool {
+    private func retry(at index: Int, now: Instant) -> Bool {
         let exchange = exchanges[index]
         if exchange.generation == generation { retire() }
         do throws(TransferFailure) {
@@ -270,7 +272,7 @@ final class ConnectionPool {
         return !exchanges[index].transfers.isEmpty
     }
 
-    private func cancelTransfers(of exchange: Exchange, now: ContinuousClock.Instant) {
+    private func cancelTransfers(of exchange: Exchange, now: Instant) {
         for transfer in exchange.transfers {
             for set in sets { set.cancel(transfer, now: now) }
         }
@@ -279,7 +281,7 @@ final class ConnectionPool {
     // MARK: sets
 
     private func send(
-        _ request: TransferRequest, id: TransferID, retryAfter waited: Duration? = nil, now: ContinuousClock.Instant
+        _ request: TransferRequest, id: TransferID, retryAfter waited: Duration? = nil, now: Instant
     ) throws(TransferFailure) -> Transfer {
         if let cap = endpoint.maxRequestsPerConnection, let current, current.startedCount >= cap { retire() }
         let set = if let current { current } else { try ConnectionSet(interest: interest) }

@@ -3,6 +3,7 @@
 // kernel may reuse their descriptors in the next call.
 
 import CCurl
+import DNSWire
 
 final class ConnectionSet {
     /// HTTP/2 needs one. For HTTP/1.1 this bounds the parallel requests (browsers use 6).
@@ -18,7 +19,7 @@ final class ConnectionSet {
     /// transfer's connection only when it has ended.
     private(set) var startedCount = 0
     /// When libcurl requests its next timer call.
-    private(set) var dueAt: ContinuousClock.Instant?
+    private(set) var dueAt: Instant?
     private let interest: Interest
     private let ledger = SocketLedger()
     private var ended: [Ended] = []
@@ -58,7 +59,7 @@ final class ConnectionSet {
     func isWatching(_ descriptor: Int32) -> Bool { ledger.isWatching(descriptor) }
 
     func start(
-        _ request: TransferRequest, id: TransferID, retryAfter waited: Duration?, now: ContinuousClock.Instant
+        _ request: TransferRequest, id: TransferID, retryAfter waited: Duration?, now: Instant
     ) throws(TransferFailure) -> Transfer {
         let transfer = try Transfer(id: id, request: request, retryAfter: waited, ledger: ledger)
         guard unsafe curl_multi_add_handle(multi?.raw, transfer.easy) == CURLM_OK else {
@@ -71,7 +72,7 @@ final class ConnectionSet {
     }
 
     /// Ignores a transfer that is not in the set.
-    func cancel(_ transfer: Transfer, now: ContinuousClock.Instant) {
+    func cancel(_ transfer: Transfer, now: Instant) {
         ended.removeAll { $0.transfer === transfer }
         guard let index = transfers.firstIndex(where: { $0 === transfer }) else { return }
         remove(at: index)
@@ -79,13 +80,13 @@ final class ConnectionSet {
     }
 
     func socketReady(
-        _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: ContinuousClock.Instant
+        _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant
     ) {
         let events = [(readable, CURL_CSELECT_IN), (writable, CURL_CSELECT_OUT), (failed, CURL_CSELECT_ERR)]
         act(on: descriptor, events: events.filter(\.0).map(\.1).reduce(0, |), now: now)
     }
 
-    func timePassed(now: ContinuousClock.Instant) {
+    func timePassed(now: Instant) {
         guard let at = dueAt, at <= now else { return }
         dueAt = nil
         act(on: CURL_SOCKET_TIMEOUT, mayTimeOut: true, now: now)
@@ -106,7 +107,7 @@ final class ConnectionSet {
     }
 
     private func act(
-        on descriptor: Int32, events: Int32 = 0, mayTimeOut: Bool = false, now: ContinuousClock.Instant
+        on descriptor: Int32, events: Int32 = 0, mayTimeOut: Bool = false, now: Instant
     ) {
         guard let raw = unsafe multi?.raw else { return }
         // Read before libcurl closes the connections: a transfer that times out may have waited for one of them.
@@ -131,7 +132,7 @@ final class ConnectionSet {
         transfers.remove(at: index)
     }
 
-    private func settle(now: ContinuousClock.Instant) {
+    private func settle(now: Instant) {
         switch ledger.takeTimer() {
         case .unchanged: break
         case .off: dueAt = nil

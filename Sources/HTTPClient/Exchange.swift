@@ -1,6 +1,8 @@
 // A request until its reply: one transfer, or two of which the first reply wins. Decides when the second is due;
 // never starts one.
 
+import DNSWire
+
 struct Exchange {
     /// dialling -> connecting -> sent -> acknowledged -> stuck -> retried
     ///                       `-> settled
@@ -10,9 +12,9 @@ struct Exchange {
         /// As `dialling`, but the peer's kernel has acknowledged the connection.
         case connecting
         /// Sent over a reused connection, which may be half-open.
-        case sent(since: ContinuousClock.Instant)
+        case sent(since: Instant)
         /// The peer's kernel has acknowledged the request.
-        case acknowledged(since: ContinuousClock.Instant)
+        case acknowledged(since: Instant)
         /// No reply in time; the connection may still work.
         case stuck
         /// On a new connection, partly answered, sent to another endpoint, or not monitored.
@@ -23,7 +25,7 @@ struct Exchange {
 
     let id: TransferID
     let request: TransferRequest
-    let startedAt: ContinuousClock.Instant
+    let startedAt: Instant
     /// The pool's generation at the first attempt.
     let generation: Int
     /// Running transfers.
@@ -32,14 +34,14 @@ struct Exchange {
     /// Usual time until the peer's kernel acknowledges a new connection; nil: unknown.
     private let dialTimeout: Duration?
     /// When `hasDeadPath` must be called.
-    private(set) var deadPathAt: ContinuousClock.Instant?
+    private(set) var deadPathAt: Instant?
     /// When `isUnacknowledged` must be called; set by the retry, which has half of the time at least.
-    private(set) var unacknowledgedAt: ContinuousClock.Instant?
+    private(set) var unacknowledgedAt: Instant?
     /// The failure of the retry; says more about the provider than the end of a half-open connection.
     private var retryFailure: TransferFailure?
 
     init(
-        _ transfer: Transfer, _ request: TransferRequest, startedAt: ContinuousClock.Instant, generation: Int,
+        _ transfer: Transfer, _ request: TransferRequest, startedAt: Instant, generation: Int,
         dialTimeout: Duration?
     ) {
         id = transfer.id
@@ -53,7 +55,7 @@ struct Exchange {
     }
 
     /// When `stalls` must be called.
-    var stallsAt: ContinuousClock.Instant? {
+    var stallsAt: Instant? {
         guard let stallTimeout = request.stallTimeout else { return nil }
         let silenceTimeout = min(request.silenceTimeout ?? stallTimeout, stallTimeout)
         switch stage {
@@ -81,7 +83,7 @@ struct Exchange {
     }
 
     /// Updates the stage; called whenever a part of the request may have been sent.
-    mutating func noteSending(now: ContinuousClock.Instant) {
+    mutating func noteSending(now: Instant) {
         guard let transfer = transfers.first, transfer.isSent else { return }
         switch stage {
         case .dialling, .connecting: stage = transfer.isExposed ? .sent(since: now) : .settled
@@ -98,7 +100,7 @@ struct Exchange {
     }
 
     /// - Parameter isAcknowledged: returns true if the peer's kernel has acknowledged the transfer's data.
-    mutating func stalls(now: ContinuousClock.Instant, isAcknowledged: (Transfer) -> Bool) -> Stall {
+    mutating func stalls(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Stall {
         guard let stallsAt, stallsAt <= now, let transfer = transfers.first else { return .none }
         switch stage {
         case .dialling:
@@ -123,7 +125,7 @@ struct Exchange {
     mutating func leave() { stage = .settled }
 
     /// - Returns: true if the peer's kernel has acknowledged no running transfer. True at most once.
-    mutating func hasDeadPath(now: ContinuousClock.Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
+    mutating func hasDeadPath(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
         guard let at = deadPathAt, at <= now else { return false }
         deadPathAt = nil
         return !transfers.isEmpty && !transfers.contains(where: isAcknowledged)
@@ -131,20 +133,20 @@ struct Exchange {
 
     /// - Returns: true if the request was sent over two connections and the peer's kernel has acknowledged neither. One
     ///   lost packet cannot cause this. True at most once.
-    mutating func isUnacknowledged(now: ContinuousClock.Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
+    mutating func isUnacknowledged(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
         guard let at = unacknowledgedAt, at <= now else { return false }
         unacknowledgedAt = nil
         return !transfers.isEmpty && !transfers.contains(where: isAcknowledged)
     }
 
     /// Returns the request with the remaining time; nil if no time is left.
-    func retryRequest(now: ContinuousClock.Instant) -> TransferRequest? {
+    func retryRequest(now: Instant) -> TransferRequest? {
         var request = request
         request.timeout -= startedAt.duration(to: now)
         return request.timeout > .zero ? request : nil
     }
 
-    mutating func retried(with transfer: Transfer, now: ContinuousClock.Instant) {
+    mutating func retried(with transfer: Transfer, now: Instant) {
         stage = .retried
         unacknowledgedAt = request.unacknowledgedAfter.map {
             max(startedAt.advanced(by: $0), now.advanced(by: $0 / 2))

@@ -3,6 +3,7 @@
 // collects finished transfers after every call.
 
 import CCurl
+package import DNSWire
 
 package final class HTTPClient {
     /// A running transfer costs about 30 KiB, and its reply up to 64 KiB. The worst case is 24 MiB, or twice that
@@ -50,7 +51,7 @@ package final class HTTPClient {
     }
 
     /// The latest time for the next `timePassed` call. Changes with every call.
-    package var nextDeadline: ContinuousClock.Instant? { pools.lazy.compactMap(\.deadline).min() }
+    package var nextDeadline: Instant? { pools.lazy.compactMap(\.deadline).min() }
 
     package var transfersInFlight: Int { pools.reduce(0) { $0 + $1.exchangeCount } }
 
@@ -69,7 +70,7 @@ package final class HTTPClient {
 
     /// Starts a request. It ends exactly once in `takeFinished`, unless it is cancelled. A request that cannot start
     /// (`busy`, `badRequest`, `local`) ends there at once.
-    package func start(_ request: TransferRequest, now: ContinuousClock.Instant) -> TransferID {
+    package func start(_ request: TransferRequest, now: Instant) -> TransferID {
         lastID += 1
         let id = TransferID(number: lastID)
         if !request.elsewhere.isEmpty { retryPlans[id] = RetryPlan(request, startedAt: now) }
@@ -81,7 +82,7 @@ package final class HTTPClient {
     ///
     /// - Parameter hasTimedOut: true if the caller's timeout expired. Then the connection gets no further request if
     ///   it has received nothing since.
-    package func cancel(_ id: TransferID, hasTimedOut: Bool = false, now: ContinuousClock.Instant) {
+    package func cancel(_ id: TransferID, hasTimedOut: Bool = false, now: Instant) {
         finished.removeAll { $0.id == id }
         retryPlans[id] = nil
         for pool in pools { _ = pool.cancel(id, hasTimedOut: hasTimedOut, now: now) }
@@ -89,14 +90,14 @@ package final class HTTPClient {
 
     /// Ignores a descriptor that is not watched.
     package func socketReady(
-        _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: ContinuousClock.Instant
+        _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant
     ) {
         guard let pool = pools.first(where: { $0.isWatching(descriptor) }) else { return }
         pool.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
         collect(from: pool, now: now)
     }
 
-    package func timePassed(now: ContinuousClock.Instant) {
+    package func timePassed(now: Instant) {
         for pool in pools {
             guard let deadline = pool.deadline, deadline <= now else { continue }
             pool.timePassed(now: now)
@@ -105,7 +106,7 @@ package final class HTTPClient {
     }
 
     /// Closes every connection after a network change. Running transfers end as `networkChanged`; counters are kept.
-    package func renewConnections(now: ContinuousClock.Instant) {
+    package func renewConnections(now: Instant) {
         for pool in pools {
             pool.renew()
             collect(from: pool, now: now)
@@ -136,7 +137,7 @@ package final class HTTPClient {
 
     // MARK: requests
 
-    private func begin(_ request: TransferRequest, id: TransferID, now: ContinuousClock.Instant) {
+    private func begin(_ request: TransferRequest, id: TransferID, now: Instant) {
         do throws(TransferFailure) {
             guard transfersInFlight < HTTPClient.maxTransfers else { throw .busy }
             let pool = try pool(for: request.endpoint)
@@ -147,7 +148,7 @@ package final class HTTPClient {
         }
     }
 
-    private func collect(from pool: ConnectionPool, now: ContinuousClock.Instant) {
+    private func collect(from pool: ConnectionPool, now: Instant) {
         unacknowledged += pool.takeUnacknowledged()
         for (id, failure) in pool.takeSilent() { goElsewhere(id, from: pool.endpoint, failure, now: now) }
         for (id, result) in pool.takeFinished() { ended(id, result, at: pool.endpoint, now: now) }
@@ -155,7 +156,7 @@ package final class HTTPClient {
 
     /// Starts the request at its next endpoint, if there is one; it may end at once.
     private func goElsewhere(
-        _ id: TransferID, from endpoint: HTTPEndpoint, _ failure: TransferFailure, now: ContinuousClock.Instant
+        _ id: TransferID, from endpoint: HTTPEndpoint, _ failure: TransferFailure, now: Instant
     ) {
         guard let next = retryPlans[id]?.next(after: failure, now: now) else { return }
         attemptFailures.append(AttemptFailure(id: id, endpoint: endpoint, failure: failure))
@@ -164,7 +165,7 @@ package final class HTTPClient {
 
     private func ended(
         _ id: TransferID, _ result: Result<TransferReply, TransferFailure>, at endpoint: HTTPEndpoint,
-        now: ContinuousClock.Instant
+        now: Instant
     ) {
         retryPlans[id]?.ended()
         if case .failure(let failure) = result, retryPlans[id] != nil {

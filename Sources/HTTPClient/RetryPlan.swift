@@ -1,19 +1,21 @@
 // Retry plan of a request with several endpoints: the endpoints left and the number of running attempts. Starts no
 // request itself.
 
+import DNSWire
+
 struct RetryPlan {
-    private let startedAt: ContinuousClock.Instant
+    private let startedAt: Instant
     /// The original request, without the endpoints already tried.
     private var request: TransferRequest
     private(set) var runningCount = 1
 
-    init(_ request: TransferRequest, startedAt: ContinuousClock.Instant) {
+    init(_ request: TransferRequest, startedAt: Instant) {
         self.request = request
         self.startedAt = startedAt
     }
 
     /// Returns the request for the next endpoint with the remaining time; nil if none is left.
-    mutating func next(after failure: TransferFailure, now: ContinuousClock.Instant) -> TransferRequest? {
+    mutating func next(after failure: TransferFailure, now: Instant) -> TransferRequest? {
         let elapsed = startedAt.duration(to: now)
         let pathLeft = request.deadPathTimeout.map { $0 - elapsed }
         guard !request.elsewhere.isEmpty, request.timeout > elapsed else { return nil }

@@ -2,6 +2,7 @@
 // callbacks only record; they never call libcurl.
 
 import CCurl
+import DNSWire
 
 @safe final class Transfer {
     /// An HTTPDNS reply has a few hundred bytes and a DNS message at most 65,535. The bound applies before and after

@@ -1,7 +1,7 @@
 // Limits connections of the HTTP listener: in total, per client address, and in time. A scrape takes milliseconds, so
 // the oldest connection is closed for a new one. Uses no clock and no sockets.
 
-package typealias Instant = ContinuousClock.Instant
+import DNSWire
 
 struct ConnectionPlaces {
     /// Enough for the scrapers and browsers of one operator.

@@ -2,6 +2,7 @@
 // thread, no listening socket and no clock; the `answer` closure decides every reply.
 
 import CMicrohttpd
+package import DNSWire
 import Glibc
 
 @safe package final class HTTPServer {

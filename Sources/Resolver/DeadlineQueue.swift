@@ -4,6 +4,8 @@
 // Invariants: `heap` is a binary min-heap by (time, number); `positions[number]` is where its entry stands, or
 // `nowhere`. Numbers are small and used again, as `positions` is as long as the largest.
 
+import DNSWire
+
 struct DeadlineQueue {
     private struct Entry {
         /// Time since `origin`. Durations compare and copy inline; instants need library calls, which would dominate

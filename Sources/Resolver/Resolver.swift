@@ -356,10 +356,11 @@ package struct Resolver {
             state.learned = nil
             failures.answered(lookup.question)
             if lookup.policy.prefetches {
-                let patience = state.ranking.patience(for: lookup.question.type, now: now)
-                plan.upstreamsNeed(patience, for: lookup.question.type)
+                let upstreamLatency = state.ranking.firstAndHedgeTime(for: lookup.question.type, now: now)
+                plan.upstreamsNeed(upstreamLatency, for: lookup.question.type)
                 plan.learned(
-                    lookup.question, learned, isRefresh: lookup.isRefresh, patience: patience, now: now)
+                    lookup.question, learned, isRefresh: lookup.isRefresh, upstreamLatency: upstreamLatency,
+                    now: now)
             } else {
                 plan.gained(lookup.question)
             }
@@ -584,7 +585,7 @@ package struct Resolver {
             state.move(to: returning, hottest: hottest, now: now)
         }
         withdrawOverdueSubstitutes(now: now)
-        plan.networkChanged(isElsewhere: former == key ? nil : returning == nil, now: now)
+        plan.networkChanged(to: former == key ? .same : returning == nil ? .new : .known, now: now)
         for number in lookups.indices { startAnew(number, on: former == key ? .same : .other, now: now) }
     }
 

@@ -1,5 +1,7 @@
 // A histogram of durations with four linear buckets per power of two. Gives percentiles without storing samples.
 
+import DNSWire
+
 /// Invariant: bucket 0 counts durations up to 1 us. Bucket 1 + 4k + q counts those above 2^k us * (1 + q/4), up to 2^k
 /// us * (1 + (q + 1)/4). The last bucket counts all longer ones. So cumulative counts up to 2^k us are exact.
 package struct LatencyHistogram: Sendable, Equatable {
@@ -61,8 +63,7 @@ package struct LatencyHistogram: Sendable, Equatable {
 extension Duration {
     /// Negative durations give 0.
     package var microsecondsRoundedUp: UInt64 {
-        let (seconds, attoseconds) = components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        return UInt64(seconds) &* 1_000_000 &+ UInt64((attoseconds + 999_999_999_999) / 1_000_000_000_000)
+        let nanoseconds = wholeNanoseconds
+        return nanoseconds <= 0 ? 0 : (UInt64(nanoseconds) + 999) / 1000
     }
 }

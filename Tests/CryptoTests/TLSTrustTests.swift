@@ -2,6 +2,7 @@
 // them.
 
 import Crypto
+import DNSWire
 import Testing
 
 @testable import TestTLS

@@ -2,6 +2,7 @@
 // forgery.
 
 import Crypto
+import DNSWire
 import Testing
 
 @testable import TestTLS

@@ -1,5 +1,6 @@
 // Which readings of the two clocks make the time doubtful, and for how long.
 
+import DNSWire
 import LinuxIO
 import Testing
 

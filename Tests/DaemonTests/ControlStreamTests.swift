@@ -1,6 +1,7 @@
 // Answers in steps: each step arrives at once, the stream detects a client that disconnects or stops reading, and
 // buffers no more of an answer than allowed.
 
+import DNSWire
 import LinuxIO
 import TestSupport
 import Testing

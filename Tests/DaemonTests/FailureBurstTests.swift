@@ -1,5 +1,6 @@
 // When the flight recorder is kept because many clients get failures: on a clock of the test's own.
 
+import DNSWire
 import LinuxIO
 import Testing
 

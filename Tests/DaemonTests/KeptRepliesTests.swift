@@ -1,5 +1,6 @@
 // Replies that are made once for all who ask in the same moment.
 
+import DNSWire
 import HTTPServer
 import LinuxIO
 import Testing

@@ -1,5 +1,6 @@
 // The files that name nameservers, read and watched.
 
+import DNSWire
 import LinuxIO
 import Resolver
 import TestSupport

@@ -1,6 +1,7 @@
 // Repeats in the log, and the operator's level, on a clock that the test turns.
 
 import Control
+import DNSWire
 import LinuxIO
 import Testing
 
@@ -21,7 +22,7 @@ private final class Folding {
 
 @Suite("Folding of the log")
 struct LogFoldingTests {
-    private let start = Instant.now
+    private let start = Clock.now()
     private let fails = LogLine(.warning, "provider-down", "a fails")
     private let answers = LogLine(.info, "provider-up", "a answers")
 
@@ -90,7 +91,7 @@ struct LogFoldingTests {
 
 @Suite("Level of the log")
 struct LogLevelsTests {
-    private let start = Instant.now
+    private let start = Clock.now()
 
     @Test("a level for a while ends by itself, once")
     func forAWhile() {

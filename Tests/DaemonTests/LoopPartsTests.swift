@@ -1,5 +1,6 @@
 // The list of the parts that the main loop gives a turn.
 
+import DNSWire
 import LinuxIO
 import Testing
 
@@ -27,7 +28,7 @@ struct LoopPartsTests {
 
     @Test("private and optional properties are parts, too; the earliest deadline counts")
     func all() {
-        let start = Instant.now
+        let start = Clock.now()
         let (late, early) = (Part(start + .seconds(2)), Part(start + .seconds(1)))
         let owner = Owner(late: late, optional: early)
         let parts = LoopParts(of: owner)

@@ -1,5 +1,6 @@
 // Lists of service nodes: when they are asked for, and whose list is used.
 
+import DNSWire
 import HTTPClient
 import LinuxIO
 import Resolver

@@ -26,12 +26,12 @@ struct ProviderPlacesTests {
             let name = try #require(Name("www.d\(number).example"))
             fetches.start(FetchID(number: UInt64(number)), Question(name, .a), provider.id, now: now)
         }
-        #expect(fetches.running.count == 8 && fetches.waiting.count == 1)
+        #expect(fetches.requestCounts == (8, 1))
         #expect(!fetches.hasFinished)
         fetches.abandon(FetchID(number: 0), now: now)
         #expect(fetches.hasFinished)
         #expect(fetches.takeEvents().isEmpty)
-        #expect(fetches.running.count == 8 && fetches.waiting.isEmpty)
+        #expect(fetches.requestCounts == (8, 0))
         #expect(!fetches.hasFinished)
     }
 }

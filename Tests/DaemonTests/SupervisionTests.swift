@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Signs of life")
 struct SupervisionTests {
-    private let start = Instant.now
+    private let start = Clock.now()
 
     @Test("one is given twice within the interval, and no look is needed before")
     func pace() {

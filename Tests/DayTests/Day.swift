@@ -51,7 +51,7 @@ struct Day: ~Copyable {
         let isBeside: Bool
     }
 
-    private static let epoch = ContinuousClock().systemEpoch
+    private static let epoch = Instant(nanoseconds: 0)
     /// Too small for everything that is asked in a day, so that entries are evicted.
     private static let cacheBytes = 4 << 20
     private static let upstreamManners = [

@@ -4,10 +4,12 @@
 import DNSWire
 import Glibc
 import HTTPClient
-@testable import HTTPDNS
+import LinuxIO
 import Synchronization
 import Testing
 import httpdns_lab
+
+@testable import HTTPDNS
 
 struct ExchangeTests {
     @Test("the bytes of the exchange go there and back", arguments: RawExchange.all)
@@ -108,7 +110,7 @@ private final class OneTransfer {
 
     /// The client ends it in time, so this ends.
     func reply(to request: TransferRequest) throws -> HTTPReply {
-        _ = client.start(request, now: .now)
+        _ = client.start(request, now: Clock.now())
         while true {
             if let finished = client.takeFinished().first {
                 let reply = try finished.result.get()
@@ -129,8 +131,9 @@ private final class OneTransfer {
         for entry in polled where entry.revents != 0 {
             let has = { (events: Int32) in Int32(entry.revents) & events != 0 }
             client.socketReady(
-                entry.fd, readable: has(POLLIN | POLLHUP), writable: has(POLLOUT), failed: has(POLLERR), now: .now)
+                entry.fd, readable: has(POLLIN | POLLHUP), writable: has(POLLOUT), failed: has(POLLERR),
+                now: Clock.now())
         }
-        client.timePassed(now: .now)
+        client.timePassed(now: Clock.now())
     }
 }

@@ -1,6 +1,8 @@
 // What HTTP/2 servers do to a session and its streams, against a stub that speaks it frame by frame.
 
+import DNSWire
 import HTTPClient
+import LinuxIO
 import Testing
 
 @Suite struct HTTP2Tests {

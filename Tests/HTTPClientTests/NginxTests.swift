@@ -1,7 +1,9 @@
 // TLS, identities, HTTP/2 and reuse, against a real nginx.
 
+import DNSWire
 import Glibc
 import HTTPClient
+import LinuxIO
 import Testing
 
 @Suite struct NginxTests {
@@ -165,7 +167,7 @@ import Testing
     func renewal() throws {
         let request = try makeRequest()
         let before = text(loop.reply(to: request))
-        loop.client.renewConnections(now: .now)
+        loop.client.renewConnections(now: Clock.now())
         #expect(loop.client.connections.open == 0 && loop.watchedDescriptors == 0)
         let reply = loop.reply(to: request)
         #expect(reply?.newConnections == 1 && text(reply) != before)
@@ -186,9 +188,9 @@ import Testing
     func idle() throws {
         let request = try makeRequest()
         #expect(loop.reply(to: request)?.status == 200)
-        loop.client.timePassed(now: .now)
+        loop.client.timePassed(now: Clock.now())
         #expect(loop.client.connections.open == 1)
-        loop.client.timePassed(now: .now.advanced(by: .seconds(11)))
+        loop.client.timePassed(now: Clock.now().advanced(by: .seconds(11)))
         #expect(loop.client.connections.open == 0 && loop.client.nextDeadline == nil)
         #expect(loop.reply(to: request)?.newConnections == 1)
     }
@@ -201,11 +203,11 @@ import Testing
                 idleSeconds: seconds))
         let request = TransferRequest(
             endpoint: endpoint, target: "/", timeout: .seconds(15), connectTimeout: .seconds(15))
-        let busySince = ContinuousClock.now
+        let busySince = Clock.now()
         #expect(loop.reply(to: request)?.status == 200)
         loop.client.timePassed(now: busySince.advanced(by: .seconds(seconds)))
         #expect(loop.client.connections(to: endpoint).open == 1)
-        loop.client.timePassed(now: .now.advanced(by: .seconds(seconds)))
+        loop.client.timePassed(now: Clock.now().advanced(by: .seconds(seconds)))
         #expect(loop.client.connections(to: endpoint).open == 0)
     }
 }

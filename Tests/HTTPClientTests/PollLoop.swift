@@ -1,7 +1,9 @@
 // Drives a client as the daemon's loop does, with poll(2), until what a test waits for has come or too long has passed.
 
+import DNSWire
 import Glibc
 import HTTPClient
+import LinuxIO
 import Testing
 
 final class PollLoop {
@@ -45,7 +47,7 @@ final class PollLoop {
         client = HTTPClient { watched.set($0, $1) }
     }
 
-    var now: ContinuousClock.Instant { .now.advanced(by: ahead) }
+    var now: Instant { Clock.now().advanced(by: ahead) }
 
     /// For the client, but not for libcurl, which reads the clock itself.
     func skip(_ time: Duration) {
@@ -100,9 +102,9 @@ final class PollLoop {
     }
 
     func run(until isDone: () -> Bool) {
-        let end = ContinuousClock.now.advanced(by: PollLoop.patience)
+        let end = Clock.now().advanced(by: PollLoop.patience)
         while !isDone() {
-            guard ContinuousClock.now < end else {
+            guard Clock.now() < end else {
                 Issue.record("nothing came in \(PollLoop.patience)")
                 return
             }

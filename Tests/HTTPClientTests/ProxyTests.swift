@@ -1,6 +1,8 @@
 // Requests through a proxy: what it is told, what still holds at the end of the tunnel, and what its refusals become.
 
+import DNSWire
 import HTTPClient
+import LinuxIO
 import Testing
 
 @Suite struct ProxyTests {
@@ -176,7 +178,7 @@ import Testing
                 let body = String(decoding: reply?.body ?? [], as: UTF8.self)
                 #expect(body.contains("host=third.example sni=one.example "))
                 #expect(loop.reply(to: request)?.connectionWasReused == true)
-                loop.client.renewConnections(now: .now)
+                loop.client.renewConnections(now: Clock.now())
                 var wrong = request
                 wrong.endpoint = try #require(endpoint("two.example"))
                 #expect(loop.failure(of: wrong)?.kind == "tls")

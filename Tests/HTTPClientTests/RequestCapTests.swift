@@ -1,6 +1,8 @@
 // How many requests a connection carries when its endpoint has a bound for that.
 
+import DNSWire
 import HTTPClient
+import LinuxIO
 import Testing
 
 @Suite struct RequestCapTests {
@@ -67,9 +69,9 @@ import Testing
             #expect(loop.client.connections(to: endpoint) == ConnectionCounts(open: 5, opened: 5))
             loop.run { loop.results[ids[1]] != nil }
             #expect(loop.failure(ids[1]) == .timeout)
-            loop.client.cancel(ids[0], now: .now)
+            loop.client.cancel(ids[0], now: Clock.now())
             #expect(loop.client.transfersInFlight == 3 && loop.client.connections.open == 3)
-            loop.client.renewConnections(now: .now)
+            loop.client.renewConnections(now: Clock.now())
             loop.collect()
             #expect(ids[2...].allSatisfy { loop.failure($0) == .networkChanged } && loop.results[ids[0]] == nil)
             #expect(loop.client.connections == ConnectionCounts(opened: 5) && loop.watchedDescriptors == 0)

@@ -1,6 +1,8 @@
 // Connections that are dead, or die, when a request takes them: it is sent once more, and answered within its time.
 
+import DNSWire
 import HTTPClient
+import LinuxIO
 import Testing
 
 @Suite struct RetryTests {

@@ -1,8 +1,10 @@
 // Places that are not heard of: whether it is the path or the server that is slow, and requests that have somewhere
 // else to go.
 
+import DNSWire
 import Glibc
 import HTTPClient
+import LinuxIO
 import Testing
 
 @Suite struct SilenceTests {

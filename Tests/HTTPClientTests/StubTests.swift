@@ -1,6 +1,8 @@
 // How the client takes servers that answer plainly, answer wrongly, or do not answer: against a stub over HTTP.
 
+import DNSWire
 import HTTPClient
+import LinuxIO
 import Testing
 
 @Suite struct StubTests {
@@ -188,10 +190,10 @@ import Testing
         try StubServer.with([.awaitRequest, .hang]) { server in
             let id = loop.start(try makeRequest(server.port))
             loop.run { !server.requests.isEmpty }
-            loop.client.cancel(id, now: .now)
+            loop.client.cancel(id, now: Clock.now())
             #expect(loop.client.takeFinished().isEmpty && loop.client.transfersInFlight == 0)
             #expect(loop.watchedDescriptors == 0 && loop.client.connections.open == 0)
-            loop.client.cancel(id, now: .now)
+            loop.client.cancel(id, now: Clock.now())
         }
     }
 
@@ -204,7 +206,7 @@ import Testing
             #expect(busy == Array(ids.dropFirst(HTTPClient.maxTransfers)))
             #expect(loop.client.transfersInFlight == HTTPClient.maxTransfers)
             #expect(loop.client.connections.open == 8)
-            loop.client.renewConnections(now: .now)
+            loop.client.renewConnections(now: Clock.now())
             loop.collect()
             let ended = ids.filter { if case .failure(.networkChanged) = loop.results[$0] { true } else { false } }
             #expect(ended.count == HTTPClient.maxTransfers && loop.results.count == 1000)

@@ -1,12 +1,14 @@
 // Who has to go when there are too many connections, or when one takes too long.
 
+import DNSWire
+import TestSupport
 import Testing
 
 @testable import HTTPServer
 
 @Suite("Places of connections")
 struct ConnectionPlacesTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
 
     @Test("the oldest makes room for one too many")
     func total() {

@@ -1,12 +1,14 @@
 // The server over socket pairs, told the time: what a request gets, and how long half a one is waited for.
 
+import DNSWire
 import Glibc
 import HTTPServer
+import TestSupport
 import Testing
 
 @Suite("HTTP server")
 struct HTTPServerTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
     private let request = Array("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
 
     @Test("a request is answered and its connection closed")
@@ -49,7 +51,7 @@ private final class Client {
     private let descriptor: Int32
     private static let maxTurns = 1000
 
-    init(of server: HTTPServer, now: ContinuousClock.Instant) throws {
+    init(of server: HTTPServer, now: Instant) throws {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         try #require(unsafe socketpair(AF_UNIX, type, 0, &ends) == 0)

@@ -1,5 +1,6 @@
 // Files and links that take the place of others, and programs that are told of it.
 
+import DNSWire
 import Testing
 
 @testable import LinuxIO

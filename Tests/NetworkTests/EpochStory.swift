@@ -5,6 +5,7 @@
 
 import DNSWire
 import Network
+import TestSupport
 import Testing
 
 struct EpochStory: CustomTestStringConvertible {
@@ -55,7 +56,7 @@ struct EpochStory: CustomTestStringConvertible {
 
 /// Epochs with their clock, and what they did as text.
 struct EpochRun {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
     private var milliseconds = 0
     private(set) var epochs: NetworkEpochs
     private(set) var actions: [(milliseconds: Int, action: NetworkEpochs.Action)] = []

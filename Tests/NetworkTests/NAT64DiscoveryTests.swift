@@ -2,11 +2,12 @@
 
 import DNSWire
 import Network
+import TestSupport
 import Testing
 
 @Suite("Finding the prefix of a network that translates")
 struct NAT64DiscoveryTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
     private let home = NetworkID(rawValue: 1)
     private let office = NetworkID(rawValue: 2)
     private let onlyIPv6: NetworkReach
@@ -24,7 +25,7 @@ struct NAT64DiscoveryTests {
         otherAnnounced = ["2001:db8:64::c000:aa"].compactMap { Address($0) }
     }
 
-    private func at(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
+    private func at(_ seconds: Double) -> Instant { start + .seconds(seconds) }
 
     /// On `home`, asked, and without an answer yet.
     private func asking() -> NAT64Discovery {

@@ -1,10 +1,12 @@
 // How long a change keeps clients waiting, and when time has passed unseen.
 
+import DNSWire
 import Network
+import TestSupport
 import Testing
 
 @Suite struct NetworkRecoveryTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
 
     private func at(_ milliseconds: Int) -> Instant { start + .milliseconds(milliseconds) }
 

@@ -1,12 +1,14 @@
 // Which address of a provider is dialled.
 
+import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
 
 @Suite("Choice among addresses")
 struct AddressChoiceTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
 
     private func choose(_ choice: inout AddressChoice, _ count: Int, after: Duration = .zero) -> [Int] {
         (0..<count).map { _ in choice.choose(now: start + after) }

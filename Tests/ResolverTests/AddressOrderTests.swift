@@ -1,6 +1,7 @@
 // The order of addresses as a table: what is known of each, and where it stands.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
@@ -115,7 +116,7 @@ struct AddressOrderTests {
 
 @Suite("Verdicts of one address")
 struct KnownAddressTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
 
     private func judged(_ verdicts: [Verdict]) -> Verdict {
         let ports = verdicts.indices.map { UInt16($0 + 1) }

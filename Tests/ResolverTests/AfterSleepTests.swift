@@ -1,13 +1,14 @@
 // A machine that wakes up: hours have passed between two events, and much is due at once.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
 
 @Suite("After a sleep")
 struct AfterSleepTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
 
     private func question(_ number: Int) throws -> Question { Question(try #require(Name("n\(number).example")), .a) }
 

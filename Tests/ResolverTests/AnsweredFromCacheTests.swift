@@ -1,6 +1,7 @@
 // Clients that the cache answers while their question is in flight: another network's part of it is served.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
@@ -9,7 +10,7 @@ import Testing
 struct AnsweredFromCacheTests {
     private struct Stand {
         private(set) var resolver = Resolver(seed: 1)
-        private let now = ContinuousClock.now
+        private let now = Instant.testStart
 
         /// A change of the network is under way.
         init() {

@@ -53,7 +53,7 @@ struct BrokenNamesTests {
     private struct Run {
         let trouble: Trouble
         var resolver = Resolver(seed: 1)
-        let origin = ContinuousClock.now
+        let origin = Instant.testStart
         var coming: [(at: Duration, id: FetchID, result: FetchResult)] = []
         var broken: Set<Name> = []
         var goodWaiters: Set<UInt64> = []

@@ -1,5 +1,6 @@
 // The heap against a sorted array that does the same.
 
+import DNSWire
 import TestSupport
 import Testing
 
@@ -27,7 +28,7 @@ struct DeadlineQueueTests {
         var random = SeededRandom(seed: seed)
         var queue = DeadlineQueue()
         var model = Model()
-        let origin = ContinuousClock.now
+        let origin = Instant.testStart
         for _ in 0..<400 {
             // Few instants and numbers, so that equals and repetitions are frequent.
             let number = Int.random(in: 0..<24, using: &random)
@@ -55,7 +56,7 @@ struct DeadlineQueueTests {
 
     @Test("a deadline that moves comes at its new instant only")
     func moves() {
-        let origin = ContinuousClock.now
+        let origin = Instant.testStart
         var queue = DeadlineQueue()
         queue.set(origin + .seconds(1), for: 1)
         queue.set(origin + .seconds(2), for: 2)
@@ -68,7 +69,7 @@ struct DeadlineQueueTests {
 
     @Test("a number without deadline is removed without effect")
     func removesNothing() {
-        let origin = ContinuousClock.now
+        let origin = Instant.testStart
         var queue = DeadlineQueue()
         queue.remove(1)
         queue.set(origin, for: 2)

@@ -11,7 +11,7 @@ struct FetchBatchesTests {
     private static let alpha = ProviderID(1)
     private static let beta = ProviderID(2)
     private var batches = FetchBatches()
-    private let start = Instant.now
+    private let start = Instant.testStart
 
     private func at(_ microseconds: Int) -> Instant { start + .microseconds(microseconds) }
 

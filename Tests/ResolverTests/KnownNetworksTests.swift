@@ -1,13 +1,14 @@
 // What is remembered of networks that are not in use, and the bounds of that.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
 
 @Suite("Known networks")
 struct KnownNetworksTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
     private let provider = ProviderTraits(id: ProviderID(0), types: .any, budgetPerSecond: 5, questionsPerSecond: 5)
 
     private func past(_ number: UInt32, names: [NameVerification] = []) -> KnownNetworks.Past {

@@ -1,5 +1,6 @@
 // The usual time and the 95th percentile, against a plain reckoning.
 
+import DNSWire
 import TestSupport
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 
 @Suite("Latency estimate")
 struct LatencyEstimateTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
 
     @Test("the percentile is the nearest rank of the last 64 samples", arguments: [UInt64(1), 2, 3])
     func percentile(seed: UInt64) throws {
@@ -26,7 +27,7 @@ struct LatencyEstimateTests {
     @Test("the first samples count alike, later ones an eighth")
     func weights() throws {
         var estimate = LatencyEstimate()
-        #expect(estimate.smoothed == nil && estimate.percentile95 == nil && estimate.patience == nil)
+        #expect(estimate.smoothed == nil && estimate.percentile95 == nil && estimate.expectedAnswerTime == nil)
         for _ in 0..<4 { estimate.measure(.milliseconds(10), now: start) }
         estimate.measure(.milliseconds(60), now: start)
         #expect(estimate.smoothed == 20)

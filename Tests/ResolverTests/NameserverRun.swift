@@ -24,7 +24,7 @@ struct NameserverRun {
     private var queries: [[UInt8]] = []
     private var exchanges: [NameserverLookup.ExchangeID] = []
     private var randomness: SeededRandom
-    private let origin = ContinuousClock.now
+    private let origin = Instant.testStart
 
     init(servers: Int, withinMilliseconds: Int = 4500, seed: UInt64 = 1) {
         let nameservers = (0..<servers).map { Nameserver(.v4(0xC000_0200 + UInt32($0))) }

@@ -1,12 +1,14 @@
 // How often the list of service nodes is asked for, on virtual time.
 
+import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
 
 @Suite("The plan for lists of service nodes")
 struct NodeListPlanTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
 
     private func at(_ seconds: Int) -> Instant { start + .seconds(seconds) }
 

@@ -2,13 +2,14 @@
 // borders.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
 
 @Suite("Failure memory")
 struct FailureMemoryTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
 
     private func question(_ number: Int) throws -> Question { Question(try #require(Name("n\(number).example")), .a) }
 
@@ -48,7 +49,7 @@ struct FailureMemoryTests {
 
 @Suite("Bucket of tokens")
 struct TokenBucketTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
 
     @Test("as many refreshes as the budget says in any second after the first, and no more saved up than one second's")
     func rate() {

@@ -1,13 +1,14 @@
 // What the resolver does about a captive portal where no scenario has words for it.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
 
 @Suite("Portal steps")
 struct PortalStepsTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
 
     private func question(_ name: String) throws -> Question { Question(try #require(Name(name)), .a) }
 

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Portal watch")
 struct PortalWatchTests {
-    private static let start = ContinuousClock.now
+    private static let start = Instant.testStart
     private let question: Question
     private let answer = Answer(negative: .noData)
 

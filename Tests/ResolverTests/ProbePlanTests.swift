@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Probe plan")
 struct ProbePlanTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
     private var plan = ProbePlan(seed: 3)
     private let name: Name
 

@@ -1,13 +1,14 @@
 // Who of several working providers is asked first, and who is measured beside.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
 
 @Suite("Choice among providers")
 struct ProviderChoiceTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
     private static let (a, b, c) = (ProviderID(0), ProviderID(1), ProviderID(2))
 
     private func ranking(

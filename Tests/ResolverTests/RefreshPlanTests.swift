@@ -2,13 +2,14 @@
 // the scenarios.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
 
 @Suite("Refresh plan")
 struct RefreshPlanTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
 
     private func question(_ number: Int) throws -> Question { Question(try #require(Name("n\(number).example")), .a) }
 
@@ -21,7 +22,7 @@ struct RefreshPlanTests {
         var plan = RefreshPlan(seed: 1)
         for number in 0..<100 {
             plan.asked(try question(number), now: start)
-            plan.learned(try question(number), learned(60), isRefresh: false, patience: .zero, now: start)
+            plan.learned(try question(number), learned(60), isRefresh: false, upstreamLatency: .zero, now: start)
         }
         let lead = Duration.milliseconds(Freshness.leadMilliseconds(60))
         var instants: Set<Instant> = []
@@ -88,7 +89,7 @@ struct RefreshPlanTests {
         var refreshes = 0
         var now = start
         repeat {
-            plan.learned(popular, learned(60), isRefresh: refreshes > 0, patience: .zero, now: now)
+            plan.learned(popular, learned(60), isRefresh: refreshes > 0, upstreamLatency: .zero, now: now)
             now = try #require(plan.nextDeadline)
             #expect(plan.popDue(now) == [popular])
             refreshes += 1
@@ -97,7 +98,7 @@ struct RefreshPlanTests {
         #expect(refreshes == Bounds.maxUnreadRefreshes)
         #expect(plan.nextDeadline == nil, "idle")
         plan.asked(popular, now: now)
-        plan.learned(popular, learned(60), isRefresh: false, patience: .zero, now: now)
+        plan.learned(popular, learned(60), isRefresh: false, upstreamLatency: .zero, now: now)
         #expect(plan.counted(popular, hits: 0, now: now + .seconds(59)).isInUse, "asked again, in use again")
     }
 
@@ -106,7 +107,7 @@ struct RefreshPlanTests {
         var plan = RefreshPlan(seed: 1)
         for number in 0..<2 {
             plan.asked(try question(number), now: start)
-            plan.learned(try question(number), learned(60), isRefresh: false, patience: .zero, now: start)
+            plan.learned(try question(number), learned(60), isRefresh: false, upstreamLatency: .zero, now: start)
         }
         let end = start + .seconds(60)
         #expect(plan.popEarly(end, atMost: 2).count == 2)
@@ -124,7 +125,7 @@ struct RefreshPlanTests {
         for number in 0..<3 {
             let question = try question(number)
             plan.asked(question, now: start)
-            plan.learned(question, learned(60), isRefresh: false, patience: .zero, now: start + .seconds(number))
+            plan.learned(question, learned(60), isRefresh: false, upstreamLatency: .zero, now: start + .seconds(number))
         }
         let later = start + .seconds(70)
         for round in 0..<50 {
@@ -137,7 +138,7 @@ struct RefreshPlanTests {
 
 @Suite("Demand")
 struct DemandTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
 
     @Test("the rate follows what is asked, and fades when nothing is")
     func decay() {

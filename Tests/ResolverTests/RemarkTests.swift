@@ -1,12 +1,13 @@
 // Answers that are not plain say why, to clients and in `query`; others say nothing.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
 
 struct RemarkTests {
-    private let now = ContinuousClock.now
+    private let now = Instant.testStart
     private let name: Name
     private let provider = ProviderTraits(id: ProviderID(0), types: .addresses)
 

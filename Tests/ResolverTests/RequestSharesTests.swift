@@ -1,6 +1,7 @@
 // Which requests run, which wait and which give up their place, on virtual time.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
@@ -9,7 +10,7 @@ import Testing
 struct RequestSharesTests {
     private static let provider = ProviderID(0)
     private var shares = RequestShares()
-    private let start = Instant.now
+    private let start = Instant.testStart
     private var next: UInt64 = 0
 
     private func at(_ milliseconds: Int) -> Instant { start + .milliseconds(milliseconds) }

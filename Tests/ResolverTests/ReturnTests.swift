@@ -2,6 +2,7 @@
 // meanwhile, and how little an outage costs.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
@@ -17,7 +18,7 @@ struct ReturnTests {
         private static let secondAttempt: Duration = .seconds(1), connectTimeout: Duration = .seconds(2)
 
         private var resolver = Resolver(seed: 1)
-        private let begin = ContinuousClock.now
+        private let begin = Instant.testStart
         private var pending: [(at: Duration, id: FetchID, result: FetchResult)] = []
         private var askedAt: [Waiter: Duration] = [:]
         private let cut: Range<Duration>

@@ -16,7 +16,7 @@ struct ScenarioRun {
     private var cache = ScenarioCache()
     private var clientsUseCache = false
     private var resolver = Resolver(seed: 1)
-    private let origin = ContinuousClock.now
+    private let origin = Instant.testStart
     private var now: Instant
     private var running: [Fetch] = []
     private var ended: [Fetch] = []

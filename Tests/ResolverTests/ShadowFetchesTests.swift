@@ -1,13 +1,14 @@
 // Fetches beside lookups: what is compared, what is counted, and that nothing stays.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
 
 @Suite("Shadow fetches")
 struct ShadowFetchesTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
     private static let ghost = ProviderTraits(id: ProviderID(7), types: .any, shadowShare: 0.5)
 
     private func question() throws -> Question { Question(try #require(Name("www.example")), .a) }

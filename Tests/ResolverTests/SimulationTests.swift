@@ -1,5 +1,7 @@
 // The resolver in a random world, by seeds that can be rerun: a failure names its seed.
 
+import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
@@ -16,7 +18,7 @@ struct SimulationTests {
 
     @Test("whatever goes wrong, each client has one reply in time and nothing is left over", arguments: seeds)
     func invariants(_ seed: UInt64) throws {
-        var simulation = Simulation(seed: seed, origin: .now)
+        var simulation = Simulation(seed: seed, origin: .testStart)
         #expect(throws: Never.self, "seed \(seed)") { try simulation.run(steps: SimulationTests.steps) }
         #expect(simulation.actions.count > SimulationTests.steps, "seed \(seed): hardly anything happened")
         let expired = simulation.actions.count { if case .replyExpired = $0 { true } else { false } }
@@ -29,7 +31,7 @@ struct SimulationTests {
         "forged and unreachable addresses delay no client, and probes keep their bounds and end",
         arguments: probingSeeds)
     func probing(_ seed: UInt64) throws {
-        var simulation = Simulation(seed: seed, probing: true, origin: .now)
+        var simulation = Simulation(seed: seed, probing: true, origin: .testStart)
         #expect(throws: Never.self, "seed \(seed)") { try simulation.run(steps: SimulationTests.steps) }
         let counts = simulation.resolver.probeCounts
         #expect(counts.done > 10 && counts.lost > 0 && simulation.probes.rearranged > 0, "seed \(seed): \(counts)")
@@ -41,7 +43,7 @@ struct SimulationTests {
         "from network to network each client has one reply in time, and no answer strays into another",
         arguments: roamingSeeds)
     func roaming(_ seed: UInt64) throws {
-        var simulation = Simulation(seed: seed, probing: seed % 2 == 0, roaming: true, origin: .now)
+        var simulation = Simulation(seed: seed, probing: seed % 2 == 0, roaming: true, origin: .testStart)
         #expect(throws: Never.self, "seed \(seed)") { try simulation.run(steps: SimulationTests.steps) }
         #expect(simulation.networks.changes > 3, "seed \(seed): hardly a move")
         let tables = SimulationTests.tables(of: simulation.resolver)
@@ -50,7 +52,7 @@ struct SimulationTests {
 
     @Test("the same seed gives the same actions")
     func repeatability() throws {
-        let origin = ContinuousClock.now
+        let origin = Instant.testStart
         var first = Simulation(seed: 7, origin: origin)
         var second = Simulation(seed: 7, origin: origin)
         var other = Simulation(seed: 8, origin: origin)

@@ -16,7 +16,7 @@ struct SlowProviderTests {
         private var resolver = Resolver(seed: 1)
         private var cache = ScenarioCache()
         private var random = SeededRandom(seed: 1)
-        private let origin = ContinuousClock.now
+        private let origin = Instant.testStart
         private var now: Instant
         private var coming: [(at: Instant, id: FetchID, result: FetchResult)] = []
         private var askedAt: [Waiter: Instant] = [:]

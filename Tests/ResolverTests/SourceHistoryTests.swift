@@ -1,12 +1,13 @@
 // What sources said is remembered within bounds, the latest of each, and told from how they failed.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
 
 struct SourceHistoryTests {
-    private let now = ContinuousClock.now
+    private let now = Instant.testStart
     private let alpha = Source.provider(ProviderID(0))
     private var words = SourceHistory()
 

@@ -2,13 +2,14 @@
 // there is room for.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
 
 @Suite("Substitutes")
 struct SubstitutesTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
 
     private func question(_ number: Int) throws -> Question {
         Question(try #require(Name("n\(number).example")), .a)

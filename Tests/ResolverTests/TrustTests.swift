@@ -1,13 +1,14 @@
 // How many sites it takes to discredit a source, and for how long each counts.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
 
 @Suite("Credibility")
 struct TrustTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
 
     private func name(_ text: String) throws -> Name { try #require(Name(text)) }
 

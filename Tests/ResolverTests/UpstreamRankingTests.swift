@@ -1,13 +1,14 @@
 // What is learned about providers, and the order that follows from it.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Resolver
 
 @Suite("Ranking of providers")
 struct UpstreamRankingTests {
-    private let start = ContinuousClock.now
+    private let start = Instant.testStart
     private static let (a, b, c) = (ProviderID(0), ProviderID(1), ProviderID(2))
 
     private func ranking(_ types: ProviderTraits.Types...) -> UpstreamRanking {

@@ -29,7 +29,7 @@ struct VerificationPropertyTests {
 
     @Test("the same seed gives the same consequences, another one others")
     func repeatability() throws {
-        let origin = ContinuousClock.now
+        let origin = Instant.testStart
         var worlds = try [7, 7, 8].map { try VerificationWorld(seed: $0, origin: origin) }
         for index in worlds.indices {
             for _ in 0..<400 { worlds[index].step() }
@@ -41,7 +41,7 @@ struct VerificationPropertyTests {
     @Test("names that are asked for once do not push out those of which something was found")
     func scanned() throws {
         var verification = Verification(seed: 1)
-        let now = ContinuousClock.now
+        let now = Instant.testStart
         let terms = VerificationStand.terms()
         let answer = { (name: Name) in
             Answer(records: [ResourceRecord(owner: name, address: VerificationStand.address(1), ttlSeconds: 3600)])
@@ -66,7 +66,7 @@ struct VerificationPropertyTests {
     @Test("the table of names is bounded, and gives up those that were only asked for first, forged ones last")
     func bounded() throws {
         var verification = Verification(seed: 1)
-        let now = ContinuousClock.now
+        let now = Instant.testStart
         let terms = VerificationStand.terms()
         let forged = VerificationStand.address(66)
         for number in 0..<Bounds.maxVerifiedNames {
@@ -105,7 +105,7 @@ private struct VerificationWorld {
     private let sources: [Source] = [VerificationStand.alpha, VerificationStand.beta, .system]
     private let terms = VerificationStand.terms(ports: [443, 8443])
 
-    init(seed: UInt64, origin: Instant = .now) throws {
+    init(seed: UInt64, origin: Instant = .testStart) throws {
         verification = Verification(seed: seed)
         chance = SeededRandom(seed: seed)
         now = origin

@@ -11,7 +11,7 @@ struct VerificationStand {
     static let beta = Source.provider(ProviderID(2))
 
     var verification: Verification
-    private(set) var now = ContinuousClock.now
+    private(set) var now = Instant.testStart
     private(set) var consequences: [Verification.Consequence] = []
     private(set) var running: [(id: ProbeID, target: ProbeTarget)] = []
     var terms = VerificationStand.terms()

@@ -1,5 +1,6 @@
 // The rate meter against a plain model on a clock of its own: no client exceeds its rate, and few get less.
 
+import DNSWire
 import LinuxIO
 import Synchronization
 import TestSupport

@@ -1,5 +1,7 @@
 // The release version, defined only here.
 
+import DNSWire
+
 package let programVersion = "0.1.0"
 
 /// 2026-11-21 00:00 UTC, in seconds since 1970; each release sets it to its date. An earlier system clock is wrong.

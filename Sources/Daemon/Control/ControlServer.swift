@@ -3,6 +3,7 @@
 // block the event loop.
 
 import Control
+import DNSWire
 import LinuxIO
 
 final class ControlServer: LoopPart {

@@ -1,5 +1,6 @@
 // Caches expensive replies for a moment (by default 250 ms), so that frequent requests can't keep the main thread busy.
 
+import DNSWire
 import LinuxIO
 
 // A report costs the main thread most of a millisecond. libmicrohttpd does not bound replies per turn; its connections

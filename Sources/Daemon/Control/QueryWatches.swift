@@ -2,6 +2,7 @@
 // recorder, so serving threads are not involved; without views nothing is read.
 
 import Control
+import DNSWire
 import LinuxIO
 import Telemetry
 

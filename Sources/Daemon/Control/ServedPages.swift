@@ -2,6 +2,7 @@
 // short-lived cache of replies.
 
 import Control
+import DNSWire
 import HTTPServer
 import LinuxIO
 

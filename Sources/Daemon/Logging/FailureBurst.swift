@@ -1,5 +1,6 @@
 // Decides when so many clients get failures that the flight recorder is saved. Pure: counts in, decision out.
 
+import DNSWire
 import LinuxIO
 
 struct FailureBurst {

@@ -1,6 +1,7 @@
 // Saves the flight recorder on a crash and on a burst of failures, one file each. Logs an unwritable directory once.
 
 import Control
+import DNSWire
 import LinuxIO
 import Telemetry
 

@@ -2,6 +2,7 @@
 // only.
 
 import Control
+import DNSWire
 import LinuxIO
 import Settings
 

@@ -5,6 +5,7 @@
 //                          └─ over, none counted: removed           └─ over: count written, next window begins
 
 import Control
+import DNSWire
 import LinuxIO
 
 struct LogFolding {

@@ -1,6 +1,7 @@
 // The effective log level: the settings' level, or the operator's for a limited time. Reads no clock.
 
 import Control
+import DNSWire
 import LinuxIO
 
 struct LogLevels {

@@ -1,5 +1,6 @@
 // The parts of the daemon that have deadlines. The main loop takes its deadline and its timer calls from this list.
 
+import DNSWire
 import LinuxIO
 import Serving
 

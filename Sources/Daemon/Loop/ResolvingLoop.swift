@@ -77,7 +77,7 @@ final class ResolvingLoop: LoopPart {
 
     /// When `timePassed` and `settle` are due.
     var nextDeadline: Instant? {
-        streams.hasNotices ? settledAt : earliest(resolver.nextDeadline, parts.nextDeadline)
+        streams.hasNotices ? settledAt : Instant.earliest(resolver.nextDeadline, parts.nextDeadline)
     }
 
     func timePassed(now: Instant) {

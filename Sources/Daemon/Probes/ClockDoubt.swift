@@ -1,6 +1,7 @@
 // Decides whether the wall clock is reliable enough to judge a certificate as expired. Pure: the caller passes both
 // clocks.
 
+import DNSWire
 import LinuxIO
 
 struct ClockDoubt {

@@ -5,6 +5,7 @@
 //          `-------------------------`------------------------------------`----> an end
 
 import Crypto
+import DNSWire
 import LinuxIO
 import Resolver
 

@@ -3,7 +3,7 @@
 
 import Control
 import Crypto
-import DNSWire
+package import DNSWire
 package import LinuxIO
 package import Resolver
 import Telemetry

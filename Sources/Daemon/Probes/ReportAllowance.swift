@@ -1,5 +1,6 @@
 // Per-user rate limit for reports: each report costs a probe, and every user with access to the socket may send one.
 
+import DNSWire
 import LinuxIO
 
 struct ReportAllowance {

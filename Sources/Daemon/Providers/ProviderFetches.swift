@@ -17,20 +17,20 @@ final class ProviderFetches: LoopPart {
     private var nextProviderID = 0
     var reachability = Reachability()
     /// Fetches that wait to share a request.
-    var batches = FetchBatches()
+    private var batches = FetchBatches()
     /// Decides which requests run; one-off requests (`ownRequests`) are not included.
-    var shares = RequestShares()
+    private(set) var shares = RequestShares()
     private var nextRequest: RequestShares.ID = 0
     /// Requests that wait for a free place.
-    var waiting: [RequestShares.ID: Waiting] = [:]
-    var requestOfFetch: [FetchID: RequestShares.ID] = [:]
-    var running: [TransferID: Running] = [:]
-    var transferOfRequest: [RequestShares.ID: TransferID] = [:]
-    var transferOfFetch: [FetchID: TransferID] = [:]
+    private var waiting: [RequestShares.ID: Waiting] = [:]
+    private var requestOfFetch: [FetchID: RequestShares.ID] = [:]
+    private var running: [TransferID: Running] = [:]
+    private var transferOfRequest: [RequestShares.ID: TransferID] = [:]
+    private var transferOfFetch: [FetchID: TransferID] = [:]
     /// Questions in flight in requests with questions of other domains, with the number of such requests.
-    var questionsTogether: [Question: Int] = [:]
+    private var questionsTogether: [Question: Int] = [:]
     /// True if a place became free since the last `takePlaces`.
-    var hasFreePlace = false
+    private var hasFreePlace = false
     private var finished: [(id: FetchID, result: FetchResult)] = []
     /// Requests that belong to no fetch, with their completions.
     private var ownRequests: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
@@ -46,12 +46,27 @@ final class ProviderFetches: LoopPart {
     private static let timeout: Duration = .seconds(5)
     private static let connectTimeout: Duration = .seconds(2)
     /// If requests for two domains are stuck on a connection for this long, it counts as dead even if the peer's
-    /// kernel still responds. Longer than a slow provider takes; a new connection then has half of the resolver's
-    /// patience.
+    /// kernel still responds. Longer than a slow provider takes; a new connection then has half of the time
+    /// that the resolver waits.
     private static let stallTimeout: Duration = .milliseconds(1500)
+    /// Shorter than the time at which the resolver counts a slow name, but only slightly: a path with an interruption
+    /// of two seconds is not dead, and a repeated SYN still brings the answer in time.
+    private static let deadPathTimeout = Bounds.providerTimeout - .milliseconds(300)
+
+    /// The kernel has by then sent the request twice over the old connection and dialled once more.
+    private static let unacknowledgedAfter: Duration = .milliseconds(500)
+
+    /// A request that waits for a place.
+    private struct Waiting {
+        let provider: ProviderID
+        /// Fetches that are still wanted.
+        var fetches: [FetchBatches.Fetch]
+        let questions: [Question]
+        let isRepeated: Bool
+    }
 
     /// One request in flight, for one or more fetches.
-    struct Running {
+    private struct Running {
         let id: RequestShares.ID
         let provider: ProviderID
         /// Kept here because new settings may remove the provider while its answer is in flight.
@@ -86,9 +101,12 @@ final class ProviderFetches: LoopPart {
     }
 
     var nextDeadline: Instant? {
-        earliest(http.nextDeadline, earliest(batches.nextDeadline, shares.nextDeadline(now: Clock.now())))
+        let ofBatches = Instant.earliest(batches.nextDeadline, shares.nextDeadline(now: Clock.now()))
+        return Instant.earliest(http.nextDeadline, ofBatches)
     }
 
+    /// Requests in flight, and those that wait for a place.
+    var requestCounts: (running: Int, waiting: Int) { (running.count, waiting.count) }
     var hasFinished: Bool { !finished.isEmpty || http.hasFinished || hasFreePlace && !waiting.isEmpty }
 
     /// Replaces the providers. Those with unchanged settings and secrets keep their state.
@@ -250,7 +268,7 @@ final class ProviderFetches: LoopPart {
         takePlaces(now: now)
     }
 
-    func begin(_ id: RequestShares.ID, _ waiting: Waiting, now: Instant) {
+    private func begin(_ id: RequestShares.ID, _ waiting: Waiting, now: Instant) {
         let (fetches, questions) = (waiting.fetches, waiting.questions)
         guard let index = index(of: waiting.provider) else {
             shares.end(id, .other, now: now)
@@ -287,7 +305,7 @@ final class ProviderFetches: LoopPart {
         note(request, as: transfer)
     }
 
-    func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {
+    private func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {
         finished += fetches.map { ($0.id, .failure(failure)) }
     }
 
@@ -382,7 +400,7 @@ final class ProviderFetches: LoopPart {
         providers[index].distrustConnections(now: now)
     }
 
-    func failed(
+    private func failed(
         _ request: Running, at endpoint: HTTPEndpoint, _ failure: FetchFailure, _ reason: String, isAddress: Bool,
         now: Instant
     ) {
@@ -396,5 +414,117 @@ final class ProviderFetches: LoopPart {
         guard let index = index(of: request.provider) else { return }
         providers[index].failedInPart(failure)
         notable.append(.requestFailed(provider: providers[index].name, reason: reason))
+    }
+
+    // MARK: places
+    // A place is a concurrent request of a provider. `RequestShares` decides who gets one.
+
+    /// Abandons a fetch. Its request ends with the last fetch that wants it.
+    func abandon(_ id: FetchID, now: Instant) {
+        guard let transfer = transferOfFetch.removeValue(forKey: id) else {
+            batches.remove(id)
+            leaveQueue(id, now: now)
+            return
+        }
+        running[transfer]?.wantedCount -= 1
+        guard let request = running[transfer] else { return }
+        // The resolver abandons a fetch at its time-out; an earlier abandon means that another answer won.
+        let isLate = request.fetches[0].startedAt.duration(to: now) >= Bounds.providerTimeout
+        guard request.wantedCount == 0 else {
+            if !isLate { overtaken(id, in: request) }
+            return
+        }
+        http.cancel(transfer, hasTimedOut: isLate, now: now)
+        release(transfer, isLate ? .timedOut : .other, now: now)
+        if isLate {
+            failed(request, at: request.endpoint, .timeout, "time-out", isAddress: true, now: now)
+        }
+    }
+
+    private func overtaken(_ id: FetchID, in request: Running) {
+        guard let domain = request.fetches.first(where: { $0.id == id })?.holder?.domain else { return }
+        let isWanted = request.fetches.contains { $0.holder?.domain == domain && transferOfFetch[$0.id] != nil }
+        if !isWanted { shares.leave(request.id, domain) }
+    }
+
+    /// Returns how many requests the provider's connections carry at once.
+    private func places(at provider: Provider) -> Int {
+        provider.endpoints.map { http.parallelRequests(to: reachability.way(to: $0) ?? $0) }.max() ?? 1
+    }
+
+    /// Starts and ends requests as `shares` decides.
+    private func takePlaces(now: Instant) {
+        hasFreePlace = false
+        while let step = shares.next(now: now) {
+            switch step {
+            case .start(let id):
+                guard let request = waiting.removeValue(forKey: id) else { continue }
+                for fetch in request.fetches { requestOfFetch[fetch.id] = nil }
+                begin(id, request, now: now)
+            case .displace(let id):
+                guard let transfer = transferOfRequest[id], let request = forget(transfer) else { continue }
+                http.cancel(transfer, now: now)
+                fail(request.fetches.filter { transferOfFetch.removeValue(forKey: $0.id) != nil }, .overload)
+            case .expire(let id):
+                guard let request = waiting.removeValue(forKey: id) else { continue }
+                for fetch in request.fetches { requestOfFetch[fetch.id] = nil }
+                fail(request.fetches, .overload)
+            }
+        }
+    }
+
+    private func leaveQueue(_ fetch: FetchID, now: Instant) {
+        guard let id = requestOfFetch.removeValue(forKey: fetch) else { return }
+        waiting[id]?.fetches.removeAll { $0.id == fetch }
+        guard waiting[id]?.fetches.isEmpty == true else { return }
+        waiting[id] = nil
+        shares.end(id, .other, now: now)
+    }
+
+    /// Removes the request and frees its place. `takePlaces` must follow before the loop sleeps.
+    @discardableResult
+    private func release(_ transfer: TransferID, _ end: RequestShares.End, now: Instant) -> Running? {
+        guard let request = forget(transfer) else { return nil }
+        shares.end(request.id, end, now: now)
+        hasFreePlace = true
+        return request
+    }
+
+    /// Registers a request as in flight.
+    private func note(_ request: Running, as transfer: TransferID) {
+        running[transfer] = request
+        transferOfRequest[request.id] = transfer
+        for fetch in request.fetches {
+            transferOfFetch[fetch.id] = transfer
+            if request.isShared { questionsTogether[fetch.question, default: 0] += 1 }
+        }
+    }
+
+    private func forget(_ transfer: TransferID) -> Running? {
+        guard let request = running.removeValue(forKey: transfer) else { return nil }
+        transferOfRequest[request.id] = nil
+        guard request.isShared else { return request }
+        for fetch in request.fetches {
+            let left = (questionsTogether[fetch.question] ?? 0) - 1
+            questionsTogether[fetch.question] = left > 0 ? left : nil
+        }
+        return request
+    }
+
+    func connections(of provider: Provider) -> ConnectionCounts {
+        provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: reachability.way(to: $1) ?? $1) }
+    }
+
+    func context(of provider: Provider, _ subnet: ClientSubnet = .none) -> DialectContext {
+        DialectContext(
+            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()),
+            nonce: ProviderFetches.nonce(), clientSubnet: provider.told(of: subnet))
+    }
+
+    private static func nonce() -> [UInt8] {
+        let entropy = SystemEntropy()
+        return [entropy.next(), entropy.next()].flatMap { word in
+            (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+        }
     }
 }

@@ -56,29 +56,3 @@ extension FetchResult {
         }
     }
 }
-
-extension ProviderFetches {
-    /// Shorter than the time at which the resolver counts a slow name, but only slightly: a path with an interruption
-    /// of two seconds is not dead, and a repeated SYN still brings the answer in time.
-    static let deadPathTimeout = Bounds.providerTimeout - .milliseconds(300)
-
-    /// The kernel has by then sent the request twice over the old connection and dialled once more.
-    static let unacknowledgedAfter: Duration = .milliseconds(500)
-
-    func connections(of provider: Provider) -> ConnectionCounts {
-        provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: reachability.way(to: $1) ?? $1) }
-    }
-
-    func context(of provider: Provider, _ subnet: ClientSubnet = .none) -> DialectContext {
-        DialectContext(
-            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()),
-            nonce: ProviderFetches.nonce(), clientSubnet: provider.told(of: subnet))
-    }
-
-    private static func nonce() -> [UInt8] {
-        let entropy = SystemEntropy()
-        return [entropy.next(), entropy.next()].flatMap { word in
-            (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
-        }
-    }
-}

@@ -1,6 +1,7 @@
 // Each provider's entry in the statistics: counters, measurements and state.
 
 import Control
+import DNSWire
 import HTTPClient
 import HTTPDNS
 import LinuxIO

@@ -1,6 +1,8 @@
 // The account of AliDNS's paid JSON service and its SHA-256 signature over account, time and name (providers.md 4.2).
 // The secret is used only in the hash.
 
+import DNSWire
+
 package struct AliDNSAccount: Sendable {
     private let uid: String
     private let accessKeyID: String

@@ -1,5 +1,7 @@
 // Text with placeholders in braces, used in a recipe's query, headers, signed values and paths.
 
+import DNSWire
+
 struct RecipeText: Equatable, Sendable {
     enum Placeholder: String, CaseIterable, Sendable {
         case name

@@ -1,6 +1,8 @@
 // Stops watching the listeners for 1 s after the process ran out of descriptors or memory. A pending connection would
 // otherwise wake the event loop again at once.
 
+package import DNSWire
+
 package struct AcceptPause {
     private static let length: Duration = .seconds(1)
 

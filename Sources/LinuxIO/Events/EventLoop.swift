@@ -2,6 +2,7 @@
 // keeps the deadlines and passes the next one to `turn`.
 
 import CLinux
+package import DNSWire
 import Glibc
 
 /// Readiness of a descriptor, or interest in it.

@@ -1,5 +1,6 @@
 // Resolves a path into all directory entries that determine its target: its links, and the file itself.
 
+import DNSWire
 import Glibc
 
 /// An entry of a directory, which may or may not exist.

@@ -1,5 +1,6 @@
 // The object at a path, without following a link: for callers that restore it later.
 
+import DNSWire
 import Glibc
 
 package enum FileSnapshot: Equatable, Sendable {

@@ -1,33 +1,22 @@
 // The only place that reads clocks; other components get the time as a parameter.
 
 import CLinux
+package import DNSWire
 import Glibc
 
-/// A moment since boot, suspended time included: `ContinuousClock` reads CLOCK_BOOTTIME on Linux, so TTLs age during
-/// suspend.
-package typealias Instant = ContinuousClock.Instant
-
-/// Returns the earlier of two optional instants; nil if both are nil. Read in every turn of the loop, so it allocates
-/// nothing.
-package func earliest(_ left: Instant?, _ right: Instant?) -> Instant? {
-    guard let left, let right else { return left ?? right }
-    return min(left, right)
-}
-
 package enum Clock {
-    package static func now() -> Instant { ContinuousClock.now }
+    package static func now() -> Instant {
+        var time = timespec()
+        let result = unsafe clock_gettime(CLOCK_BOOTTIME, &time)
+        precondition(result == 0, "every Linux has a clock that counts suspended time")
+        return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
 
     /// Returns whole milliseconds between boot and `instant`.
-    package static func millisecondsSinceBoot(_ instant: Instant) -> Int64 {
-        let (seconds, attoseconds) = ContinuousClock().systemEpoch.duration(to: instant).components
-        return seconds * 1000 + attoseconds / attosecondsPerMillisecond
-    }
+    package static func millisecondsSinceBoot(_ instant: Instant) -> Int64 { instant.nanoseconds / 1_000_000 }
 
     /// Returns whole nanoseconds between boot and `instant`.
-    package static func nanosecondsSinceBoot(_ instant: Instant) -> UInt64 {
-        let (seconds, attoseconds) = ContinuousClock().systemEpoch.duration(to: instant).components
-        return UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds)) / 1_000_000_000
-    }
+    package static func nanosecondsSinceBoot(_ instant: Instant) -> UInt64 { UInt64(max(0, instant.nanoseconds)) }
 
     /// Returns the boot time by the wall clock, to be added to `nanosecondsSinceBoot`.
     package static func bootMicrosecondsSince1970() -> Int64 {
@@ -62,13 +51,11 @@ package enum Clock {
     /// Returns a timeout for poll and epoll_wait. Rounded up, because a rounded-down wait would repeatedly end just
     /// before its deadline.
     static func milliseconds(from now: Instant, to deadline: Instant) -> Int32 {
-        let (seconds, attoseconds) = now.duration(to: deadline).components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        guard seconds < longestWaitSeconds else { return Int32(longestWaitSeconds * 1000) }
-        return Int32(seconds * 1000 + (attoseconds + attosecondsPerMillisecond - 1) / attosecondsPerMillisecond)
+        guard deadline > now else { return 0 }
+        let milliseconds = (deadline.nanoseconds - now.nanoseconds + 999_999) / 1_000_000
+        return Int32(min(milliseconds, longestWaitSeconds * 1000))
     }
 
-    private static let attosecondsPerMillisecond: Int64 = 1_000_000_000_000_000
     /// Keeps the sum within 32 bits. A longer wait causes one extra wake-up per day.
     private static let longestWaitSeconds: Int64 = 86_400
 }

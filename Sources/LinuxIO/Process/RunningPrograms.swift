@@ -1,6 +1,8 @@
 // Names of the running programs in this network namespace, as far as visible. Containers have their own namespaces, and
 // their programs do not use this resolv.conf.
 
+import DNSWire
+
 package enum RunningPrograms {
     /// Returns names cut to 15 bytes by the kernel (proc_pid_comm(5)). A program whose network namespace is not visible
     /// (only root sees all) counts as here.

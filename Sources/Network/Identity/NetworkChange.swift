@@ -1,5 +1,7 @@
 // A completed network change: the new network, the cause, and since when it has been usable.
 
+package import DNSWire
+
 package struct NetworkChange: Equatable, Sendable {
     /// May equal the previous identity, after a sleep or an interruption.
     package let identity: NetworkIdentity

@@ -1,6 +1,8 @@
 // Measures how long a network change keeps clients waiting, by cause: from the first usable route to the first fresh
 // answer. Has no clock; idle time without questions is not counted.
 
+package import DNSWire
+
 package struct NetworkRecovery: Sendable {
     private struct Wait {
         let cause: NetworkCause

@@ -4,7 +4,7 @@
 // Invariants: a neighbour is in `neighbours` only while it is the gateway of a route; `uncheckedLinks` are in `links`.
 
 import CLinux
-import DNSWire
+package import DNSWire
 import Glibc
 import LinuxIO
 

@@ -1,6 +1,7 @@
 // Follows the kernel's tables of links, addresses, routes and neighbours (rtnetlink(7)). Never changes them.
 
 import CLinux
+import DNSWire
 import Glibc
 package import LinuxIO
 

@@ -21,7 +21,7 @@ extension Lookup {
         /// The only provider works, but replies to no name of this domain.
         let isUnresponsive: Bool
         /// Usual answer time of the slowest working provider that will be asked; nil if one is unmeasured.
-        let patience: Duration?
+        let slowestAnswerTime: Duration?
 
         var isEmpty: Bool { providers.isEmpty && trialPending.isEmpty && throttled.isEmpty && !hasSystem }
 
@@ -32,7 +32,8 @@ extension Lookup {
                 providers: providers.filter(isOther), trialPending: trialPending.filter(isOther),
                 trialPatience: trialPatience, throttled: throttled.filter(isOther), upstreams: upstreams,
                 hasSystem: hasSystem && source != .system,
-                inTrouble: inTrouble, isUnresponsive: isUnresponsive, patience: patience)
+                inTrouble: inTrouble, isUnresponsive: isUnresponsive,
+                slowestAnswerTime: slowestAnswerTime)
         }
 
         func includes(_ source: Source) -> Bool {
@@ -46,8 +47,8 @@ extension Lookup {
         /// Delay until the system resolver is asked as well.
         var systemHedge: Duration {
             guard !inTrouble else { return Bounds.systemHedgeInTrouble }
-            guard let patience else { return Bounds.systemHedge }
-            return min(max(patience * Bounds.systemHedgeFactor, Bounds.systemHedgeFloor), Bounds.systemHedge)
+            guard let slowestAnswerTime else { return Bounds.systemHedge }
+            return min(max(slowestAnswerTime * Bounds.systemHedgeFactor, Bounds.systemHedgeFloor), Bounds.systemHedge)
         }
 
         /// Returns how long the system resolver's answer waits for a provider's.

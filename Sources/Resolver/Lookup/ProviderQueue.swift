@@ -1,5 +1,7 @@
 // The providers that a lookup has not asked yet: which one is next and when, and which ones wait or are spared.
 
+import DNSWire
+
 /// Invariants: no provider is in two lists, and none that is being asked is in any. A lookup makes at most
 /// `Bounds.maxProviderAttempts` requests, plus one for each that got no slot.
 struct ProviderQueue {

@@ -1,6 +1,6 @@
 // When the system resolver may answer in place of the providers, why it did, and for which cached answers.
 
-import DNSWire
+package import DNSWire
 
 /// Setting `stands-in`.
 package enum StandInPolicy: String, Sendable, CaseIterable {

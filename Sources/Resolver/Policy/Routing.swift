@@ -58,7 +58,7 @@ struct Routing {
             hasSystem: hasSystem, inTrouble: inTrouble,
             isUnresponsive: order.count == 1
                 && ranking.areUnresponsive(working, for: question.name.registrableDomain, now),
-            patience: ranking.patience(of: working.prefix(Bounds.maxProviderAttempts)))
+            slowestAnswerTime: ranking.slowestAnswerTime(of: working.prefix(Bounds.maxProviderAttempts)))
     }
 
     /// Returns the upstreams that the settings allow for the name and that exist.

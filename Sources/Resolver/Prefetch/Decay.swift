@@ -1,5 +1,7 @@
 // Decay of measurements with age.
 
+import DNSWire
+
 enum Decay {
     /// Returns the remaining share, at most 1. Uses 1 / (1 + x) instead of e^-x: equal for small steps, slower over
     /// long pauses, and basic arithmetic only.

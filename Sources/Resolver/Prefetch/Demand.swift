@@ -1,6 +1,8 @@
 // Estimates the query rate of a question. Stored outside the cache, so that eviction or expiry of an entry does not
 // lose it.
 
+import DNSWire
+
 struct Demand: Equatable {
     /// Both values decay with the same half-life, so that their quotient is a recent rate.
     private var asks: Double

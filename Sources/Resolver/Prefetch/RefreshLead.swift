@@ -8,9 +8,9 @@ extension RefreshPlan {
     // just before the refresh.
 
     /// Returns the lead: a small part of a long lifetime, with time for a retry; at most half of a short one.
-    func lead(_ number: Int, _ patience: Duration) -> Duration {
+    func lead(_ number: Int, _ upstreamLatency: Duration) -> Duration {
         let life = Duration.seconds(Int64(entries[number].lifetimeSeconds))
-        return min(max(patience, Bounds.refreshLeadFloor, life / 200), life / 2)
+        return min(max(upstreamLatency, Bounds.refreshLeadFloor, life / 200), life / 2)
     }
 
     /// Schedules a refresh with a random offset, so that answers with equal expiry are refreshed one after the other.
@@ -21,17 +21,17 @@ extension RefreshPlan {
     /// Adjusts the planned refreshes to the upstreams' latency. Visits all entries only if it has grown by half,
     /// because the measured latency changes slightly with each answer.
     ///
-    /// - Parameter patience: how long upstreams need to answer a question of this type.
-    mutating func upstreamsNeed(_ patience: Duration, for type: RecordType) {
+    /// - Parameter upstreamLatency: how long upstreams need to answer a question of this type.
+    mutating func upstreamsNeed(_ upstreamLatency: Duration, for type: RecordType) {
         let kind = type.isAddress ? type : nil
-        let planned = plannedPatience[kind] ?? Bounds.refreshLeadFloor
-        guard patience > planned * 3 / 2 else {
-            if patience < planned / 2 { plannedPatience[kind] = max(patience, Bounds.refreshLeadFloor) }
+        let planned = plannedLatency[kind] ?? Bounds.refreshLeadFloor
+        guard upstreamLatency > planned * 3 / 2 else {
+            if upstreamLatency < planned / 2 { plannedLatency[kind] = max(upstreamLatency, Bounds.refreshLeadFloor) }
             return
         }
-        plannedPatience[kind] = patience
+        plannedLatency[kind] = upstreamLatency
         for number in entries.indices where isPlannedAhead(number, kind) {
-            let lead = lead(number, patience)
+            let lead = lead(number, upstreamLatency)
             if entries[number].dueAt > entries[number].expiresAt - lead * 3 / 4 {
                 scheduleAhead(number, by: lead)
             }

@@ -13,6 +13,16 @@ struct RefreshPlan {
     // query in ten wait (`scripts/bench replay`). Demand keeps the requests below twice those of a cache without
     // refreshes.
 
+    /// The network after a change.
+    enum NetworkAfterChange {
+        /// The network before the change.
+        case same
+        /// Another one, whose answers may be cached.
+        case known
+        /// Another one; nothing is cached for it.
+        case new
+    }
+
     struct Entry {
         let question: Question
         var demand: Demand
@@ -76,8 +86,7 @@ struct RefreshPlan {
 
         /// Discards expiry, countdown and payment of the former network. The usual lifetime remains as an estimate.
         ///
-        /// - Parameter isElsewhere: no answer is cached for the current network; nil: the network is the same.
-        mutating func networkChanged(isElsewhere: Bool?, now: Instant) {
+        mutating func networkChanged(to network: NetworkAfterChange, now: Instant) {
             expiresAt = now
             lifetimeSeconds = max(lifetimeSeconds, usualSeconds ?? 0)
             usualSeconds = nil
@@ -85,11 +94,10 @@ struct RefreshPlan {
             isRefreshed = false
             isPostponed = false
             payment = nil
-            if let isElsewhere {
-                self.isElsewhere = isElsewhere
-                // A known network presumably has cached records of its own.
-                providerRecordsEnd = isElsewhere || isNegative ? nil : now
-            }
+            guard network != .same else { return }
+            isElsewhere = network == .new
+            // A known network presumably has cached records of its own.
+            providerRecordsEnd = isElsewhere || isNegative ? nil : now
         }
     }
 
@@ -99,7 +107,7 @@ struct RefreshPlan {
     var chance: SeededGenerator
     /// Upstream latency that the current leads were planned with: for each address type, and under nil for all other
     /// types.
-    var plannedPatience: [RecordType?: Duration] = [:]
+    var plannedLatency: [RecordType?: Duration] = [:]
     /// Position from which the search for an entry to evict continues.
     private var hand = 0
 
@@ -201,9 +209,9 @@ struct RefreshPlan {
         schedule(add(entry, now: now), at: max(now, answer.expiresAt - lead(answer.lifetimeSeconds)))
     }
 
-    /// - Parameter patience: how long upstreams need to answer.
+    /// - Parameter upstreamLatency: how long upstreams need to answer.
     mutating func learned(
-        _ question: Question, _ answer: Learned, isRefresh: Bool, patience: Duration, now: Instant
+        _ question: Question, _ answer: Learned, isRefresh: Bool, upstreamLatency: Duration, now: Instant
     ) {
         guard let number = numberOf[question] else { return }
         entries[number].isRequested = false
@@ -226,7 +234,7 @@ struct RefreshPlan {
             let afterExpiry = max(end, now + Bounds.afterExpiryDelay) + chance.duration(upTo: Bounds.afterExpiryDelay)
             schedule(number, at: afterExpiry)
         } else if answer.ttlSeconds > 0 {
-            scheduleAhead(number, by: lead(number, patience))
+            scheduleAhead(number, by: lead(number, upstreamLatency))
         }
     }
 
@@ -269,11 +277,10 @@ struct RefreshPlan {
 
     /// Makes the questions in use due, the most asked first, at a bounded rate. The rest wait for a query.
     ///
-    /// - Parameter isElsewhere: nothing is cached for the current network; nil: the network is the same.
-    mutating func networkChanged(isElsewhere: Bool?, now: Instant) {
+    mutating func networkChanged(to network: NetworkAfterChange, now: Instant) {
         for number in entries.indices {
             deadlines.remove(number)
-            entries[number].networkChanged(isElsewhere: isElsewhere, now: now)
+            entries[number].networkChanged(to: network, now: now)
         }
         pace(byDemand(now) { $0.isRequested || $0.isInUse(at: now) }, now: now)
     }

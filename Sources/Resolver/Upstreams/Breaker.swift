@@ -4,6 +4,8 @@
 //                               ▲                              │
 //                               └────────── a failure ─────────┘
 
+import DNSWire
+
 struct Breaker: Sendable {
     private var failuresInARow = 0
     /// End of the open state; nil while closed.

@@ -1,5 +1,7 @@
 // Latency estimate: a smoothed mean in which old samples count less, and the 95th percentile.
 
+import DNSWire
+
 struct LatencyEstimate: Sendable {
     /// Milliseconds; nil until the first answer.
     private(set) var smoothed: Double?
@@ -33,7 +35,7 @@ struct LatencyEstimate: Sendable {
 
     /// Time to wait for an answer. A few samples do not show the spread. After the first sample it is three times the
     /// sample (as in RFC 6298), with 64 the 95th percentile plus 3 %.
-    var patience: Double? {
+    var expectedAnswerTime: Double? {
         guard let percentile95, let smoothed else { return nil }
         return percentile95 + 2 * smoothed / Double(window.count)
     }

@@ -1,5 +1,7 @@
 // Schedules requests for a provider's list of service nodes. A value without clock.
 
+package import DNSWire
+
 package struct NodeListPlan: Equatable, Sendable {
     /// Time of the next request; nil while one is in flight.
     package private(set) var askAt: Instant?

@@ -111,7 +111,7 @@ struct ProviderStanding {
     /// Whether more than twice the usual answer time has passed.
     func isOverdue(since instant: Instant?, _ now: Instant) -> Bool {
         guard let instant else { return false }
-        let usual = patience.map { $0 * 2 } ?? Bounds.hedgeCeiling
+        let usual = expectedAnswerTime.map { $0 * 2 } ?? Bounds.hedgeCeiling
         return now - instant > max(usual, Bounds.silentFloor)
     }
 
@@ -133,15 +133,15 @@ struct ProviderStanding {
         return good / (good + failures.value(now))
     }
 
-    /// Usual answer time, after which a hedge makes sense: 95th percentile latency plus a margin; nil until measured.
-    var patience: Duration? { latency.patience.map { .milliseconds($0) } }
+    /// 95th percentile latency plus a margin, after which a hedge makes sense; nil until measured.
+    var expectedAnswerTime: Duration? { latency.expectedAnswerTime.map { .milliseconds($0) } }
 
     /// 95th percentile latency; nil until the first answer.
     var slowLatency: Duration? { latency.percentile95.map { .milliseconds($0) } }
 
     var hedgeDelay: Duration {
-        guard let patience else { return Bounds.hedgeUnmeasured }
-        return min(max(patience, Bounds.hedgeFloor), Bounds.hedgeCeiling)
+        guard let expectedAnswerTime else { return Bounds.hedgeUnmeasured }
+        return min(max(expectedAnswerTime, Bounds.hedgeFloor), Bounds.hedgeCeiling)
     }
 
     func state(_ now: Instant) -> ProviderState {

@@ -1,5 +1,7 @@
 // A provider's state for operators.
 
+package import DNSWire
+
 /// State of a provider. The raw values appear in statistics.
 package enum ProviderState: String, Equatable, Sendable, CaseIterable {
     case up

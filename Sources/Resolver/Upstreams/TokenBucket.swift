@@ -1,5 +1,7 @@
 // Token bucket with one token per question, a given rate per second, and a burst of one second.
 
+import DNSWire
+
 struct TokenBucket {
     private var tokens = 0.0
     private var countedAt: Instant?

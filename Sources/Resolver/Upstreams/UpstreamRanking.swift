@@ -260,17 +260,17 @@ struct UpstreamRanking {
     }
 
     /// Time to ask the best provider and, after its hedge delay, another one of equal latency. Zero without providers.
-    func patience(for type: RecordType, now: Instant) -> Duration {
+    func firstAndHedgeTime(for type: RecordType, now: Instant) -> Duration {
         guard let best = best(for: type, now: now) else { return .zero }
         return hedgeDelay(best) + (index(of: best).flatMap { standings[$0].slowLatency } ?? Bounds.hedgeUnmeasured)
     }
 
-    /// Usual answer time of the slowest of these providers; nil if one is unmeasured, or for none.
-    func patience(of providers: some Sequence<ProviderID>) -> Duration? {
+    /// Expected answer time of the slowest of these providers; nil if one is unmeasured, or for none.
+    func slowestAnswerTime(of providers: some Sequence<ProviderID>) -> Duration? {
         var longest: Duration?
         for provider in providers {
-            guard let patience = index(of: provider).flatMap({ standings[$0].patience }) else { return nil }
-            longest = max(patience, longest ?? patience)
+            guard let expected = index(of: provider).flatMap({ standings[$0].expectedAnswerTime }) else { return nil }
+            longest = max(expected, longest ?? expected)
         }
         return longest
     }

@@ -1,6 +1,8 @@
 // Selects the provider address to connect to. Stays with a working one, so that its connections are reused, and changes
 // if another is clearly better. A value without clock; the same seed gives the same choices.
 
+package import DNSWire
+
 package struct AddressChoice: Sendable {
     private struct Address: Sendable {
         var latency = LatencyEstimate()
@@ -61,8 +63,8 @@ package struct AddressChoice: Sendable {
 
     /// Returns the time without an acknowledgement after which the address counts as silent.
     package func silence(of index: Int) -> Duration {
-        guard let patience = addresses[index].latency.patience else { return Bounds.silenceUnmeasured }
-        return min(max(.milliseconds(patience) * Bounds.silenceFactor, Bounds.silenceFloor), Bounds.silenceCeiling)
+        guard let expected = addresses[index].latency.expectedAnswerTime else { return Bounds.silenceUnmeasured }
+        return min(max(.milliseconds(expected) * Bounds.silenceFactor, Bounds.silenceFloor), Bounds.silenceCeiling)
     }
 
     /// Usual answer time at the address in use, clamped to the limits for the resolver's own waits.
@@ -71,7 +73,7 @@ package struct AddressChoice: Sendable {
     }
 
     private func usualLatency(of index: Int) -> Duration {
-        addresses[index].latency.patience.map { .milliseconds($0) } ?? Bounds.queueCeiling
+        addresses[index].latency.expectedAnswerTime.map { .milliseconds($0) } ?? Bounds.queueCeiling
     }
 
     package mutating func answered(_ index: Int, after elapsed: Duration, now: Instant) {

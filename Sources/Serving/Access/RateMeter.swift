@@ -11,6 +11,7 @@
 // Two threads that judge the same key at the same time may count one query for two. A key therefore gets at most the
 // rate times the number of threads; in practice it gets the rate, because a flow stays on one thread.
 
+import DNSWire
 import Synchronization
 
 /// `@unchecked Sendable`: the cells are atomics, allocated in `init` and freed in `deinit`.

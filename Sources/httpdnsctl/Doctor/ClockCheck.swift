@@ -2,6 +2,7 @@
 // clock.
 
 import Control
+import DNSWire
 
 struct ClockCheck: Sendable {
     /// The validity period of a certificate with a trusted authority and a matching name.

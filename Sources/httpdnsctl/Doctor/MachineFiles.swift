@@ -1,6 +1,7 @@
 // Reads the files of this machine for the doctor and a takeover. An unreadable file counts as missing or is reported;
 // no conclusions are drawn here.
 
+import DNSWire
 import LinuxIO
 import Resolver
 

@@ -1,5 +1,6 @@
 // Runs the doctor's network checks concurrently, each with a time limit. Each check holds its own result.
 
+import DNSWire
 import LinuxIO
 
 protocol NetworkCheck: AnyObject {

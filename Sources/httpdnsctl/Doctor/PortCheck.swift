@@ -1,5 +1,7 @@
 // Checks which other processes hold the daemon's listen addresses.
 
+import DNSWire
+
 struct PortCheck: Equatable, Sendable {
     struct Holding: Equatable, Sendable {
         /// "127.0.0.1:53"

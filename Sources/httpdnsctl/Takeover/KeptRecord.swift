@@ -1,6 +1,7 @@
 // Reads, writes and locks the takeover record and its directory. One process works there at a time.
 
 import Control
+import DNSWire
 import LinuxIO
 
 enum KeptRecord {

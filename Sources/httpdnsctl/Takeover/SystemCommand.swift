@@ -2,6 +2,7 @@
 // Takeover computes the plan; this type carries it out and reports it.
 
 import Control
+import DNSWire
 import LinuxIO
 
 struct SystemCommand {

@@ -1,6 +1,7 @@
 // Reads and changes the files of a takeover, as a plan says. It makes no decisions.
 
 import Control
+import DNSWire
 import LinuxIO
 
 enum SystemFiles {

@@ -1,5 +1,6 @@
 // The wait between two polls of the daemon. A signal or a key ends it early.
 
+import DNSWire
 import LinuxIO
 
 final class Pause {

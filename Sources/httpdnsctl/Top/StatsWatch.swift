@@ -1,6 +1,7 @@
 // `stats --watch`: prints the counters that changed, each second, until Ctrl-C.
 
 import Control
+import DNSWire
 import LinuxIO
 
 struct StatsWatch {

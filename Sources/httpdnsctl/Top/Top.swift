@@ -1,6 +1,7 @@
 // `top`: redraws a screen each second. Without a terminal, it polls twice and prints the difference as text.
 
 import Control
+import DNSWire
 import LinuxIO
 
 struct Top {

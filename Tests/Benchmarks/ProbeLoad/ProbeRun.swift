@@ -1,5 +1,6 @@
 // Which probe is next, and the account of those that have ended.
 
+import DNSWire
 import Daemon
 import LinuxIO
 import Resolver

@@ -1,6 +1,7 @@
 // Bytes as they come from the kernel about links, addresses, routes and neighbours. They are trusted, but their lengths
 // are not.
 
+import DNSWire
 import LinuxIO
 import Network
 

@@ -2,6 +2,7 @@
 // never to a handshake that is done.
 
 import Crypto
+import DNSWire
 import TestSupport
 
 extension FuzzEntry {

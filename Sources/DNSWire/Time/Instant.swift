@@ -1,0 +1,70 @@
+// Moments on the clock that the whole daemon uses. Reads no clock.
+
+/// A moment since boot, suspended time included (CLOCK_BOOTTIME), so that TTLs age during suspend.
+///
+/// Eight bytes with a fixed layout: an optional `ContinuousClock.Instant` is copied through the standard library's
+/// runtime functions, and with it every struct that holds one.
+package struct Instant: Hashable, Sendable {
+    /// Nanoseconds since boot.
+    package let nanoseconds: Int64
+
+    package init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    package func duration(to other: Instant) -> Duration {
+        .nanoseconds(other.nanoseconds.subtractingClamped(nanoseconds))
+    }
+
+    package func advanced(by duration: Duration) -> Instant {
+        Instant(nanoseconds: nanoseconds.addingClamped(duration.wholeNanoseconds))
+    }
+
+    package static func + (instant: Instant, duration: Duration) -> Instant { instant.advanced(by: duration) }
+
+    package static func - (instant: Instant, duration: Duration) -> Instant {
+        Instant(nanoseconds: instant.nanoseconds.subtractingClamped(duration.wholeNanoseconds))
+    }
+
+    package static func - (left: Instant, right: Instant) -> Duration { right.duration(to: left) }
+
+    package static func += (instant: inout Instant, duration: Duration) { instant = instant + duration }
+}
+
+extension Instant: Comparable {
+    package static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
+}
+
+extension Instant {
+    /// Returns the earlier of two optional instants; nil if both are nil.
+    package static func earliest(_ left: Instant?, _ right: Instant?) -> Instant? {
+        guard let left, let right else { return left ?? right }
+        return min(left, right)
+    }
+}
+
+extension Duration {
+    /// Rounded toward zero, and clamped to 292 years.
+    package var wholeNanoseconds: Int64 {
+        let attoseconds = attoseconds
+        let magnitude = attoseconds.magnitude
+        let (high, low) = (UInt64(truncatingIfNeeded: magnitude >> 64), UInt64(truncatingIfNeeded: magnitude))
+        let perNanosecond: UInt64 = 1_000_000_000
+        guard high < perNanosecond / 2 else { return attoseconds < 0 ? .min : .max }
+        // One instruction; a division of 128 bits takes ten times as long.
+        let whole = Int64(bitPattern: perNanosecond.dividingFullWidth((high, low)).quotient)
+        return attoseconds < 0 ? -whole : whole
+    }
+}
+
+extension Int64 {
+    fileprivate func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflows) = addingReportingOverflow(other)
+        return overflows ? (other < 0 ? .min : .max) : sum
+    }
+
+    fileprivate func subtractingClamped(_ other: Int64) -> Int64 {
+        let (difference, overflows) = subtractingReportingOverflow(other)
+        return overflows ? (other < 0 ? .max : .min) : difference
+    }
+}

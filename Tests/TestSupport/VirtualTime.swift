@@ -1,0 +1,8 @@
+// The moment at which tests with a virtual clock begin.
+
+package import DNSWire
+
+extension Instant {
+    /// Some time after boot, so that earlier moments exist.
+    package static let testStart = Instant(nanoseconds: 1_000_000_000_000_000)
+}
