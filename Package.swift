@@ -93,14 +93,14 @@ let package = Package(
         tests("HTTPServerTests", ["HTTPServer", "DNSWire", "TestSupport"]),
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
-        tests("LinuxIOTests", ["LinuxIO", "DNSWire", "TestSupport"]),
+        tests("LinuxIOTests", ["CLinux", "LinuxIO", "DNSWire", "TestSupport"]),
         tests("ConfinementTests", ["Confinement", "CSeccomp", "LinuxIO"]),
         tests("TelemetryTests", ["Telemetry", "DNSWire", "LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "DNSWire", "Telemetry", "TestSupport"]),
         tests(
             "DaemonTests",
             [
-                "Control", "Crypto", "Daemon", "DNSWire", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
+                "Control", "Crypto", "Daemon", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
                 "Resolver", "Serving", "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
             ], resources: ["Explanations"]),
         tests("DayTests", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Serving", "Store", "TestSupport"]),

@@ -2,7 +2,6 @@
 // them.
 
 import Crypto
-import DNSWire
 import Testing
 
 @testable import TestTLS

@@ -2,7 +2,6 @@
 // forgery.
 
 import Crypto
-import DNSWire
 import Testing
 
 @testable import TestTLS

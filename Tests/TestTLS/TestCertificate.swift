@@ -2,7 +2,6 @@
 // the test.
 
 import COpenSSL
-import DNSWire
 
 /// What a certificate says. The default is a good one for a server that has no name.
 struct CertificateTerms {

@@ -1,7 +1,6 @@
 // Each house rule on a sample that breaks it and on its nearest neighbour that does not: a rule that cannot fail
 // checks nothing.
 
-import DNSWire
 import Testing
 
 struct RuleTests {
