@@ -38,7 +38,8 @@ struct AwaitedAnswerTests {
         let mailbox = try Mailbox<Notice>(capacity: 16)
         let cache = cache
         let records = FlightRecords(servingThreads: 1)
-        let threads = try ServingThreads([[socket]], records: records, mailbox: mailbox) { Self.path(cache) }
+        let threads = ServingThreads([[socket]], records: records, mailbox: mailbox) { Self.path(cache) }
+        try threads.start()
         let client = try DatagramSocket(connectedTo: try socket.localAddress())
         var waits = PollSet([client.descriptor.raw])
         // What a batch has to tell is told before the next one is answered.

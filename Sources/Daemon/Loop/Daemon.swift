@@ -77,6 +77,7 @@ final class Daemon {
         settingsAtWall = startedAtWall
         do {
             SignalWatch.ignoreBrokenPipes()
+            // Stop signals keep their default action during startup, which may hang.
             signals = try SignalWatch([StopSignal.reload])
             try HTTPClient.prepareProcess()
             loop = try EventLoop()
@@ -116,9 +117,7 @@ final class Daemon {
             queries = PendingQueries(resolving)
             evidence = EvidenceLog(resolving)
             portalCheck = PortalCheck(resolving) { [roaming] in roaming?.network.identity }
-            // Until here a stop signal ends the process; from here on it must answer received queries first.
-            try signals.add(StopSignal.all)
-            threads = try ServingThreads(
+            threads = ServingThreads(
                 ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
             throw StartFailure(error)
@@ -133,6 +132,9 @@ final class Daemon {
         // Reads the routes before the first query.
         roaming?.follow(settings, lateBy: .zero, now: Clock.now()).forEach { log($0) }
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
+        // From here on queries are received, and a stop answers them first.
+        try signals.add(StopSignal.all)
+        try threads.start()
         log(
             .ready(
                 listen: ports.addresses.map(\.description), threads: threads.count,

@@ -5,7 +5,10 @@ package import Telemetry
 
 package final class ServingThreads {
     private let telemetry: [ThreadTelemetry]
-    private let sockets: [DatagramSocket]
+    /// Those of each thread; threads may share sockets.
+    private let socketsOfThreads: [[DatagramSocket]]
+    private let mailbox: Mailbox<Notice>
+    private let makeFastPath: @Sendable () -> FastPath
     private var running: [Running] = []
 
     /// A class, because an array cannot hold a thread that must be joined exactly once.
@@ -19,8 +22,6 @@ package final class ServingThreads {
         }
     }
 
-    /// Starts the threads; all of them serve when this returns.
-    ///
     /// - Parameters:
     ///   - sockets: one array per thread; threads may share sockets.
     ///   - records: has a ring for each thread.
@@ -28,13 +29,17 @@ package final class ServingThreads {
     package init(
         _ sockets: [[DatagramSocket]], records: FlightRecords, mailbox: Mailbox<Notice>,
         makeFastPath: @escaping @Sendable () -> FastPath
-    ) throws(SystemError) {
-        var distinct: [ObjectIdentifier: DatagramSocket] = [:]
-        for socket in sockets.flatMap(\.self) { distinct[ObjectIdentifier(socket)] = socket }
-        self.sockets = Array(distinct.values)
-        let begun = try Mailbox<Void>(capacity: max(1, sockets.count))
+    ) {
+        socketsOfThreads = sockets
         telemetry = records.rings.prefix(sockets.count).map { ThreadTelemetry(ring: $0) }
-        for (number, own) in sockets.enumerated() {
+        (self.mailbox, self.makeFastPath) = (mailbox, makeFastPath)
+    }
+
+    /// Starts the threads; all of them serve when this returns.
+    package func start() throws(SystemError) {
+        let (mailbox, makeFastPath) = (mailbox, makeFastPath)
+        let begun = try Mailbox<Void>(capacity: max(1, count))
+        for (number, own) in socketsOfThreads.enumerated() {
             let (telemetry, orders) = (telemetry[number], try ServingOrders())
             let thread = try NamedThread("serve-\(number)") {
                 RecordFile.useCrashStack()
@@ -49,10 +54,10 @@ package final class ServingThreads {
             }
             running.append(Running(thread, orders))
         }
-        var (waits, count) = (PollSet([begun.descriptor]), 0)
-        while count < running.count {
+        var (waits, begunCount) = (PollSet([begun.descriptor]), 0)
+        while begunCount < running.count {
             try waits.wait()
-            count += begun.takeAll().count
+            begunCount += begun.takeAll().count
         }
     }
 
@@ -61,7 +66,7 @@ package final class ServingThreads {
         stop()
     }
 
-    package var count: Int { running.count }
+    package var count: Int { socketsOfThreads.count }
 
     /// Sum over all threads; each thread publishes whole batches.
     package var tally: Tally {
@@ -78,7 +83,11 @@ package final class ServingThreads {
     }
 
     /// Datagrams that the kernel dropped before a thread read them. Costs a system call per socket.
-    package var lostDatagrams: UInt64 { sockets.reduce(0) { $0 + UInt64($1.lostDatagrams) } }
+    package var lostDatagrams: UInt64 {
+        var distinct: [ObjectIdentifier: DatagramSocket] = [:]
+        for socket in socketsOfThreads.joined() { distinct[ObjectIdentifier(socket)] = socket }
+        return distinct.values.reduce(0) { $0 + UInt64($1.lostDatagrams) }
+    }
 
     /// Sends a liveness check to each thread that has answered the last one.
     package func checkLiveness() {
