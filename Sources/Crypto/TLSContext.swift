@@ -1,10 +1,17 @@
-// Settings shared by handshakes: authorities, versions, protocols. Keeps no sessions, so every handshake is a full
-// one and presents a certificate.
+// Settings shared by handshakes: authorities, versions, protocols, and when certificates are verified.
 
 import COpenSSL
 
 /// TLS 1.2 and later. For one thread; may be released while handshakes are in progress.
 @safe package final class TLSContext {
+    package enum Purpose: Sendable {
+        /// To examine servers: the caller verifies the certificate afterwards. Keeps no sessions, so every handshake is
+        /// a full one and presents a certificate.
+        case probes
+        /// To exchange data: a handshake fails unless the certificate is valid.
+        case requests
+    }
+
     /// In order of preference.
     let protocols: [String]
     /// False if no authorities were found (ca-certificates is not installed), so nothing can be trusted. A
@@ -16,16 +23,16 @@ import COpenSSL
     var pointer: OpaquePointer { unsafe owner.pointer }
 
     /// - Parameters:
-    ///   - caFile: a PEM file with at least one certificate. Nil: OpenSSL's default locations, which SSL_CERT_FILE
-    ///     can change.
+    ///   - caFile: a PEM file with at least one certificate. Nil for probes: OpenSSL's default locations, which
+    ///     SSL_CERT_FILE can change. Nil for requests: OpenSSL's default directory, of which it reads roots as needed.
     ///   - protocols: for ALPN, each of 1 to 255 bytes, in order of preference: "h2", "http/1.1". May be empty.
-    package init(caFile: String?, protocols: [String]) throws(CryptoError) {
+    package init(caFile: String?, protocols: [String], for purpose: Purpose = .probes) throws(CryptoError) {
         ERR_clear_error()
         defer { ERR_clear_error() }
         let owner = try Owner()
-        try owner.setTerms()
+        try owner.setTerms(purpose)
         try owner.offer(protocols)
-        try owner.loadAuthorities(caFile)
+        try owner.loadAuthorities(caFile, purpose)
         hasAuthorities = unsafe copenssl_loaded_count(SSL_CTX_get_cert_store(owner.pointer)) > 0
         self.protocols = protocols
         self.owner = owner
@@ -42,14 +49,18 @@ import COpenSSL
 
     deinit { unsafe SSL_CTX_free(pointer) }
 
-    func setTerms() throws(CryptoError) {
+    func setTerms(_ purpose: TLSContext.Purpose) throws(CryptoError) {
         guard unsafe copenssl_set_lowest_version(pointer, TLS1_2_VERSION) == 1 else {
             throw CryptoError(takingQueueAfter: "TLS 1.2")
         }
-        unsafe copenssl_judge_later(pointer)
-        unsafe copenssl_keep_no_session(pointer)
-        // Probes mostly wait. Released buffers reduce a waiting probe from 50 to 40 KiB.
-        unsafe copenssl_release_idle_buffers(pointer)
+        switch purpose {
+        case .probes:
+            unsafe copenssl_judge_later(pointer)
+            unsafe copenssl_keep_no_session(pointer)
+            // Probes mostly wait. Released buffers reduce a waiting probe from 50 to 40 KiB.
+            unsafe copenssl_release_idle_buffers(pointer)
+        case .requests: unsafe SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
+        }
         unsafe copenssl_shake_hands_once(pointer)
     }
 
@@ -65,10 +76,13 @@ import COpenSSL
         }
     }
 
-    func loadAuthorities(_ caFile: String?) throws(CryptoError) {
+    func loadAuthorities(_ caFile: String?, _ purpose: TLSContext.Purpose) throws(CryptoError) {
         guard let caFile else {
             // Missing locations are not an error; `hasAuthorities` reports the result.
-            _ = unsafe SSL_CTX_set_default_verify_paths(pointer)
+            switch purpose {
+            case .probes: _ = unsafe SSL_CTX_set_default_verify_paths(pointer)
+            case .requests: _ = unsafe SSL_CTX_load_verify_dir(pointer, X509_get_default_cert_dir())
+            }
             return
         }
         guard unsafe SSL_CTX_load_verify_file(pointer, caFile) == 1 else {

@@ -21,18 +21,19 @@ import COpenSSL
     private let outgoing: OpaquePointer
     private let context: TLSContext
 
-    init(_ context: TLSContext, serverName: String) throws(CryptoError) {
+    /// - Parameter serverName: sent as SNI; nil: none is sent.
+    init(_ context: TLSContext, serverName: String?) throws(CryptoError) {
         ERR_clear_error()
         guard let tls = unsafe SSL_new(context.pointer) else { throw CryptoError(takingQueueAfter: "TLS") }
         let incoming = unsafe BIO_new(BIO_s_mem())
         let outgoing = unsafe BIO_new(BIO_s_mem())
         guard let incoming = unsafe incoming, let outgoing = unsafe outgoing,
-            unsafe copenssl_set_server_name(tls, serverName) == 1
+            serverName.map({ unsafe copenssl_set_server_name(tls, $0) == 1 }) ?? true
         else {
             unsafe SSL_free(tls)
             unsafe BIO_free(incoming)
             unsafe BIO_free(outgoing)
-            throw CryptoError(takingQueueAfter: "TLS to \(serverName)")
+            throw CryptoError(takingQueueAfter: "TLS to \(serverName ?? "an address")")
         }
         unsafe SSL_set_bio(tls, incoming, outgoing)
         unsafe SSL_set_connect_state(tls)
@@ -69,12 +70,19 @@ import COpenSSL
 
     /// Returns `done` if it appended data; then there may be more.
     func read(into plain: inout [UInt8]) -> Step {
-        ERR_clear_error()
         var chunk = [UInt8](repeating: 0, count: TLSStream.chunkBytes)
         var count = 0
-        let result = unsafe SSL_read_ex(tls, &chunk, chunk.count, &count)
+        let step = read(over: &chunk, count: &count)
         plain += chunk[..<count]
-        return step(after: result)
+        return step
+    }
+
+    /// Overwrites the beginning of `room`, which must not be empty. Returns `done` if `count` is positive; then there
+    /// may be more.
+    func read(over room: inout [UInt8], count: inout Int) -> Step {
+        ERR_clear_error()
+        count = 0
+        return step(after: unsafe SSL_read_ex(tls, &room, room.count, &count))
     }
 
     /// - Returns: false on failure; `takeReason` returns the reason.
@@ -103,7 +111,38 @@ import COpenSSL
             version: unsafe String(cString: SSL_get_version(tls)))
     }
 
-    private var protocolName: String? {
+    /// Makes the handshake fail unless the certificate is valid for this name or IP literal. The context must have been
+    /// made for requests.
+    ///
+    /// - Returns: false if OpenSSL does not accept the name.
+    func requirePeer(_ name: String) -> Bool { unsafe copenssl_require_peer(tls, name) == 1 }
+
+    /// The reason why the handshake refused the certificate; nil if it did not.
+    var certificateProblem: String? {
+        let code = unsafe SSL_get_verify_result(tls)
+        guard code != Int(X509_V_OK) else { return nil }
+        return unsafe String(cString: X509_verify_cert_error_string(code))
+    }
+
+    /// Offers to resume a session of the same server; call before the handshake.
+    func resume(_ session: TLSSession) { _ = unsafe SSL_set_session(tls, session.pointer) }
+
+    var hasResumed: Bool { unsafe SSL_session_reused(tls) == 1 }
+
+    /// Returns the session for a later connection; nil if the server has not offered one.
+    func resumableSession() -> TLSSession? {
+        guard let session = unsafe SSL_get1_session(tls) else { return nil }
+        guard unsafe SSL_SESSION_is_resumable(session) == 1 else {
+            unsafe SSL_SESSION_free(session)
+            return nil
+        }
+        return unsafe TLSSession(owning: session)
+    }
+
+    /// Keeps OpenSSL from spoiling the session of a connection that ends without close_notify.
+    func keepSessionAtEnd() { unsafe SSL_set_shutdown(tls, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN) }
+
+    var protocolName: String? {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0
         unsafe SSL_get0_alpn_selected(tls, &bytes, &count)

@@ -2,6 +2,7 @@
 // connections, so each endpoint has its own connection sets. New requests go to the current set. A retired set closes
 // with its last transfer. A pool without a set is dormant.
 
+import Crypto
 import DNSWire
 
 /// A request without a reply; its connection has received nothing since the request was sent.
@@ -18,6 +19,10 @@ final class ConnectionPool {
     let endpoint: HTTPEndpoint
     private let interest: ConnectionSet.Interest
     private var current: ConnectionSet?
+    /// Nil while dormant, and while no request may use the HTTP/2 client.
+    private var tls: TLSClient?
+    /// Of the last `tls`.
+    private var session: TLSSession?
     /// Retired sets; each still has a transfer.
     private var retired: [ConnectionSet] = []
     /// Number of sets retired so far.
@@ -104,6 +109,12 @@ final class ConnectionPool {
         settle(now: now)
     }
 
+    /// Sends what was started since the last call.
+    func flush(now: Instant) {
+        for set in sets { set.flush(now: now) }
+        settle(now: now)
+    }
+
     func timePassed(now: Instant) {
         for set in sets { set.timePassed(now: now) }
         settle(now: now)
@@ -120,6 +131,8 @@ final class ConnectionPool {
         exchanges = []
         (usualAcknowledgement, repliedAt) = (nil, nil)
         closeAll()
+        // A session would identify this client in both networks.
+        session = nil
     }
 
     func takeFinished() -> [Finished] {
@@ -206,7 +219,12 @@ final class ConnectionPool {
     }
 
     private static func isAcknowledged(_ transfer: Transfer, in sets: [ConnectionSet]) -> Bool {
-        sets.first { $0.transfers.contains { $0 === transfer } }?.isAcknowledged(transfer) ?? true
+        sets.first { $0.number == transfer.setNumber }?.isAcknowledged(transfer) ?? true
+    }
+
+    private func set(of transfer: Transfer) -> ConnectionSet? {
+        if let current, current.number == transfer.setNumber { return current }
+        return retired.first { $0.number == transfer.setNumber }
     }
 
     /// Runs after every public call: processes ended transfers and closes unused sets.
@@ -215,16 +233,16 @@ final class ConnectionPool {
         while case let ended = sets.flatMap({ $0.takeEnded() }), !ended.isEmpty {
             for (transfer, result) in ended { conclude(transfer, result, now: now) }
         }
-        for index in exchanges.indices { noteSending(at: index, now: now) }
-        for set in retired where set.transfers.isEmpty { close(set) }
-        retired.removeAll(where: \.transfers.isEmpty)
+        for index in exchanges.indices where exchanges[index].awaitsSending { noteSending(at: index, now: now) }
+        for set in retired where set.isIdle { close(set) }
+        retired.removeAll(where: \.isIdle)
         let isIdle = exchanges.isEmpty && current != nil
         dormantAt = isIdle ? dormantAt ?? now.advanced(by: endpoint.idleTimeout) : nil
     }
 
     private func noteSending(at index: Int, now: Instant) {
-        for transfer in exchanges[index].transfers where !transfer.isWhollySent {
-            sets.first { $0.transfers.contains { $0 === transfer } }?.noteSending(of: transfer)
+        for transfer in exchanges[index].transfers {
+            if !transfer.isWhollySent { set(of: transfer)?.noteSending(of: transfer) }
             usualAcknowledgement = transfer.sentAt?.usualAcknowledgement ?? usualAcknowledgement
         }
         exchanges[index].noteSending(now: now)
@@ -284,10 +302,24 @@ final class ConnectionPool {
         _ request: TransferRequest, id: TransferID, retryAfter waited: Duration? = nil, now: Instant
     ) throws(TransferFailure) -> Transfer {
         if let cap = endpoint.maxRequestsPerConnection, let current, current.startedCount >= cap { retire() }
-        let set = if let current { current } else { try ConnectionSet(interest: interest) }
+        let set =
+            if let current {
+                current
+            } else {
+                ConnectionSet(to: endpoint, try tlsClient(), number: generation, interest: interest)
+            }
         let transfer = try set.start(request, id: id, retryAfter: waited, now: now)
         current = set
         return transfer
+    }
+
+    /// Returns nil if only libcurl can be used.
+    private func tlsClient() throws(TransferFailure) -> TLSClient? {
+        guard endpoint.scheme == .https, endpoint.proxy == nil, !isHTTP1 else { return nil }
+        if let tls { return tls }
+        let made = try TLSClient(for: endpoint, session: session)
+        tls = made
+        return made
     }
 
     /// Stops using the current set; the next request opens new connections.
@@ -307,5 +339,8 @@ final class ConnectionPool {
         retired = []
         current = nil
         dormantAt = nil
+        // Frees the authorities.
+        session = tls?.session
+        tls = nil
     }
 }

@@ -1,6 +1,7 @@
 // Bytes sent, acknowledged and received on a TCP connection, from TCP_INFO.
 
 import CCurl
+import DNSWire
 
 // Missing acknowledgements mean silence. With a short timeout instead, each slow server would cost a second request.
 // HTTP/1.1 has no means to ask whether a connection still works.

@@ -1,9 +1,28 @@
-// One libcurl multi handle: connections to one endpoint and the transfers on them. Reports socket changes to the
-// event loop before each call returns and before another set runs. libcurl closes some sockets silently, and the
-// kernel may reuse their descriptors in the next call.
+// Connections to one endpoint and the transfers on them. HTTP/2 over TLS has a client of its own; libcurl carries
+// HTTP/1.1, requests through a proxy, and requests with a connection of their own.
 
-import CCurl
 import DNSWire
+
+/// Connections of one kind. Each transfer ends exactly once in `takeEnded`, unless it is cancelled.
+protocol Connections: AnyObject {
+    /// Running transfers.
+    var transfers: [Transfer] { get }
+    var openSockets: Int { get }
+    var openedSockets: Int { get }
+    /// Of the connected sockets.
+    var progresses: [ConnectionProgress] { get }
+    /// Returns the progress of the connection from this local port; nil if there is none.
+    func progress(from port: Int) -> ConnectionProgress?
+    func isWatching(_ descriptor: Int32) -> Bool
+    func start(_ transfer: Transfer, now: Instant) throws(TransferFailure)
+    /// Ignores a transfer that is not here.
+    func cancel(_ transfer: Transfer, now: Instant)
+    func socketReady(_ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant)
+    func timePassed(now: Instant)
+    func takeEnded() -> [ConnectionSet.Ended]
+    /// Ends every transfer without a result and closes every connection. Nothing can be started afterwards.
+    func close()
+}
 
 final class ConnectionSet {
     /// HTTP/2 needs one. For HTTP/1.1 this bounds the parallel requests (browsers use 6).
@@ -14,154 +33,131 @@ final class ConnectionSet {
     typealias Ended = (transfer: Transfer, result: Result<TransferReply, TransferFailure>)
     typealias Interest = (_ descriptor: Int32, _ wants: SocketInterest) -> Void
 
-    private(set) var transfers: [Transfer] = []
-    /// All transfers started here; an upper bound for the requests on any connection of the set. libcurl reports a
-    /// transfer's connection only when it has ended.
+    /// Tells the sets of a pool apart.
+    let number: Int
+    /// All transfers started here; an upper bound for the requests on any connection of the set.
     private(set) var startedCount = 0
-    /// When libcurl requests its next timer call.
-    private(set) var dueAt: Instant?
+    /// Nil: the endpoint needs libcurl.
+    private let http2: HTTP2Connections?
+    /// Nil until a transfer needs it.
+    private var curl: CurlConnections?
     private let interest: Interest
-    private let ledger = SocketLedger()
+    /// True if the server did not choose HTTP/2.
+    private(set) var speaksHTTP1: Bool
     private var ended: [Ended] = []
-    /// Nil: the set is closed.
-    private var multi: MultiHandle?
 
-    init(interest: @escaping Interest) throws(TransferFailure) {
-        self.interest = interest
-        multi = try MultiHandle(ledger: ledger)
+    /// - Parameter client: nil if no request may use the HTTP/2 client.
+    init(to endpoint: HTTPEndpoint, _ client: TLSClient?, number: Int, interest: @escaping Interest) {
+        (self.number, self.interest) = (number, interest)
+        http2 = client.map { HTTP2Connections(to: endpoint, $0, interest: interest) }
+        speaksHTTP1 = client == nil
     }
 
-    var openSockets: Int { ledger.openSockets }
-    var openedSockets: Int { ledger.openedSockets }
+    private var kinds: [any Connections] {
+        var kinds: [any Connections] = []
+        if let http2 { kinds.append(http2) }
+        if let curl { kinds.append(curl) }
+        return kinds
+    }
+
+    var isIdle: Bool { kinds.allSatisfy { $0.transfers.isEmpty } }
+
+    var openSockets: Int { kinds.reduce(0) { $0 + $1.openSockets } }
+    var openedSockets: Int { kinds.reduce(0) { $0 + $1.openedSockets } }
+
+    /// When `timePassed` is due.
+    var dueAt: Instant? { Instant.earliest(http2?.dueAt, curl?.dueAt) }
 
     /// Returns the progress of the connection from this local port; nil if there is none.
-    func progress(from port: Int) -> ConnectionProgress? { ledger.progress(from: port) }
+    func progress(from port: Int) -> ConnectionProgress? { kinds.lazy.compactMap { $0.progress(from: port) }.first }
 
     /// Returns true if the peer's kernel has acknowledged the transfer's request, or the handshake if no request was
     /// sent.
     func isAcknowledged(_ transfer: Transfer) -> Bool {
         // The transfer waits for a connection of another transfer.
         guard let progress = progress(from: transfer.localPort) else {
-            return ledger.connections.contains(where: \.isAcknowledged)
+            return kinds.contains { $0.progresses.contains(where: \.isAcknowledged) }
         }
         guard let sentAt = transfer.sentAt else { return progress.isAcknowledged }
         return progress.acknowledged >= sentAt.sent
     }
 
     /// True if the peer's kernel has accepted a connection of the set.
-    var hasConnected: Bool { ledger.connections.contains(where: \.isEstablished) }
+    var hasConnected: Bool { kinds.contains { $0.progresses.contains(where: \.isEstablished) } }
 
     /// Records the connection's progress; called after each sent part of the request.
-    func noteSending(of transfer: Transfer) {
-        if transfer.isSent { transfer.noteSending(progress(from: transfer.localPort)) }
-    }
+    func noteSending(of transfer: Transfer) { transfer.noteSending(progress(from: transfer.localPort)) }
 
-    func isWatching(_ descriptor: Int32) -> Bool { ledger.isWatching(descriptor) }
+    func isWatching(_ descriptor: Int32) -> Bool { kinds.contains { $0.isWatching(descriptor) } }
 
     func start(
         _ request: TransferRequest, id: TransferID, retryAfter waited: Duration?, now: Instant
     ) throws(TransferFailure) -> Transfer {
-        let transfer = try Transfer(id: id, request: request, retryAfter: waited, ledger: ledger)
-        guard unsafe curl_multi_add_handle(multi?.raw, transfer.easy) == CURLM_OK else {
-            throw .local("libcurl accepts no more transfers")
+        let transfer = try Transfer(id: id, request: request, retryAfter: waited, now: now)
+        transfer.setNumber = number
+        if let http2, !speaksHTTP1, !request.needsOwnConnection, !request.wantsCertificate {
+            do throws(TransferFailure) {
+                try http2.start(transfer, now: now)
+            } catch {
+                ended.append((transfer, .failure(error)))
+            }
+        } else {
+            try startOverLibcurl(transfer, now: now)
         }
-        transfers.append(transfer)
         startedCount += 1
-        act(on: CURL_SOCKET_TIMEOUT, mayTimeOut: dueAt.map { $0 <= now } ?? false, now: now)
         return transfer
+    }
+
+    private func startOverLibcurl(_ transfer: Transfer, now: Instant) throws(TransferFailure) {
+        let curl = if let curl { curl } else { try CurlConnections(interest: interest) }
+        self.curl = curl
+        try curl.start(transfer, now: now)
     }
 
     /// Ignores a transfer that is not in the set.
     func cancel(_ transfer: Transfer, now: Instant) {
         ended.removeAll { $0.transfer === transfer }
-        guard let index = transfers.firstIndex(where: { $0 === transfer }) else { return }
-        remove(at: index)
-        settle(now: now)
+        for kind in kinds { kind.cancel(transfer, now: now) }
     }
 
-    func socketReady(
-        _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant
-    ) {
-        let events = [(readable, CURL_CSELECT_IN), (writable, CURL_CSELECT_OUT), (failed, CURL_CSELECT_ERR)]
-        act(on: descriptor, events: events.filter(\.0).map(\.1).reduce(0, |), now: now)
+    /// Sends what was started since the last call.
+    func flush(now: Instant) {
+        http2?.flush(now: now)
+        moveToLibcurl(now: now)
+    }
+
+    func socketReady(_ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant) {
+        kinds.first { $0.isWatching(descriptor) }?
+            .socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
+        moveToLibcurl(now: now)
     }
 
     func timePassed(now: Instant) {
-        guard let at = dueAt, at <= now else { return }
-        dueAt = nil
-        act(on: CURL_SOCKET_TIMEOUT, mayTimeOut: true, now: now)
+        for kind in kinds { kind.timePassed(now: now) }
+        moveToLibcurl(now: now)
     }
 
     func takeEnded() -> [Ended] {
-        defer { ended.removeAll(keepingCapacity: true) }
+        var ended = ended
+        self.ended.removeAll(keepingCapacity: true)
+        for kind in kinds { ended += kind.takeEnded() }
         return ended
     }
 
     /// Ends every transfer without a result and closes every connection. The set cannot be used afterwards.
-    func close() {
-        while !transfers.isEmpty { remove(at: transfers.count - 1) }
-        multi = nil
-        ledger.forgetSockets()
-        ledger.deliver(to: interest)
-        dueAt = nil
-    }
+    func close() { for kind in kinds { kind.close() } }
 
-    private func act(
-        on descriptor: Int32, events: Int32 = 0, mayTimeOut: Bool = false, now: Instant
-    ) {
-        guard let raw = unsafe multi?.raw else { return }
-        // Read before libcurl closes the connections: a transfer that times out may have waited for one of them.
-        let hasNeighbour = mayTimeOut && ledger.connections.contains(where: \.isEstablished)
-        var running: Int32 = 0
-        _ = unsafe curl_multi_socket_action(raw, descriptor, events, &running)
-        var remaining: Int32 = 0
-        while let message = unsafe curl_multi_info_read(raw, &remaining) {
-            guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
-            guard let index = transfers.firstIndex(where: { unsafe $0.easy == message.pointee.easy_handle })
-            else { continue }
-            let result = transfers[index].result(
-                unsafe ccurl_message_result(message), hasNeighbour: hasNeighbour)
-            ended.append((transfers[index], result))
-            remove(at: index)
+    /// The server does not speak HTTP/2.
+    private func moveToLibcurl(now: Instant) {
+        guard let refused = http2?.takeRefused(), !refused.isEmpty else { return }
+        speaksHTTP1 = true
+        for transfer in refused {
+            transfer.restart()
+            do throws(TransferFailure) {
+                try startOverLibcurl(transfer, now: now)
+            } catch {
+                ended.append((transfer, .failure(error)))
+            }
         }
-        settle(now: now)
-    }
-
-    private func remove(at index: Int) {
-        _ = unsafe curl_multi_remove_handle(multi?.raw, transfers[index].easy)
-        transfers.remove(at: index)
-    }
-
-    private func settle(now: Instant) {
-        switch ledger.takeTimer() {
-        case .unchanged: break
-        case .off: dueAt = nil
-        case .after(let milliseconds): dueAt = now.advanced(by: .milliseconds(milliseconds))
-        }
-        ledger.deliver(to: interest)
-    }
-
-    deinit {
-        for transfer in transfers { _ = unsafe curl_multi_remove_handle(multi?.raw, transfer.easy) }
-        // The multi handle's callbacks write to the ledger, so it is freed first.
-        multi = nil
-    }
-}
-
-/// Owns a multi handle. The ledger must outlive it, and all transfers must be removed before it is freed.
-@safe private struct MultiHandle: ~Copyable {
-    let raw: UnsafeMutableRawPointer
-
-    init(ledger: SocketLedger) throws(TransferFailure) {
-        guard let raw = unsafe curl_multi_init() else { throw .local("no memory for a connection pool") }
-        unsafe self.raw = raw
-        _ = unsafe ccurl_multi_set_long(raw, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX)
-        _ = unsafe ccurl_multi_set_long(raw, CURLMOPT_MAX_HOST_CONNECTIONS, ConnectionSet.maxConnections)
-        _ = unsafe ccurl_multi_set_long(raw, CURLMOPT_MAXCONNECTS, ConnectionSet.maxConnections)
-        _ = unsafe ledger.watch(raw)
-    }
-
-    deinit {
-        _ = unsafe curl_multi_cleanup(raw)
     }
 }

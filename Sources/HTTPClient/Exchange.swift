@@ -82,6 +82,14 @@ struct Exchange {
         return transfer
     }
 
+    /// True until `noteSending` has noted all that is sent.
+    var awaitsSending: Bool {
+        switch stage {
+        case .dialling, .connecting: true
+        case .sent, .acknowledged, .stuck, .settled, .retried: transfers.contains { !$0.isWhollySent }
+        }
+    }
+
     /// Updates the stage; called whenever a part of the request may have been sent.
     mutating func noteSending(now: Instant) {
         guard let transfer = transfers.first, transfer.isSent else { return }

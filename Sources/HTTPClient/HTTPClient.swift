@@ -97,6 +97,15 @@ package final class HTTPClient {
         collect(from: pool, now: now)
     }
 
+    /// Sends the requests that were started since the last call; several share one write. `timePassed` does the same,
+    /// one turn of the event loop later.
+    package func flush(now: Instant) {
+        for pool in pools {
+            pool.flush(now: now)
+            collect(from: pool, now: now)
+        }
+    }
+
     package func timePassed(now: Instant) {
         for pool in pools {
             guard let deadline = pool.deadline, deadline <= now else { continue }

@@ -1,7 +1,7 @@
 // The address of a provider and the identity it is verified by. Endpoints that differ in any part never share a
 // connection. Contains no name that needs a lookup.
 
-import CCurl
+package import DNSWire
 
 package struct HTTPEndpoint: Hashable, Sendable {
     package enum Scheme: String, Sendable {
@@ -91,13 +91,18 @@ package struct HTTPEndpoint: Hashable, Sendable {
     /// The name that the certificate must match.
     var checkedName: String { verifyName ?? host }
 
-    /// The `Host` header to set; nil if libcurl's own, made from `handshakeHost`, is right.
-    var ownHostHeader: String? {
+    /// The name to send in the TLS handshake; nil for an IP literal (RFC 6066 section 3).
+    var serverName: String? { HTTPEndpoint.isAddress(handshakeHost) ? nil : handshakeHost }
+
+    /// `Host` of HTTP/1.1, `:authority` of HTTP/2.
+    var authority: String {
         if let hostHeader { return hostHeader }
-        guard handshakeHost != host else { return nil }
         let isDefaultPort = port == (scheme == .https ? 443 : 80)
         return HTTPEndpoint.bracketed(host) + (isDefaultPort ? "" : ":\(port)")
     }
+
+    /// The `Host` header to set; nil if libcurl's own, made from `handshakeHost`, is right.
+    var ownHostHeader: String? { hostHeader != nil || handshakeHost != host ? authority : nil }
 
     /// - Parameter target: path and query as they stand in a request line, beginning with "/".
     func url(target: String) -> String {
@@ -111,12 +116,7 @@ package struct HTTPEndpoint: Hashable, Sendable {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     }
 
-    static func isAddress(_ text: String) -> Bool {
-        guard !text.utf8.contains(0) else { return false }
-        var storage = in6_addr()
-        let family = text.utf8.contains(UInt8(ascii: ":")) ? AF_INET6 : AF_INET
-        return unsafe inet_pton(family, text, &storage) == 1
-    }
+    static func isAddress(_ text: String) -> Bool { Address(text) != nil }
 
     /// Accepts names of letters, digits, "-", "_" and ".", and complete IPv6 literals.
     private static func isHost(_ text: String) -> Bool {

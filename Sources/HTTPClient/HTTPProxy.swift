@@ -1,7 +1,5 @@
 // A proxy in front of a provider, given by IP address. Its description omits the password.
 
-import CCurl
-
 package struct HTTPProxy: Hashable, Sendable {
     package enum Kind: String, Sendable {
         /// HTTP CONNECT (RFC 9110 section 9.3.6), for `http` URLs as well: the proxy sees no request.

@@ -64,7 +64,7 @@ package enum TransferFailure: Error, Hashable, Sendable {
     ///   - text: libcurl's error text.
     init(_ code: CURLcode, systemError: Int32, text: String, overTLS: Bool, isConnected: Bool) {
         switch code {
-        case CURLE_COULDNT_CONNECT: self = TransferFailure.connecting(systemError)
+        case CURLE_COULDNT_CONNECT: self = TransferFailure(connecting: systemError)
         case CURLE_OPERATION_TIMEDOUT: self = isConnected ? .timeout : .unacknowledged
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
@@ -87,13 +87,14 @@ package enum TransferFailure: Error, Hashable, Sendable {
         }
     }
 
-    private static func connecting(_ systemError: Int32) -> TransferFailure {
+    /// - Parameter systemError: the errno of a failed connect.
+    init(connecting systemError: Int32) {
         switch systemError {
-        case ECONNREFUSED: .refused
-        case ETIMEDOUT: .unacknowledged
-        case ECONNRESET, EPIPE: .reset
-        case EMFILE, ENFILE, ENOBUFS, ENOMEM: .local("no descriptors or memory for a socket")
-        default: .unreachable
+        case ECONNREFUSED: self = .refused
+        case ETIMEDOUT: self = .unacknowledged
+        case ECONNRESET, EPIPE: self = .reset
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM: self = .local("no descriptors or memory for a socket")
+        default: self = .unreachable
         }
     }
 }

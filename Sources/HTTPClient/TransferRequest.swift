@@ -1,5 +1,7 @@
 // A request to a provider and its reply, as plain values without libcurl types.
 
+package import DNSWire
+
 package struct TransferID: Hashable, Sendable {
     let number: UInt64
 }

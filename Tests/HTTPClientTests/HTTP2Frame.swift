@@ -12,6 +12,7 @@ enum HTTP2Frame {
 
     static let refusedStream: UInt32 = 7
     static let internalError: UInt32 = 2
+    static let http11Required: UInt32 = 13
 
     static let settings = frame(.settings, stream: 0)
 

@@ -181,4 +181,58 @@ import Testing
             #expect(loop.client.connections == ConnectionCounts(open: 1, opened: 1, reused: 3))
         }
     }
+
+    private var plainAnswer: Script {
+        [.awaitRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nplain")]
+    }
+
+    @Test("a server without HTTP/2 is asked over HTTP/1.1, and later connections begin with that")
+    func withoutHTTP2() throws {
+        var plain = identity
+        plain.speaksHTTP2 = false
+        let refused: Script = [.startTLS(plain), .hang]
+        let asked = [.startTLS(plain)] + plainAnswer
+        try StubServer.with(scripts: [refused, asked + plainAnswer + [.hang], asked + [.hang]]) { server in
+            let request = try makeRequest(server)
+            for _ in 0..<2 {
+                let reply = loop.reply(to: request)
+                #expect(text(reply) == "plain" && reply?.httpVersion == .http1)
+            }
+            #expect(server.acceptedConnections == 2)
+            loop.client.renewConnections(now: loop.now)
+            #expect(text(loop.reply(to: request)) == "plain")
+            #expect(server.acceptedConnections == 3)
+        }
+    }
+
+    @Test("a request that the server wants over HTTP/1.1 is sent again that way")
+    func wantsHTTP1() throws {
+        var plain = identity
+        plain.speaksHTTP2 = false
+        let wanting: Script =
+            opening + [
+                .awaitFrame(.headers, stream: 1), .sendBytes(HTTP2Frame.reset(stream: 1, HTTP2Frame.http11Required)),
+                .hang,
+            ]
+        try StubServer.with(scripts: [wanting, [.startTLS(plain)] + plainAnswer + [.hang]]) { server in
+            let request = try makeRequest(server)
+            #expect(text(loop.reply(to: request)) == "plain")
+        }
+    }
+
+    @Test("requests that were started in one turn share one write")
+    func oneWrite() throws {
+        let streams: [UInt32] = [3, 5, 7, 9]
+        let script = opening + answer(1, "one") + streams.flatMap { answer($0, "two") } + [.hang]
+        try StubServer.with(script) { server in
+            let request = try makeRequest(server)
+            #expect(text(loop.reply(to: request)) == "one")
+            let before = loop.sentSegments
+            let ids = streams.map { _ in loop.start(request) }
+            loop.client.flush(now: loop.now)
+            #expect(loop.sentSegments == before + 1)
+            loop.run { ids.allSatisfy { loop.results[$0] != nil } }
+            #expect(ids.allSatisfy { text(loop.reply($0)) == "two" })
+        }
+    }
 }

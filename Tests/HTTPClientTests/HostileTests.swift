@@ -1,5 +1,6 @@
 // Replies that mean harm: each ends as the right kind of failure, within its bounds, and leaves nothing behind.
 
+import DNSWire
 import Glibc
 import HTTPClient
 import Testing

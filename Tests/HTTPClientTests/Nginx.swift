@@ -55,6 +55,7 @@ final class Nginx {
             ssl_certificate \(folder)/\(name).pem; ssl_certificate_key \(folder)/\(name).key;
             location / {
                 add_header X-Number-On-Connection $connection_requests;
+                add_header X-Resumed $ssl_session_reused;
                 return 200
                     "\(name) host=$host sni=$ssl_server_name connection=$connection $request_method $request_uri";
             }

@@ -66,7 +66,7 @@ import Testing
         #expect(isRefusedAsTLS(try makeRequest(verifyName: "two.example"), because: "hostname mismatch"))
         #expect(isRefusedAsTLS(try makeRequest(sni: "two.example"), because: "hostname mismatch"))
         #expect(isRefusedAsTLS(try makeRequest(verifyName: "127.0.0.1"), because: "ip address mismatch"))
-        #expect(isRefusedAsTLS(try makeRequest(host: "127.0.0.2"), because: "name"))
+        #expect(isRefusedAsTLS(try makeRequest(host: "127.0.0.2"), because: "ip address mismatch"))
         #expect(isRefusedAsTLS(try makeRequest(verifyName: "example"), because: "hostname mismatch"))
         #expect(loop.client.connections.open == 0)
     }
@@ -209,5 +209,19 @@ import Testing
         #expect(loop.client.connections(to: endpoint).open == 1)
         loop.client.timePassed(now: Clock.now().advanced(by: .seconds(seconds)))
         #expect(loop.client.connections(to: endpoint).open == 0)
+    }
+
+    @Test("a later connection resumes the session of an earlier one, but not in another network")
+    func resumption() throws {
+        let request = try makeRequest()
+        let resumed = { loop.reply(to: request)?.header("X-Resumed") }
+        #expect(resumed() == ".")
+        for _ in 0..<2 {
+            loop.skip(.seconds(HTTPEndpoint.defaultIdleSeconds + 1))
+            #expect(loop.client.connections.open == 0)
+            #expect(resumed() == "r")
+        }
+        loop.client.renewConnections(now: loop.now)
+        #expect(resumed() == ".")
     }
 }

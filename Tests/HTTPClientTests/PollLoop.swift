@@ -58,6 +58,8 @@ final class PollLoop {
 
     var watchedDescriptors: Int { watched.interest.count }
 
+    var sentSegments: Int { watched.interest.keys.reduce(0) { $0 + Sockets.sentSegments($1) } }
+
     /// The other ends have acknowledged all that was sent.
     var isAcknowledged: Bool { watched.interest.keys.allSatisfy { Sockets.unacknowledgedBytes($0) == 0 } }
 

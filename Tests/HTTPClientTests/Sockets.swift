@@ -106,6 +106,14 @@ enum Sockets {
         return unsafe ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? count : 0
     }
 
+    /// TCP segments with data that were sent: tcpi_data_segs_out of linux/tcp.h.
+    static func sentSegments(_ descriptor: Int32) -> Int {
+        var info = [UInt32](repeating: 0, count: 40)
+        var length = socklen_t(160)
+        guard unsafe getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &length) == 0 else { return 0 }
+        return Int(info[39])
+    }
+
     /// The kernel drops every further segment for the socket before TCP sees it.
     static func dropArriving(_ descriptor: Int32) {
         // struct sock_filter of linux/filter.h, little-endian: BPF_RET | BPF_K with 0 bytes to keep.

@@ -25,6 +25,12 @@ import Glibc
             unsafe SSL_CTX_use_certificate_chain_file(context, identity.certificateFile) == 1
             && SSL_CTX_use_PrivateKey_file(context, identity.keyFile, SSL_FILETYPE_PEM) == 1
         precondition(loaded, "no certificate for a server")
+        if identity.speaksHTTP2 { unsafe Stream.chooseHTTP2(context) }
+        unsafe session = SSL_new(context)
+        return unsafe SSL_set_fd(session, descriptor) == 1 && SSL_accept(session) == 1
+    }
+
+    private static func chooseHTTP2(_ context: OpaquePointer) {
         unsafe SSL_CTX_set_alpn_select_cb(
             context,
             { _, chosen, chosenCount, offered, offeredCount, _ in
@@ -37,8 +43,6 @@ import Glibc
                 unsafe chosenCount?.pointee = 2
                 return SSL_TLSEXT_ERR_OK
             }, nil)
-        unsafe session = SSL_new(context)
-        return unsafe SSL_set_fd(session, descriptor) == 1 && SSL_accept(session) == 1
     }
 
     /// False if the client is gone.
@@ -82,4 +86,6 @@ import Glibc
 struct TLSIdentity: Sendable {
     let certificateFile: String
     let keyFile: String
+    /// False: the server chooses no protocol.
+    var speaksHTTP2 = true
 }

@@ -30,7 +30,7 @@ enum Arrows {
         "HTTPDNS": ["Crypto", "DNSWire", "FoundationEssentials", "Glibc"],
         "Crypto": ["COpenSSL"],
         // CCurl has OpenSSL's headers and zlib: a certificate is verified for another name in libcurl's SSL_CTX hook.
-        "HTTPClient": ["CCurl", "DNSWire"],
+        "HTTPClient": ["CCurl", "CNghttp2", "Crypto", "DNSWire", "LinuxIO"],
         // DNSWire: a Host header has to be an address or localhost.
         "HTTPServer": ["CMicrohttpd", "DNSWire", "Glibc"],
         // DNSWire: a stored answer is validated against its question.

@@ -102,6 +102,7 @@ final class ResolvingLoop: LoopPart {
             for event in providers.takeEvents() { handle(event, now: now) }
             for (id, result) in system.takeFinished() { handle(.fetchFinished(id, result), now: now) }
             for (id, result) in probes.takeFinished() { handle(.probeFinished(id, result), now: now) }
+            providers.flush(now: now)
         } while providers.hasFinished || system.hasFinished || probes.hasFinished
     }
 

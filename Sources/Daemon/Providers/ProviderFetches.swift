@@ -159,6 +159,9 @@ final class ProviderFetches: LoopPart {
         takePlaces(now: now)
     }
 
+    /// Sends the requests of this turn; several share one write.
+    func flush(now: Instant) { http.flush(now: now) }
+
     /// Returns the events for the resolver.
     func takeEvents() -> [Event] {
         let now = Clock.now()

@@ -43,6 +43,18 @@ package final class StreamSocket: Sendable {
         }
     }
 
+    /// Makes the kernel end the connection when the peer's kernel acknowledges nothing for this time. Otherwise it
+    /// would retransmit for a quarter of an hour.
+    ///
+    /// - Parameter idleSeconds: the kernel asks an idle peer at this interval.
+    package func endWhenSilent(milliseconds: Int32, idleSeconds: Int32) throws(SystemError) {
+        let tcp = Int32(IPPROTO_TCP)
+        try descriptor.setOption(tcp, TCP_USER_TIMEOUT, to: milliseconds)
+        try descriptor.setOption(SOL_SOCKET, SO_KEEPALIVE, to: 1)
+        try descriptor.setOption(tcp, TCP_KEEPIDLE, to: idleSeconds)
+        try descriptor.setOption(tcp, TCP_KEEPINTVL, to: idleSeconds)
+    }
+
     package func localAddress() throws(SystemError) -> SocketAddress {
         try descriptor.localAddress()
     }

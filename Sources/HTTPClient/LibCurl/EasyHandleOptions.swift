@@ -1,24 +1,25 @@
 // Sets the libcurl options of a transfer, each once; others keep libcurl's default. Reads no environment variable.
 
 import CCurl
+import DNSWire
 
-extension Transfer {
-    func configureRequest(_ request: TransferRequest) throws(TransferFailure) {
+extension EasyHandle {
+    func configureRequest(_ request: TransferRequest, timeout: Duration) throws(TransferFailure) {
         try set(CURLOPT_URL, endpoint.url(target: request.target))
         try set(CURLOPT_PATH_AS_IS, 1)
         if request.method == .post {
             try set(CURLOPT_POST, 1)
             try check(
                 unsafe request.body.withUnsafeBytes {
-                    unsafe ccurl_set_bytes(easy, $0.baseAddress, curl_off_t($0.count))
+                    unsafe ccurl_set_bytes(raw, $0.baseAddress, curl_off_t($0.count))
                 })
         }
         var lines = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
         if let host = endpoint.ownHostHeader { lines.append("Host: \(host)") }
         for line in lines { try headerLines.append(line) }
-        try check(unsafe ccurl_set_list(easy, CURLOPT_HTTPHEADER, headerLines.first))
-        try set(CURLOPT_TIMEOUT_MS, request.timeout.wholeMilliseconds)
-        try set(CURLOPT_CONNECTTIMEOUT_MS, request.connectTimeout.wholeMilliseconds)
+        try check(unsafe ccurl_set_list(raw, CURLOPT_HTTPHEADER, headerLines.first))
+        try set(CURLOPT_TIMEOUT_MS, timeout.timeoutMilliseconds)
+        try set(CURLOPT_CONNECTTIMEOUT_MS, min(request.connectTimeout, timeout).timeoutMilliseconds)
     }
 
     func configureConnection(_ request: TransferRequest, ledger: SocketLedger) throws(TransferFailure) {
@@ -28,7 +29,7 @@ extension Transfer {
         try set(CURLOPT_PROXY, endpoint.proxy?.url ?? "")
         try set(CURLOPT_NOPROXY, "")
         try dialRules.append(endpoint.dialRule)
-        try check(unsafe ccurl_set_list(easy, CURLOPT_CONNECT_TO, dialRules.first))
+        try check(unsafe ccurl_set_list(raw, CURLOPT_CONNECT_TO, dialRules.first))
         try set(CURLOPT_MAXAGE_CONN, endpoint.idleSeconds)
         try set(CURLOPT_FRESH_CONNECT, request.needsOwnConnection ? 1 : 0)
         try set(CURLOPT_FORBID_REUSE, request.needsOwnConnection ? 1 : 0)
@@ -40,7 +41,7 @@ extension Transfer {
         try set(CURLOPT_HTTP_VERSION, isHTTPS ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1))
         // Without TLS there is no HTTP/2, and waiting for it would serialise the first requests.
         try set(CURLOPT_PIPEWAIT, isHTTPS ? 1 : 0)
-        try check(unsafe ledger.watchSockets(of: easy))
+        try check(unsafe ledger.watchSockets(of: raw))
         if endpoint.proxy != nil { try configureProxy() }
     }
 
@@ -59,36 +60,36 @@ extension Transfer {
         if let checkedName = unsafe checkedName {
             // libcurl would verify the SNI name; OpenSSL verifies the configured one instead.
             try set(CURLOPT_SSL_VERIFYHOST, 0)
-            try check(unsafe ccurl_set_verify_name(easy, checkedName))
+            try check(unsafe ccurl_set_verify_name(raw, checkedName))
         } else {
             try set(CURLOPT_SSL_VERIFYHOST, 2)
         }
         if let caFile = endpoint.caFile {
             try set(CURLOPT_CAINFO, caFile)
-            try check(unsafe ccurl_set_string(easy, CURLOPT_CAPATH, nil))
+            try check(unsafe ccurl_set_string(raw, CURLOPT_CAPATH, nil))
         } else if unsafe ccurl_version().pointee.capath != nil {
             // OpenSSL reads only the required root from the directory. It would parse and hold the whole bundle for
             // each connection.
-            try check(unsafe ccurl_set_string(easy, CURLOPT_CAINFO, nil))
+            try check(unsafe ccurl_set_string(raw, CURLOPT_CAINFO, nil))
         }
     }
 
-    func configureReceiving() throws(TransferFailure) {
-        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    func configureReceiving(_ transfer: Transfer) throws(TransferFailure) {
+        let context = unsafe Unmanaged.passUnretained(transfer).toOpaque()
         try set(CURLOPT_ACCEPT_ENCODING, "gzip")
         // Accepted from the server, but decoded by `GzipBody`.
         try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
-        try check(unsafe ccurl_set_off(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(Transfer.maxBodyBytes)))
-        try check(unsafe ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText))
-        try check(unsafe ccurl_set_pointer(easy, CURLOPT_WRITEDATA, context))
-        try check(unsafe ccurl_set_pointer(easy, CURLOPT_HEADERDATA, context))
+        try check(unsafe ccurl_set_off(raw, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(Transfer.maxBodyBytes)))
+        try check(unsafe ccurl_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText))
+        try check(unsafe ccurl_set_pointer(raw, CURLOPT_WRITEDATA, context))
+        try check(unsafe ccurl_set_pointer(raw, CURLOPT_HEADERDATA, context))
         try check(
-            unsafe ccurl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
-                unsafe Transfer.passing(bytes, size * count, context) { unsafe $0.received(body: $1) }
+            unsafe ccurl_set_receiver(raw, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+                unsafe EasyHandle.passing(bytes, size * count, context) { unsafe $0.received(body: $1) }
             })
         try check(
-            unsafe ccurl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
-                unsafe Transfer.passing(bytes, size * count, context) { unsafe $0.received(headerLine: $1) }
+            unsafe ccurl_set_receiver(raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+                unsafe EasyHandle.passing(bytes, size * count, context) { unsafe $0.received(headerLine: $1) }
             })
     }
 
@@ -103,11 +104,11 @@ extension Transfer {
     }
 
     private func set(_ option: CURLoption, _ value: Int) throws(TransferFailure) {
-        try check(unsafe ccurl_set_long(easy, option, value))
+        try check(unsafe ccurl_set_long(raw, option, value))
     }
 
     private func set(_ option: CURLoption, _ value: String) throws(TransferFailure) {
-        try check(unsafe ccurl_set_string(easy, option, value))
+        try check(unsafe ccurl_set_string(raw, option, value))
     }
 
     private func check(_ code: CURLcode) throws(TransferFailure) {
@@ -135,7 +136,7 @@ extension Transfer {
 
 extension Duration {
     /// Rounds up, at least 1, since libcurl treats 0 as no limit.
-    fileprivate var wholeMilliseconds: Int {
+    fileprivate var timeoutMilliseconds: Int {
         let (seconds, attoseconds) = components
         let milliseconds = seconds.multipliedReportingOverflow(by: 1000)
         guard !milliseconds.overflow else { return Int(Int32.max) }

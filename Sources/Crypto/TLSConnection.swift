@@ -1,0 +1,99 @@
+// A verified client connection over memory, without socket or clock: bytes from the socket to plain data and back.
+// The handshake verifies the certificate.
+
+import COpenSSL
+
+/// A session of a server, to be resumed by one later connection (RFC 8446 section 4.6.1). It holds a secret.
+@safe package final class TLSSession {
+    let pointer: OpaquePointer
+
+    /// Takes over the reference.
+    init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
+
+    deinit { unsafe SSL_SESSION_free(pointer) }
+}
+
+package final class TLSConnection {
+    package enum Handshake: Equatable, Sendable {
+        /// More bytes are needed.
+        case underWay
+        case done
+        /// Holds OpenSSL's text.
+        case failed(String)
+    }
+
+    package enum Reading: Equatable, Sendable {
+        /// The number of bytes, at least 1.
+        case bytes(Int)
+        /// More bytes are needed.
+        case needsMore
+        /// close_notify.
+        case closed
+        case failed(String)
+    }
+
+    private let stream: TLSStream
+    private var handshakeBytes = 0
+
+    /// - Parameters:
+    ///   - context: one for requests.
+    ///   - serverName: sent as SNI (RFC 6066 section 3); nil: none is sent.
+    ///   - verifiedName: the name or IP literal that the certificate must match.
+    ///   - session: is resumed if the server agrees. Its certificate is not verified again.
+    package init(
+        _ context: TLSContext, serverName: String?, verifiedName: String, resuming session: TLSSession?
+    ) throws(CryptoError) {
+        let stream = try TLSStream(context, serverName: serverName)
+        guard stream.requirePeer(verifiedName) else { throw CryptoError(takingQueueAfter: "TLS for \(verifiedName)") }
+        if let session { stream.resume(session) }
+        self.stream = stream
+    }
+
+    /// Takes bytes from the socket. `shakeHands` and `read` process them.
+    package func receive(_ bytes: Span<UInt8>) { stream.take(bytes) }
+
+    /// Call first without received bytes, then after each `receive` until it is done.
+    package func shakeHands() -> Handshake {
+        handshakeBytes += stream.unreadBytes
+        let step = stream.shakeHands()
+        handshakeBytes -= stream.unreadBytes
+        guard handshakeBytes <= TLSHandshake.maxHandshakeBytes else {
+            return .failed("more than \(TLSHandshake.maxHandshakeBytes) bytes of handshake")
+        }
+        switch step {
+        case .done: return .done
+        case .wantsMore: return .underWay
+        case .closed: return .failed("close notify")
+        case .failed(let reason):
+            return .failed(stream.certificateProblem.map { "SSL certificate problem: \($0)" } ?? reason)
+        }
+    }
+
+    /// Overwrites the beginning of `room`, which must not be empty, with data from the server.
+    package func read(over room: inout [UInt8]) -> Reading {
+        var count = 0
+        switch stream.read(over: &room, count: &count) {
+        case .done: return .bytes(count)
+        case .wantsMore: return .needsMore
+        case .closed: return .closed
+        case .failed(let reason): return .failed(reason)
+        }
+    }
+
+    /// - Returns: the reason of a failure; nil if the data is part of `takeOutgoing`.
+    package func send(_ plain: [UInt8]) -> String? { stream.send(plain) ? nil : stream.takeReason() }
+
+    /// Returns the bytes to write to the socket now.
+    package func takeOutgoing() -> [UInt8] { stream.takeOutgoing() }
+
+    /// The protocol that the server chose (ALPN, RFC 7301); nil if none.
+    package var protocolName: String? { stream.protocolName }
+
+    package var hasResumed: Bool { stream.hasResumed }
+
+    /// Returns the session for a later connection; nil if the server has not offered one. With TLS 1.3 it arrives after
+    /// the handshake.
+    package func resumableSession() -> TLSSession? { stream.resumableSession() }
+
+    deinit { stream.keepSessionAtEnd() }
+}

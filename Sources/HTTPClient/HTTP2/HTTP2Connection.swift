@@ -1,0 +1,249 @@
+// One HTTP/2 connection over TLS: its socket, its handshake, and the streams on it.
+//
+//     connecting --TCP--> handshaking --TLS, "h2"--> open --> ended
+//          `-------------------`-------------------------------^
+
+import Crypto
+import DNSWire
+import LinuxIO
+
+final class HTTP2Connection {
+    enum Phase: Equatable {
+        case connecting, handshaking, open
+        /// The connection is closed; each transfer that is still here ends with this failure.
+        case ended(TransferFailure)
+        /// The server chose another protocol; the connection is closed.
+        case speaksHTTP1
+    }
+
+    /// When the request that opened the connection started, and its `connectTimeout` later.
+    let startedAt, dialDeadline: Instant
+    private(set) var phase = Phase.connecting
+    /// Zero until the phase is over.
+    private(set) var connectedAt: Instant?
+    private(set) var openedAt: Instant?
+    let descriptor: Int32
+    private(set) var localPort = 0
+    /// Transfers whose stream has not ended.
+    private(set) var transfers: [Transfer] = []
+
+    private let endpoint: HTTPEndpoint
+    private let client: TLSClient
+    private let interest: ConnectionSet.Interest
+    /// Nil: closed.
+    private var socket: StreamSocket?
+    private let session: HTTP2Session
+    /// Nil until TCP is connected.
+    private var tls: TLSConnection?
+    private var unsent: ArraySlice<UInt8> = []
+    private var wants = SocketInterest.none
+    private var hasKeptSession = false
+
+    /// A reply has a few hundred bytes; a server's handshake flight 2 to 8 KiB.
+    private static let readBytes = 16 << 10
+    /// Reads per call: a server that sends without end must not delay the other connections.
+    private static let maxReads = 8
+
+    /// - Throws: a failure of the connect call itself.
+    init(
+        to endpoint: HTTPEndpoint, _ client: TLSClient, connectTimeout: Duration, now: Instant,
+        interest: @escaping ConnectionSet.Interest
+    ) throws(TransferFailure) {
+        guard let address = Address(endpoint.address) else { throw .badRequest }
+        session = try HTTP2Session()
+        do throws(SystemError) {
+            let socket = try StreamSocket(connectingTo: SocketAddress(address, port: endpoint.port))
+            try socket.endWhenSilent(
+                milliseconds: Int32(SocketLedger.silenceMilliseconds), idleSeconds: Int32(endpoint.idleSeconds))
+            descriptor = socket.descriptor.raw
+            self.socket = socket
+        } catch {
+            throw TransferFailure(connecting: error.code)
+        }
+        (self.endpoint, self.client, self.interest) = (endpoint, client, interest)
+        (startedAt, dialDeadline) = (now, now + connectTimeout)
+        watch(.write)
+    }
+
+    var isOpen: Bool { phase == .open }
+
+    /// True if the connection takes another request.
+    var isUsable: Bool {
+        switch phase {
+        case .connecting, .handshaking: true
+        case .open: !session.isDraining
+        case .ended, .speaksHTTP1: false
+        }
+    }
+
+    var hasFreeStream: Bool { session.openStreams < min(session.maxStreams, ConnectionSet.maxStreams) }
+
+    var isEstablished: Bool { connectedAt != nil }
+
+    /// Nil until TCP is connected.
+    var progress: ConnectionProgress? { socket == nil ? nil : ConnectionProgress(descriptor) }
+
+    /// True if `flush` has something to write.
+    var hasOutput: Bool { isOpen && session.hasOutput && unsent.isEmpty }
+
+    /// Queues a request until `flush`.
+    func start(_ transfer: Transfer) throws(TransferFailure) {
+        try session.start(transfer)
+        transfers.append(transfer)
+    }
+
+    /// Ignores a transfer that is not on this connection.
+    func cancel(_ transfer: Transfer) {
+        guard let index = transfers.firstIndex(where: { $0 === transfer }) else { return }
+        transfers.remove(at: index)
+        session.cancel(transfer)
+    }
+
+    /// Proceeds as far as possible without waiting.
+    func proceed(now: Instant) {
+        if phase == .connecting { connect(now: now) }
+        if phase == .handshaking || phase == .open { receive(now: now) }
+        flush()
+    }
+
+    /// Writes what is queued.
+    func flush() {
+        guard phase == .handshaking || phase == .open, write() else { return }
+        while isOpen, unsent.isEmpty, session.hasOutput {
+            var frames: [UInt8] = []
+            if session.appendOutput(to: &frames) != nil { return end(.reset) }
+            guard !frames.isEmpty else { break }
+            if tls?.send(frames) != nil { return end(.reset) }
+            guard write() else { return }
+        }
+        noteSent()
+        if isOpen, session.hasEnded { end(.reset) }
+    }
+
+    /// Returns the streams that have ended.
+    func takeEnded() -> [HTTP2Session.Ended] {
+        let ended = session.takeEnded()
+        for stream in ended { transfers.removeAll { $0 === stream.transfer } }
+        if !hasKeptSession, ended.contains(where: { $0.end == .complete }) {
+            client.session = tls?.resumableSession()
+            hasKeptSession = true
+        }
+        return ended
+    }
+
+    /// Closes the connection. Its transfers stay with it, for the caller to end or to move.
+    func end(_ failure: TransferFailure) { close(.ended(failure)) }
+
+    private func close(_ phase: Phase) {
+        switch self.phase {
+        case .ended, .speaksHTTP1: return
+        case .connecting, .handshaking, .open: break
+        }
+        self.phase = phase
+        watch(.none)
+        socket = nil
+    }
+
+    private func watch(_ wants: SocketInterest) {
+        guard wants != self.wants else { return }
+        self.wants = wants
+        interest(descriptor, wants)
+    }
+
+    // MARK: phases
+
+    private func connect(now: Instant) {
+        guard let socket else { return }
+        do throws(SystemError) {
+            switch try socket.connectOutcome() {
+            case .inProgress: return
+            case .failed(let error): return end(TransferFailure(connecting: error.code))
+            case .connected: break
+            }
+            localPort = Int(try socket.localAddress().port)
+        } catch {
+            return end(TransferFailure(connecting: error.code))
+        }
+        connectedAt = now
+        phase = .handshaking
+        do throws(CryptoError) {
+            tls = try client.connection(to: endpoint)
+        } catch {
+            return end(.tls(error.text))
+        }
+        shakeHands(now: now)
+    }
+
+    private func shakeHands(now: Instant) {
+        switch tls?.shakeHands() {
+        case .none, .underWay?: break
+        case .failed(let reason)?:
+            // Sends the alert.
+            _ = write()
+            end(.tls(String(decoding: reason.utf8.prefix(Transfer.maxReasonBytes), as: UTF8.self)))
+        case .done?:
+            guard tls?.protocolName == TLSClient.http2 else { return close(.speaksHTTP1) }
+            openedAt = now
+            phase = .open
+        }
+    }
+
+    private func receive(now: Instant) {
+        for _ in 0..<HTTP2Connection.maxReads {
+            guard let socket else { return }
+            do throws(SystemError) {
+                switch try socket.read(maxBytes: HTTP2Connection.readBytes) {
+                case .wouldBlock: return
+                case .ended: return lost("the server closed the connection")
+                case .bytes(let bytes):
+                    tls?.receive(bytes.span)
+                    if phase == .handshaking { shakeHands(now: now) }
+                    if isOpen { read() }
+                    if bytes.count < HTTP2Connection.readBytes { return }
+                }
+            } catch {
+                return lost(error.description)
+            }
+        }
+    }
+
+    private func read() {
+        while isOpen {
+            switch tls?.read(over: &client.room) {
+            case .none, .needsMore?: return
+            case .bytes(let count)?: if session.receive(client.room[..<count]) != nil { return end(.reset) }
+            case .closed?, .failed?: return end(.reset)
+            }
+        }
+    }
+
+    private func lost(_ reason: String) {
+        end(phase == .handshaking ? .tls(reason) : .reset)
+    }
+
+    /// - Returns: false if the socket takes no more now, or is lost.
+    private func write() -> Bool {
+        if unsent.isEmpty { unsent = (tls?.takeOutgoing() ?? [])[...] }
+        while !unsent.isEmpty {
+            guard let socket else { return false }
+            do throws(SystemError) {
+                guard let count = try socket.write(unsent.span) else {
+                    watch(.both)
+                    return false
+                }
+                unsent = unsent.dropFirst(count)
+            } catch {
+                lost(error.description)
+                return false
+            }
+        }
+        if phase != .connecting { watch(.read) }
+        return true
+    }
+
+    private func noteSent() {
+        let sent = session.takeSent()
+        guard !sent.isEmpty, let progress else { return }
+        for transfer in sent { transfer.noteSent(progress) }
+    }
+}

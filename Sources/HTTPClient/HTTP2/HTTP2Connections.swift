@@ -1,0 +1,191 @@
+// HTTP/2 connections to one endpoint and the transfers on them: one connection as a rule, more while a connection
+// drains or all streams are in use.
+
+import DNSWire
+
+final class HTTP2Connections: Connections {
+    private let endpoint: HTTPEndpoint
+    private let client: TLSClient
+    private let interest: ConnectionSet.Interest
+    private var connections: [HTTP2Connection] = []
+    private var ended: [ConnectionSet.Ended] = []
+    private(set) var openedSockets = 0
+    /// When the first request was queued since the last `flush`.
+    private var unsentSince: Instant?
+    /// At or before the deadlines of all transfers and dials; nil: there are none.
+    private var checkAt: Instant?
+    /// Transfers of a server that does not speak HTTP/2.
+    private var refusedTransfers: [Transfer] = []
+
+    /// More repetitions than a server needs that closes a connection gracefully.
+    private static let maxRefusals = 3
+
+    init(to endpoint: HTTPEndpoint, _ client: TLSClient, interest: @escaping ConnectionSet.Interest) {
+        (self.endpoint, self.client, self.interest) = (endpoint, client, interest)
+    }
+
+    var transfers: [Transfer] { connections.flatMap(\.transfers) }
+
+    var openSockets: Int { connections.count }
+
+    var progresses: [ConnectionProgress] { connections.compactMap(\.progress) }
+
+    func progress(from port: Int) -> ConnectionProgress? {
+        connections.first { $0.localPort == port && port > 0 }?.progress
+    }
+
+    func isWatching(_ descriptor: Int32) -> Bool { connections.contains { $0.descriptor == descriptor } }
+
+    /// When `timePassed` is due.
+    var dueAt: Instant? { Instant.earliest(unsentSince, checkAt) }
+
+    /// Returns the transfers that need another protocol; the server does not speak HTTP/2 for them.
+    func takeRefused() -> [Transfer] {
+        defer { refusedTransfers = [] }
+        return refusedTransfers
+    }
+
+    /// Queues the request; `flush` sends it.
+    func start(_ transfer: Transfer, now: Instant) throws(TransferFailure) {
+        let connection = try connection(for: transfer, now: now)
+        transfer.carrier = .http2(connection)
+        try connection.start(transfer)
+        unsentSince = unsentSince ?? now
+        check(at: transfer.deadline(isConnected: connection.isOpen))
+        check(at: transfer.deadline(isConnected: true))
+    }
+
+    func cancel(_ transfer: Transfer, now: Instant) {
+        ended.removeAll { $0.transfer === transfer }
+        for connection in connections { connection.cancel(transfer) }
+        settle(now: now)
+    }
+
+    func socketReady(_ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant) {
+        connections.first { $0.descriptor == descriptor }?.proceed(now: now)
+        settle(now: now)
+    }
+
+    func flush(now: Instant) {
+        unsentSince = nil
+        for connection in connections where connection.hasOutput { connection.flush() }
+        settle(now: now)
+    }
+
+    func timePassed(now: Instant) {
+        flush(now: now)
+        guard let checkAt, checkAt <= now else { return }
+        let hasConnected = connections.contains(where: \.isEstablished)
+        for connection in connections {
+            for transfer in connection.transfers {
+                guard transfer.deadline(isConnected: connection.isOpen) <= now else { continue }
+                connection.cancel(transfer)
+                fail(transfer, hasConnected ? .timeout : .unacknowledged)
+            }
+            if !connection.isOpen, connection.dialDeadline <= now { connection.end(.unacknowledged) }
+        }
+        flush(now: now)
+        self.checkAt = nil
+        for connection in connections {
+            if !connection.isOpen { check(at: connection.dialDeadline) }
+            for transfer in connection.transfers {
+                check(at: transfer.deadline(isConnected: connection.isOpen))
+            }
+        }
+    }
+
+    func takeEnded() -> [ConnectionSet.Ended] {
+        defer { ended.removeAll(keepingCapacity: true) }
+        return ended
+    }
+
+    func close() {
+        for connection in connections {
+            for transfer in connection.transfers { connection.cancel(transfer) }
+            connection.end(.networkChanged)
+        }
+        connections = []
+        (checkAt, unsentSince) = (nil, nil)
+    }
+
+    private func check(at deadline: Instant) { checkAt = min(checkAt ?? deadline, deadline) }
+
+    private func connection(for transfer: Transfer, now: Instant) throws(TransferFailure) -> HTTP2Connection {
+        if let free = connections.last(where: { $0.isUsable && $0.hasFreeStream }) { return free }
+        // Without a free stream, the request waits for one.
+        if connections.count >= ConnectionSet.maxConnections {
+            guard let usable = connections.last(where: \.isUsable) else { throw .busy }
+            return usable
+        }
+        let connection = try HTTP2Connection(
+            to: endpoint, client, connectTimeout: transfer.request.connectTimeout, now: now, interest: interest)
+        openedSockets += 1
+        transfer.opensConnection = true
+        connections.append(connection)
+        check(at: connection.dialDeadline)
+        return connection
+    }
+
+    /// Collects what has ended on the connections, until nothing changes any more.
+    private func settle(now: Instant) {
+        for connection in connections {
+            for stream in connection.takeEnded() { conclude(stream, now: now) }
+        }
+        let lost = connections.filter { !$0.isUsable && !$0.isOpen }
+        connections.removeAll { connection in lost.contains { $0 === connection } }
+        for connection in lost {
+            for transfer in connection.transfers { leave(connection, transfer, now: now) }
+        }
+        for connection in connections where connection.transfers.isEmpty {
+            if !connection.isUsable || !connection.isOpen { connection.end(.reset) }
+        }
+        connections.removeAll { $0.phase == .ended(.reset) }
+    }
+
+    private func conclude(_ stream: HTTP2Session.Ended, now: Instant) {
+        let transfer = stream.transfer
+        switch stream.end {
+        case .complete: ended.append((transfer, transfer.result(now: now)))
+        case .oversized: fail(transfer, .oversized)
+        case .reset: fail(transfer, .reset)
+        case .wantsHTTP1: refusedTransfers.append(transfer)
+        case .refused: startAgain(transfer, now: now)
+        }
+    }
+
+    private func leave(_ connection: HTTP2Connection, _ transfer: Transfer, now: Instant) {
+        connection.cancel(transfer)
+        switch connection.phase {
+        case .speaksHTTP1: refusedTransfers.append(transfer)
+        // This request came later than the one that opened the connection, so it has time left.
+        case .ended(.unacknowledged): startAgain(transfer, now: now)
+        case .ended(let failure): fail(transfer, failure)
+        case .connecting, .handshaking, .open: preconditionFailure("the connection has ended")
+        }
+    }
+
+    private func fail(_ transfer: Transfer, _ failure: TransferFailure) {
+        // A server that ignores the window ends its connection with the reset of its stream.
+        ended.append((transfer, .failure(transfer.isOversized ? .oversized : failure)))
+    }
+
+    private func startAgain(_ transfer: Transfer, now: Instant) {
+        transfer.refusals += 1
+        guard transfer.refusals <= HTTP2Connections.maxRefusals else {
+            fail(transfer, .reset)
+            return
+        }
+        transfer.restart()
+        do throws(TransferFailure) {
+            try start(transfer, now: now)
+        } catch {
+            fail(transfer, error)
+        }
+    }
+}
+
+extension Transfer {
+    fileprivate func deadline(isConnected: Bool) -> Instant {
+        startedAt + (isConnected ? request.timeout : min(request.timeout, request.connectTimeout))
+    }
+}

@@ -1,0 +1,230 @@
+// HTTP/2 frames of one connection (RFC 9113) by libnghttp2: requests to bytes, and bytes to replies. No socket and no
+// clock.
+
+import CNghttp2
+
+/// Streams that the caller started end exactly once in `takeEnded`, unless they are cancelled. libnghttp2 answers PING
+/// and SETTINGS, keeps the windows open, and waits while the server allows no more streams.
+@safe final class HTTP2Session {
+    enum StreamEnd: Equatable {
+        case complete
+        /// The server has not processed the request; it can be sent again (RFC 9113 section 8.7).
+        case refused
+        /// The server wants this request over HTTP/1.1.
+        case wantsHTTP1
+        case reset
+        case oversized
+    }
+
+    struct Ended {
+        let transfer: Transfer
+        let end: StreamEnd
+    }
+
+    /// Bytes that one TLS record can carry.
+    static let outputBytes = 16 << 10
+
+    /// True if the server accepts no new streams on this connection: it has sent GOAWAY or refused a stream.
+    private(set) var isDraining = false
+    private(set) var openStreams = 0
+    private var ended: [Ended] = []
+    /// Transfers whose request was written, in whole, since the last `takeSent`.
+    private var sent: [Transfer] = []
+    private var session: OpaquePointer?
+    /// Reused for each request.
+    private var fields = FieldBuffer()
+
+    init() throws(TransferFailure) {
+        var made: OpaquePointer?
+        let callbacks = try unsafe HTTP2Session.callbacks()
+        defer { unsafe nghttp2_session_callbacks_del(callbacks) }
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        guard unsafe nghttp2_session_client_new(&made, callbacks, context) == 0 else { throw HTTP2Session.noMemory }
+        unsafe session = made
+        let terms = [
+            nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+            nghttp2_settings_entry(
+                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
+                value: UInt32(Transfer.maxHeaderBytes)),
+        ]
+        guard unsafe nghttp2_submit_settings(session, 0, terms, terms.count) == 0 else { throw HTTP2Session.noMemory }
+    }
+
+    deinit { unsafe nghttp2_session_del(session) }
+
+    private static let noMemory = TransferFailure.local("no memory for an HTTP/2 connection")
+
+    /// The most streams that the server allows; 100 until it has said so.
+    var maxStreams: Int {
+        Int(unsafe nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+    }
+
+    var hasOutput: Bool { unsafe nghttp2_session_want_write(session) != 0 }
+
+    /// True if the connection has no further use.
+    var hasEnded: Bool {
+        unsafe nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+    }
+
+    /// Queues the request.
+    func start(_ transfer: Transfer) throws(TransferFailure) {
+        fields.set(transfer.request)
+        let context = unsafe Unmanaged.passUnretained(transfer).toOpaque()
+        let id = unsafe fields.withValues { (values, count) in
+            guard transfer.hasBody else {
+                return unsafe nghttp2_submit_request(session, nil, values, count, nil, context)
+            }
+            var body = unsafe cnghttp2_body(context, HTTP2Session.readBody)
+            return unsafe nghttp2_submit_request(session, nil, values, count, &body, context)
+        }
+        guard id > 0 else { throw .local(unsafe String(cString: nghttp2_strerror(id))) }
+        transfer.streamID = id
+        openStreams += 1
+    }
+
+    /// Cancels a stream; ignores one that has ended.
+    func cancel(_ transfer: Transfer) {
+        ended.removeAll { $0.transfer === transfer }
+        sent.removeAll { $0 === transfer }
+        guard let id = transfer.streamID else { return }
+        release(transfer)
+        _ = unsafe nghttp2_session_set_stream_user_data(session, id, nil)
+        _ = unsafe nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, NGHTTP2_CANCEL.rawValue)
+    }
+
+    /// - Returns: libnghttp2's text if the server broke the protocol; nil otherwise.
+    func receive(_ bytes: ArraySlice<UInt8>) -> String? {
+        let taken = unsafe bytes.withUnsafeBufferPointer {
+            unsafe nghttp2_session_mem_recv(session, $0.baseAddress, $0.count)
+        }
+        return taken < 0 ? unsafe String(cString: nghttp2_strerror(Int32(taken))) : nil
+    }
+
+    /// Appends the next frames to send; more than `outputBytes` only by the last frame.
+    ///
+    /// - Returns: libnghttp2's text of a failure; nil otherwise.
+    func appendOutput(to bytes: inout [UInt8]) -> String? {
+        while bytes.count < HTTP2Session.outputBytes {
+            var frame: UnsafePointer<UInt8>?
+            let count = unsafe nghttp2_session_mem_send(session, &frame)
+            guard count >= 0 else { return unsafe String(cString: nghttp2_strerror(Int32(count))) }
+            guard count > 0 else { break }
+            unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: frame, count: count))
+        }
+        return nil
+    }
+
+    func takeEnded() -> [Ended] {
+        defer { ended.removeAll(keepingCapacity: true) }
+        return ended
+    }
+
+    /// Returns the transfers whose whole request is part of the output since the last call.
+    func takeSent() -> [Transfer] {
+        defer { sent.removeAll(keepingCapacity: true) }
+        return sent
+    }
+
+    private func release(_ transfer: Transfer) {
+        transfer.streamID = nil
+        openStreams -= 1
+    }
+
+    private func end(_ transfer: Transfer, _ end: StreamEnd) {
+        release(transfer)
+        ended.append(Ended(transfer: transfer, end: end))
+    }
+}
+
+// libnghttp2's callbacks, which run within `receive` and `appendOutput`.
+extension HTTP2Session {
+    private static func callbacks() throws(TransferFailure) -> OpaquePointer {
+        var made: OpaquePointer?
+        guard unsafe nghttp2_session_callbacks_new(&made) == 0, let callbacks = unsafe made else { throw noMemory }
+        unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            (session, frame, name, nameCount, value, valueCount, _, _) in
+            guard let frame = unsafe frame,
+                let transfer = unsafe HTTP2Session.transfer(session, frame.pointee.hd.stream_id)
+            else { return 0 }
+            let isTaken = unsafe transfer.received(
+                headerName: UnsafeBufferPointer(start: name, count: nameCount),
+                value: UnsafeBufferPointer(start: value, count: valueCount))
+            return isTaken ? 0 : Int32(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+        }
+        unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
+            (session, _, id, bytes, count, _) in
+            guard let transfer = unsafe HTTP2Session.transfer(session, id) else { return 0 }
+            guard unsafe !transfer.received(body: UnsafeRawBufferPointer(start: bytes, count: count)) else { return 0 }
+            _ = unsafe nghttp2_submit_rst_stream(
+                session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, NGHTTP2_CANCEL.rawValue)
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { (session, frame, context) in
+            if let frame = unsafe frame { unsafe HTTP2Session.at(context)?.received(frame.pointee.hd) }
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { (session, frame, context) in
+            guard let frame = unsafe frame, unsafe frame.pointee.hd.isEndOfRequest,
+                let transfer = unsafe HTTP2Session.transfer(session, frame.pointee.hd.stream_id)
+            else { return 0 }
+            unsafe HTTP2Session.at(context)?.sent.append(transfer)
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { (session, id, code, context) in
+            guard let transfer = unsafe HTTP2Session.transfer(session, id) else { return 0 }
+            unsafe HTTP2Session.at(context)?.closed(transfer, code)
+            return 0
+        }
+        return unsafe callbacks
+    }
+
+    private func received(_ header: nghttp2_frame_hd) {
+        switch UInt32(header.type) {
+        case NGHTTP2_GOAWAY.rawValue: isDraining = true
+        case NGHTTP2_HEADERS.rawValue:
+            unsafe HTTP2Session.transfer(session, header.stream_id)?.receivedHeaderBlock()
+        default: break
+        }
+    }
+
+    private func closed(_ transfer: Transfer, _ code: UInt32) {
+        switch code {
+        case _ where transfer.isOversized: end(transfer, .oversized)
+        case NGHTTP2_NO_ERROR.rawValue: end(transfer, .complete)
+        case NGHTTP2_REFUSED_STREAM.rawValue:
+            isDraining = true
+            end(transfer, .refused)
+        case NGHTTP2_HTTP_1_1_REQUIRED.rawValue: end(transfer, .wantsHTTP1)
+        default: end(transfer, .reset)
+        }
+    }
+
+    private static let readBody: nghttp2_data_source_read_callback = {
+        (_, _, room, size, flags, source, _) in
+        guard let context = unsafe source?.pointee.ptr, let room = unsafe room, let flags = unsafe flags else {
+            return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
+        }
+        let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+        let bytes = transfer.nextBodyBytes(atMost: size)
+        for (index, byte) in bytes.enumerated() { unsafe room[index] = byte }
+        if transfer.isBodySent { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+        return bytes.count
+    }
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> HTTP2Session? {
+        unsafe context.map { unsafe Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Returns nil for a cancelled stream.
+    private static func transfer(_ session: OpaquePointer?, _ id: Int32) -> Transfer? {
+        guard let context = unsafe nghttp2_session_get_stream_user_data(session, id) else { return nil }
+        return unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    }
+}
+
+extension nghttp2_frame_hd {
+    fileprivate var isEndOfRequest: Bool {
+        guard UInt32(flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0 else { return false }
+        return UInt32(type) == NGHTTP2_HEADERS.rawValue || UInt32(type) == NGHTTP2_DATA.rawValue
+    }
+}
