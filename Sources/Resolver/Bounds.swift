@@ -1,5 +1,7 @@
 // Limits and deadlines of the resolver module, each with its reason.
 
+package import DNSWire
+
 package enum Bounds {
     /// Lookups in flight. A lookup holds a few hundred bytes and up to four requests. More concurrent misses than this
     /// on one machine mean an attack or a loop.

@@ -1,5 +1,7 @@
 // Seeded random generator: the same seed gives the same decisions. SplitMix64 (Steele, Lea, Flood 2014).
 
+import DNSWire
+
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,7 +1,7 @@
 // All keys of the settings file: name, field, format and bounds. The parser, the check for unknown keys and
 // `--print-effective` use this list.
 
-import DNSWire
+package import DNSWire
 
 struct Key<Section>: Sendable {
     let name: String

@@ -23,16 +23,16 @@ extension Format<Duration> {
     /// A duration in whole milliseconds.
     static func duration(_ range: ClosedRange<Duration>) -> Format {
         quantity(
-            "a duration", units: durationUnits, usual: durationUnits[1], least: range.lowerBound.wholeMilliseconds,
-            most: range.upperBound.wholeMilliseconds, make: { .milliseconds($0) }, count: \.wholeMilliseconds)
+            "a duration", units: durationUnits, usual: durationUnits[1], least: range.lowerBound.milliseconds,
+            most: range.upperBound.milliseconds, make: { .milliseconds($0) }, count: \.milliseconds)
     }
 
     /// A duration in whole seconds, for TTLs.
     static func wholeSeconds(_ range: ClosedRange<Duration>) -> Format {
         quantity(
             "a duration", units: Array(durationUnits.dropFirst()), usual: durationUnits[1],
-            least: range.lowerBound.wholeMilliseconds, most: range.upperBound.wholeMilliseconds,
-            make: { .milliseconds($0) }, count: \.wholeMilliseconds)
+            least: range.lowerBound.milliseconds, most: range.upperBound.milliseconds,
+            make: { .milliseconds($0) }, count: \.milliseconds)
     }
 }
 
@@ -61,9 +61,7 @@ extension Format<Int> {
 }
 
 extension Duration {
-    fileprivate var wholeMilliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-    }
+    fileprivate var milliseconds: Int64 { Int64(wholeMilliseconds) }
 }
 
 extension Format {

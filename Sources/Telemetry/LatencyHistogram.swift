@@ -1,6 +1,6 @@
 // A histogram of durations with four linear buckets per power of two. Gives percentiles without storing samples.
 
-import DNSWire
+package import DNSWire
 
 /// Invariant: bucket 0 counts durations up to 1 us. Bucket 1 + 4k + q counts those above 2^k us * (1 + q/4), up to 2^k
 /// us * (1 + (q + 1)/4). The last bucket counts all longer ones. So cumulative counts up to 2^k us are exact.
@@ -63,7 +63,6 @@ package struct LatencyHistogram: Sendable, Equatable {
 extension Duration {
     /// Negative durations give 0.
     package var microsecondsRoundedUp: UInt64 {
-        let nanoseconds = wholeNanoseconds
-        return nanoseconds <= 0 ? 0 : (UInt64(nanoseconds) + 999) / 1000
+        nanoseconds <= 0 ? 0 : (UInt64(nanoseconds) + 999) / 1000
     }
 }

@@ -1,6 +1,7 @@
 // httpdnsctl: sends one line to the daemon's control socket and prints the answer. Some commands run in this program.
 
 import Control
+import DNSWire
 import LinuxIO
 import Telemetry
 

@@ -10,7 +10,7 @@ final class PollLoop {
     /// Far above what anything here takes; only a failing test gets there.
     static let patience = Duration.seconds(20)
     /// Bounds a wait for an event of a server's thread, which does not wake this loop.
-    static let longestWaitMilliseconds: Int64 = 10
+    static let longestWaitMilliseconds = 10
 
     /// Behaves as epoll does: it watches the socket that a number stood for, not the number.
     private final class Watched {
@@ -125,7 +125,7 @@ final class PollLoop {
 
     private func turn() {
         let wait = client.nextDeadline.map { now.duration(to: $0) } ?? .seconds(1)
-        let milliseconds = wait.components.seconds * 1000 + wait.components.attoseconds / 1_000_000_000_000_000 + 1
+        let milliseconds = wait.wholeMilliseconds + 1
         let bounded = Int32(max(0, min(milliseconds, PollLoop.longestWaitMilliseconds)))
         var polled = watched.interest.map { descriptor, wants in
             let events = (wants == .write ? 0 : POLLIN) | (wants == .read ? 0 : POLLOUT)

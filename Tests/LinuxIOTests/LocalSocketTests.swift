@@ -1,5 +1,6 @@
 // UNIX sockets: who may take a path, and the exchange of one line for an answer.
 
+import DNSWire
 import Glibc
 import Testing
 

@@ -1,5 +1,6 @@
 // What a service manager hears from us.
 
+import DNSWire
 import Glibc
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 // A directory of its own for each test, removed with everything in it.
 
+import DNSWire
 import Glibc
 import TestSupport
 
@@ -52,5 +53,5 @@ let patience: Duration = .seconds(20)
 /// Blocks until the descriptor has something; false after `patience`.
 func becomesReady(_ descriptor: Int32, for events: Int32 = POLLIN) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-    return unsafe poll(&entry, 1, Int32(patience.components.seconds) * 1000) == 1
+    return unsafe poll(&entry, 1, Int32(patience.wholeSeconds) * 1000) == 1
 }

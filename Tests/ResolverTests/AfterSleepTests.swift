@@ -91,7 +91,7 @@ struct AfterSleepTests {
         wave.run(until: .seconds(40))
         #expect(wave.replied == 2)
         #expect(names.allSatisfy { wave.fetched[$0]?.count == 1 }, "each once")
-        let seconds = wave.fetched.values.joined().map { $0.components.seconds }
+        let seconds = wave.fetched.values.joined().map { $0.wholeSeconds }
         for second in 0..<40 {
             // What is saved up, in the first second.
             let most = budget + (second == 0 ? budget + hurried.count : 1)

@@ -28,7 +28,7 @@ struct NodeListPlanTests {
             plan.asked(now: at(now))
             #expect(plan.askAt == nil)
             plan.failed(now: at(now))
-            let next = plan.askAt.map { Int(start.duration(to: $0).components.seconds) } ?? 0
+            let next = plan.askAt.map { Int(start.duration(to: $0).wholeSeconds) } ?? 0
             pauses.append(next - now)
             now = next
         }

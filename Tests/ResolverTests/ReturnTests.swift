@@ -36,7 +36,7 @@ struct ReturnTests {
         }
 
         mutating func play(until end: Duration) throws {
-            for second in 0..<Int(end.components.seconds) {
+            for second in 0..<Int(end.wholeSeconds) {
                 let now = Duration.seconds(second)
                 pass(until: now)
                 let waiter = Waiter(UInt64(second))

@@ -1,6 +1,7 @@
 // Percentiles from buckets: never under the truth, and at most a quarter over it; and sums that are exact at powers of
 // two.
 
+import DNSWire
 import TestSupport
 import Testing
 

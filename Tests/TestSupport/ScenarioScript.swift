@@ -14,6 +14,8 @@
 // "#" begins a comment; ";" joins lines of one kind. A line that ends in "each 1-9" stands for nine lines with the
 // number in the place of every "*".
 
+package import DNSWire
+
 package struct ScenarioScript: Sendable {
     package struct Step: Sendable {
         package let time: Duration

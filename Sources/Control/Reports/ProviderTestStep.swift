@@ -1,5 +1,7 @@
 // One step of `providers test`, as text and JSON.
 
+import DNSWire
+
 package struct ProviderTestStep: Codable, Equatable, Sendable {
     package var step: String
     /// Duration of the whole exchange, including the connection setup.

@@ -1,5 +1,7 @@
 // The counters of `stats`. Operators' scripts rely on every key: keys may be added, never changed.
 
+import DNSWire
+
 package struct StatsReport: Codable, Equatable, Sendable {
     package var schema = 1
     package var version = programVersion

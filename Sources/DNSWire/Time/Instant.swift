@@ -17,13 +17,13 @@ package struct Instant: Hashable, Sendable {
     }
 
     package func advanced(by duration: Duration) -> Instant {
-        Instant(nanoseconds: nanoseconds.addingClamped(duration.wholeNanoseconds))
+        Instant(nanoseconds: nanoseconds.addingClamped(duration.nanoseconds))
     }
 
     package static func + (instant: Instant, duration: Duration) -> Instant { instant.advanced(by: duration) }
 
     package static func - (instant: Instant, duration: Duration) -> Instant {
-        Instant(nanoseconds: instant.nanoseconds.subtractingClamped(duration.wholeNanoseconds))
+        Instant(nanoseconds: instant.nanoseconds.subtractingClamped(duration.nanoseconds))
     }
 
     package static func - (left: Instant, right: Instant) -> Duration { right.duration(to: left) }
@@ -40,31 +40,5 @@ extension Instant {
     package static func earliest(_ left: Instant?, _ right: Instant?) -> Instant? {
         guard let left, let right else { return left ?? right }
         return min(left, right)
-    }
-}
-
-extension Duration {
-    /// Rounded toward zero, and clamped to 292 years.
-    package var wholeNanoseconds: Int64 {
-        let attoseconds = attoseconds
-        let magnitude = attoseconds.magnitude
-        let (high, low) = (UInt64(truncatingIfNeeded: magnitude >> 64), UInt64(truncatingIfNeeded: magnitude))
-        let perNanosecond: UInt64 = 1_000_000_000
-        guard high < perNanosecond / 2 else { return attoseconds < 0 ? .min : .max }
-        // One instruction; a division of 128 bits takes ten times as long.
-        let whole = Int64(bitPattern: perNanosecond.dividingFullWidth((high, low)).quotient)
-        return attoseconds < 0 ? -whole : whole
-    }
-}
-
-extension Int64 {
-    fileprivate func addingClamped(_ other: Int64) -> Int64 {
-        let (sum, overflows) = addingReportingOverflow(other)
-        return overflows ? (other < 0 ? .min : .max) : sum
-    }
-
-    fileprivate func subtractingClamped(_ other: Int64) -> Int64 {
-        let (difference, overflows) = subtractingReportingOverflow(other)
-        return overflows ? (other < 0 ? .max : .min) : difference
     }
 }

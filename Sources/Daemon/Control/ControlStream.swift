@@ -1,6 +1,7 @@
 // An answer on the control socket that its producer sends step by step. Buffers unread data up to 64 KiB and never
 // waits for the client.
 
+import DNSWire
 import LinuxIO
 
 /// The answer to a request line.

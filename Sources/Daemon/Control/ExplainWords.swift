@@ -189,6 +189,6 @@ struct ExplainWords {
     }
 
     private func span(until instant: Instant) -> String {
-        LineFormat.span(seconds: max(0, Int(now.duration(to: instant).components.seconds)))
+        LineFormat.span(seconds: max(0, Int(now.duration(to: instant).wholeSeconds)))
     }
 }

@@ -111,9 +111,9 @@ struct Explanations {
         return (words.reversed() + failures.reversed()).sorted { $0.0 > $1.0 }.map(\.1)
     }
 
-    private func seconds(since instant: Instant) -> Int { max(0, Int(instant.duration(to: now).components.seconds)) }
+    private func seconds(since instant: Instant) -> Int { max(0, Int(instant.duration(to: now).wholeSeconds)) }
 
-    private func seconds(until instant: Instant) -> Int { max(0, Int(now.duration(to: instant).components.seconds)) }
+    private func seconds(until instant: Instant) -> Int { max(0, Int(now.duration(to: instant).wholeSeconds)) }
 }
 
 extension ExplainReport.Entry.State {

@@ -38,7 +38,7 @@ final class PendingQueries: LoopPart {
     func timePassed(now: Instant) {
         for (number, query) in running where query.startedAt + PendingQueries.patience <= now {
             query.cancel(now)
-            refuse("no answer in \(PendingQueries.patience.components.seconds) s", number)
+            refuse("no answer in \(PendingQueries.patience.wholeSeconds) s", number)
         }
     }
 

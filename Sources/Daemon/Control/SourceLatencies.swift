@@ -1,5 +1,6 @@
 // Client latencies by source of the answer.
 
+import DNSWire
 import Telemetry
 
 /// Time from a client's question to its answer, by source. Serving threads record their own cache hits; the few here

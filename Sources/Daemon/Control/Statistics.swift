@@ -60,7 +60,7 @@ struct Statistics {
         resolving.portal.map { portal in
             let (age, left) = (portal.since.duration(to: now), now.duration(to: portal.until))
             let page = portal.hosts.isEmpty ? "" : ", at \(portal.hosts.map(\.description).joined(separator: " or "))"
-            return "suspected for \(age.components.seconds) s, for at most \(left.components.seconds) s more: "
+            return "suspected for \(age.wholeSeconds) s, for at most \(left.wholeSeconds) s more: "
                 + "sign in to the network\(page)"
         }
     }
@@ -69,7 +69,7 @@ struct Statistics {
         // The serving threads' counts are read once, so that all numbers below are of one moment.
         let sum = resolving.counts(with: threads.tally)
         var report = StatsReport()
-        report.uptimeSeconds = Int(startedAt.duration(to: now).components.seconds)
+        report.uptimeSeconds = Int(startedAt.duration(to: now).wholeSeconds)
         report.queries.udp = Int(sum[.udpQueries])
         report.queries.tcp = Int(sum[.tcpQueries])
         report.queries.total = report.queries.udp + report.queries.tcp

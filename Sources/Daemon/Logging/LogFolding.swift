@@ -67,6 +67,6 @@ struct LogFolding {
     private func account(of kept: Kept, now: Instant) -> [LogLine] {
         guard kept.counted > 0 else { return [] }
         let began = kept.until - LogFolding.window
-        return [kept.line.again(kept.counted, inSeconds: max(1, Int(began.duration(to: now).components.seconds)))]
+        return [kept.line.again(kept.counted, inSeconds: max(1, Int(began.duration(to: now).wholeSeconds)))]
     }
 }

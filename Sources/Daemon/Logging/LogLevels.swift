@@ -31,7 +31,7 @@ struct LogLevels {
     }
 
     func report(now: Instant) -> LogLevelReport {
-        let left = nextDeadline.map { Int((now.duration(to: $0) + .milliseconds(999)).components.seconds) }
+        let left = nextDeadline.map { Int((now.duration(to: $0) + .milliseconds(999)).wholeSeconds) }
         return LogLevelReport(level: level, secondsLeft: left, levelOfSettings: settings)
     }
 }

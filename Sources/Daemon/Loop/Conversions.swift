@@ -46,10 +46,10 @@ extension Policy {
     init(_ settings: Settings, _ providerOfName: [String: ProviderID]) {
         self.init()
         cache = CachePolicy(
-            minTTLSeconds: settings.cache.minTTL.wholeSeconds, maxTTLSeconds: settings.cache.maxTTL.wholeSeconds,
-            negativeMaxTTLSeconds: settings.cache.negativeMaxTTL.wholeSeconds)
-        stale.maxAgeSeconds = settings.stale.maxAge.wholeSeconds
-        stale.answerTTLSeconds = settings.stale.answerTTL.wholeSeconds
+            minTTLSeconds: settings.cache.minTTL.unsignedSeconds, maxTTLSeconds: settings.cache.maxTTL.unsignedSeconds,
+            negativeMaxTTLSeconds: settings.cache.negativeMaxTTL.unsignedSeconds)
+        stale.maxAgeSeconds = settings.stale.maxAge.unsignedSeconds
+        stale.answerTTLSeconds = settings.stale.answerTTL.unsignedSeconds
         stale.clientTimeout = settings.stale.clientTimeout
         stale.recheck = settings.stale.recheck
         systemPatience = settings.systemResolver.patience
@@ -106,14 +106,12 @@ extension Rule {
         prefetch = rule.prefetch
         probe = rule.probe
         probePorts = rule.probePorts
-        minTTLSeconds = rule.minTTL?.wholeSeconds
-        maxTTLSeconds = rule.maxTTL?.wholeSeconds
+        minTTLSeconds = rule.minTTL?.unsignedSeconds
+        maxTTLSeconds = rule.maxTTL?.unsignedSeconds
         fallbackAddresses = rule.fallbackAddresses
     }
 }
 
 extension Duration {
-    var wholeMilliseconds: Int { Int(self / .milliseconds(1)) }
-
-    fileprivate var wholeSeconds: UInt32 { UInt32(clamping: components.seconds) }
+    fileprivate var unsignedSeconds: UInt32 { UInt32(clamping: wholeSeconds) }
 }

@@ -14,7 +14,7 @@ extension Statistics {
             if network.isUnsettled { .unsettled } else if !network.hasWayOut { .none } else { .settled }
         return NetworkReport.Current(
             id: network.hasWayOut ? network.id.description : "", words: network.identity.words, state: state,
-            seconds: Int((network.lostAt ?? network.enteredAt).duration(to: now).components.seconds),
+            seconds: Int((network.lostAt ?? network.enteredAt).duration(to: now).wholeSeconds),
             families: families.filter(\.1).map(\.0), changes: Int(clamping: network.history.changeCount),
             lastRecoveryMilliseconds: network.history.lastRecovery?.wholeMilliseconds, portal: portal,
             translation: translationPrefix?.description, nameserverSource: nameserverSource)

@@ -44,7 +44,7 @@ final class PendingProbes: LoopPart {
         guard allowance.take(userID: userID, now: now) else {
             reportsRefused += 1
             throw Refusal(
-                "too many reports by user \(userID); allowed: one in \(ReportAllowance.interval.components.seconds) s, "
+                "too many reports by user \(userID); allowed: one in \(ReportAllowance.interval.wholeSeconds) s, "
                     + "and \(ReportAllowance.saved) at once", wantsJSON: wantsJSON)
         }
         guard let stream = begin(PendingProbe(.report(address), of: name), wantsJSON: wantsJSON, now: now) else {
@@ -110,7 +110,7 @@ final class PendingProbes: LoopPart {
             say(report, to: entry)
         case .noResult(let target):
             var report = AddressReport(target)
-            report.failure = "its probe did not end within \(PendingProbe.probeTime.components.seconds) s"
+            report.failure = "its probe did not end within \(PendingProbe.probeTime.wholeSeconds) s"
             say(report, to: entry)
         case .end(let end):
             switch entry.probe.purpose {
@@ -135,7 +135,7 @@ final class PendingProbes: LoopPart {
             guard !findings.contains(where: { $0.result.verdict == .verified }) else { return }
             refuse("no address of \(name) was verified", entry)
         case .unknown:
-            refuse("no address of \(name) was found within \(PendingProbe.lookUpTime.components.seconds) s", entry)
+            refuse("no address of \(name) was found within \(PendingProbe.lookUpTime.wholeSeconds) s", entry)
         case .refused(let refusal): refuse(refusal.words(name, nil), entry)
         }
     }
@@ -147,7 +147,7 @@ final class PendingProbes: LoopPart {
             reportsAccepted += 1
             guard !findings.isEmpty else {
                 return refuse(
-                    "no probe of \(address) ended within \(PendingProbe.probeTime.components.seconds) s", entry)
+                    "no probe of \(address) ended within \(PendingProbe.probeTime.wholeSeconds) s", entry)
             }
             let place = resolving.judged(name).first { $0.target.address == address }?.place ?? .absent
             let outcome = ReportOutcome(name, address, findings, place)

@@ -31,8 +31,8 @@ extension AddressReport {
 
     init(_ judged: JudgedAddress, now: Instant, nameOfSource: (Source) -> String) {
         self.init(judged.target, judged.result)
-        ageSeconds = judged.probedAt.map { max(0, Int($0.duration(to: now).components.seconds)) }
-        nextProbeSeconds = judged.nextProbeAt.map { max(0, Int(now.duration(to: $0).components.seconds)) }
+        ageSeconds = judged.probedAt.map { max(0, Int($0.duration(to: now).wholeSeconds)) }
+        nextProbeSeconds = judged.nextProbeAt.map { max(0, Int(now.duration(to: $0).wholeSeconds)) }
         place = judged.place.rawValue
         reason = judged.place.reason
         sources = judged.sources.map(nameOfSource)

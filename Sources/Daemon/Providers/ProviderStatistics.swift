@@ -37,7 +37,7 @@ extension Statistics {
         line.clockOffsetMilliseconds = Int(provider.clock.offsetMilliseconds)
         line.usesProxy = provider.settings.proxy != nil
         let estimate = resolving.estimate(of: provider.id, now: now)
-        line.retrySeconds = estimate?.retryAt.map { max(0, Int(now.duration(to: $0).components.seconds)) }
+        line.retrySeconds = estimate?.retryAt.map { max(0, Int(now.duration(to: $0).wholeSeconds)) }
         if let estimate { line.trust = estimate.trust }
         if let estimate, provider.requests > 0 {
             line.success = estimate.successShare

@@ -53,7 +53,7 @@ struct ProviderAccount {
             scheme: settings.url.isSecure ? .https : .http, host: settings.url.host.plainText,
             port: port ?? settings.url.port, address: address, sni: settings.sni, verifyName: settings.verifyName,
             hostHeader: settings.host, caFile: settings.caFile, proxy: proxy,
-            idleSeconds: Int(settings.idle.components.seconds), maxRequestsPerConnection: settings.connectionRequests)
+            idleSeconds: Int(settings.idle.wholeSeconds), maxRequestsPerConnection: settings.connectionRequests)
     }
 }
 

@@ -52,8 +52,8 @@ struct StoreLoop: ~Copyable {
     ) {
         store = EntryStore(path: path)
         self.cache = cache
-        maxAgeMilliseconds = maxAge.components.seconds * 1000
-        maxTTLMilliseconds = maxTTL.components.seconds * 1000
+        maxAgeMilliseconds = maxAge.wholeSeconds * 1000
+        maxTTLMilliseconds = maxTTL.wholeSeconds * 1000
         self.maxRows = maxRows
         self.events = events
         self.tally = tally

@@ -137,10 +137,6 @@ extension EasyHandle {
 extension Duration {
     /// Rounds up, at least 1, since libcurl treats 0 as no limit.
     fileprivate var timeoutMilliseconds: Int {
-        let (seconds, attoseconds) = components
-        let milliseconds = seconds.multipliedReportingOverflow(by: 1000)
-        guard !milliseconds.overflow else { return Int(Int32.max) }
-        let part = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
-        return Int(min(max(milliseconds.partialValue + part, 1), Int64(Int32.max)))
+        min(max((self + .nanoseconds(999_999)).wholeMilliseconds, 1), Int(Int32.max))
     }
 }

@@ -1,6 +1,6 @@
 // Runs a program to its end with a deadline and a limit on its output. Blocks; for command-line programs only.
 
-import DNSWire
+package import DNSWire
 import Glibc
 
 package struct ChildProgram: Sendable {

@@ -1,6 +1,7 @@
 // Reports the state to the service manager (sd_notify(3)), one datagram per message. Never waits. A message that cannot
 // be sent is lost unless it is repeated.
 
+package import DNSWire
 import Glibc
 
 package final class ServiceNotice: Sendable {

@@ -1,7 +1,7 @@
 // Client side of a UNIX socket: sends one line and reads everything back. Blocks; for command-line programs, never for
 // the daemon.
 
-import DNSWire
+package import DNSWire
 import Glibc
 
 package enum LocalExchange {

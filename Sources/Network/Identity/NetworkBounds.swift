@@ -1,5 +1,7 @@
 // Limits and deadlines of the network module, each with its reason.
 
+package import DNSWire
+
 package enum NetworkBounds {
     /// A change ends after this time without a relevant step. The steps of DHCP clients and VPN programs follow each
     /// other faster.

@@ -4,7 +4,7 @@
 // Invariants: `known` has each network once, the last used first, at most `NetworkBounds.maxKnown`. `changes` has the
 // latest first, at most `NetworkBounds.maxChanges`.
 
-import DNSWire
+package import DNSWire
 
 package struct KnownNetwork: Equatable, Sendable {
     package let id: NetworkID

@@ -1,6 +1,8 @@
 // Detects that the program did not run for a while: the machine slept, or the program was stopped. Reads no clocks;
 // the caller supplies them.
 
+package import DNSWire
+
 package struct WakeWatch: Sendable {
     private var asleep: Duration
 

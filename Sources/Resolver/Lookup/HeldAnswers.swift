@@ -97,7 +97,7 @@ struct HeldAnswers {
 extension Answer {
     /// Returns the answer with its remaining TTL, so that holding it back does not extend its lifetime.
     func aged(since learnedAt: Instant, now: Instant) -> Answer {
-        let seconds = UInt32(clamping: learnedAt.duration(to: now).components.seconds)
+        let seconds = UInt32(clamping: learnedAt.duration(to: now).wholeSeconds)
         return seconds == 0 ? self : withTTL(to: ttlSeconds - min(ttlSeconds, seconds))
     }
 }

@@ -47,7 +47,3 @@ struct Demand: Equatable {
         seconds = (seconds + elapsed.seconds) * fading
     }
 }
-
-extension Duration {
-    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
-}

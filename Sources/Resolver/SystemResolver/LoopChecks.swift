@@ -97,7 +97,7 @@ package struct LoopChecks: Sendable {
         else { return nil }
         let standing = servers[index].standing
         if case .leftOut = standing { return [] }
-        let spread = (LoopChecks.maxPause - LoopChecks.minPause).components.seconds
+        let spread = (LoopChecks.maxPause - LoopChecks.minPause).wholeSeconds
         let pause = LoopChecks.minPause + .seconds(Int64.random(in: 0...spread, using: &randomness))
         servers[index].standing = .leftOut(until: now + pause)
         return standing == .asked ? [.leaveOut(servers[index].server)] : []

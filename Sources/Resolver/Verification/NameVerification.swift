@@ -257,7 +257,7 @@ struct VerifiedQuestion {
 
         /// Returns the answer with its remaining TTL.
         func left(_ now: Instant) -> Answer {
-            answer.withTTL(to: UInt32(clamping: now.duration(to: endsAt).components.seconds))
+            answer.withTTL(to: UInt32(clamping: now.duration(to: endsAt).wholeSeconds))
         }
     }
 

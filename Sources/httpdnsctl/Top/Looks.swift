@@ -1,6 +1,7 @@
 // Polls the daemon with one request line. Prints nothing, except a refusal of the first request.
 
 import Control
+import DNSWire
 import LinuxIO
 
 struct Looks {

@@ -31,7 +31,7 @@ struct StatsWatch {
             if later.hasBegunAnew(since: earlier) {
                 StandardStreams.writeError("httpdnsctl: the daemon was restarted\n")
             } else {
-                show(later.since(earlier, seconds: seconds(earlierAt.duration(to: now))))
+                show(later.since(earlier, seconds: earlierAt.duration(to: now).seconds))
             }
             (earlier, earlierAt) = (later, now)
         }
@@ -41,9 +41,5 @@ struct StatsWatch {
         let time = Clock.wallMilliseconds()
         StandardStreams.writeOutput(
             wantsJSON ? StatsChange.object(changes, at: time) : StatsChange.text(changes, at: time))
-    }
-
-    private func seconds(_ duration: Duration) -> Double {
-        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     }
 }
