@@ -112,6 +112,8 @@ let package = Package(
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program(
             "probe-load", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Settings"], path: "Tests/Benchmarks/ProbeLoad"),
+        program(
+            "instruction-load", ["DNSWire", "HTTPDNS", "Resolver", "Serving"], path: "Tests/Benchmarks/Instructions"),
         program("Fuzz", ["FuzzEntries"], path: "Tests/Fuzz/Fuzz"),
         .target(
             name: "FuzzEntries",

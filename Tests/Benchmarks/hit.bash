@@ -100,25 +100,7 @@ END
 start_unbound() {
     free_port
     ports[unbound]=$port
-    cat >"$work/unbound.conf" <<END
-server:
-    interface: 127.0.0.1@$port
-    num-threads: 1
-    module-config: "iterator"
-    do-daemonize: no
-    do-not-query-localhost: no
-    use-syslog: no
-    username: ""
-    chroot: ""
-    directory: "$work"
-    pidfile: ""
-    minimal-responses: yes
-remote-control:
-    control-enable: no
-forward-zone:
-    name: "."
-    forward-addr: 127.0.0.1@$nameserver
-END
+    unbound_settings "    forward-addr: 127.0.0.1@$nameserver"
     start unbound taskset -c 0 unbound -d -c "$work/unbound.conf"
 }
 
@@ -157,18 +139,11 @@ measure_idle() {
     idleWakeups=$(($(wakeups) - before))
 }
 
-# Alternating, and with another one first each round, so that whatever else the machine does hits all of them.
-measure_rounds() {
-    local round place server figures
-    for ((round = 0; round < rounds; round++)); do
-        progress "round $((round + 1)) of $rounds ..."
-        for ((place = 0; place < ${#servers[@]}; place++)); do
-            server=${servers[$(((round + place) % ${#servers[@]}))]}
-            figures=$(load "$server" "$queries")
-            echo "$round $server $figures" >>"$work/rounds"
-        done
-    done
-    progress ""
+# measure ROUND SERVER
+measure() {
+    local figures
+    figures=$(load "$2" "$queries")
+    echo "$1 $2 $figures" >>"$work/rounds"
 }
 
 # With a daemon of its own, because counting costs.
@@ -187,17 +162,7 @@ measure_allocations() {
 # MARK: report
 
 table() {
-    awk '
-        function median(list, count,   sorted, i, j, value) {
-            for (i = 1; i <= count; i++) {
-                value = list[i]
-                for (j = i - 1; j >= 1 && sorted[j] > value; j--) sorted[j + 1] = sorted[j]
-                sorted[j + 1] = value
-            }
-            lowest = sorted[1]
-            highest = sorted[count]
-            return count % 2 ? sorted[(count + 1) / 2] : (sorted[count / 2] + sorted[count / 2 + 1]) / 2
-        }
+    awk "$awk_median"'
         { cost[$2, $1] = $6 / $3; lost[$2] += $4; seconds[$2] += $5; answered[$2] += $3; cpu[$2] += $6 / 1e9
           user[$2] += $7; system_[$2] += $8; if ($1 + 1 > rounds) rounds = $1 + 1 }
         END {
@@ -225,11 +190,13 @@ table() {
 report() {
     echo "$rounds rounds of $queries cached A queries over $names names, one serving thread on core 0, load on core 1"
     table | tee "$work/table"
+    record_column 2 0.001 us "CPU per cached hit over UDP"
+    record_column 7 1000 hits/s "cached hits over UDP"
     echo
     goal "idle anonymous memory, kB:" "$idleKB" "$maxIdleKB"
     goal "idle wake-ups in $idleSeconds s:" "$idleWakeups" "$maxWakeups"
     goal "allocations in $queries hits:" "$allocations" "$maxAllocations"
-    goal "httpdnsd/floor" "$(awk '$1 == "httpdnsd" { print $9 }' "$work/table")" "$maxRatio"
+    goal "httpdnsd/floor" "$(value httpdnsd 9)" "$maxRatio"
 }
 
 [ "$(nproc)" -ge 2 ] || fail "needs two cores: one for the servers, one for the load"
@@ -243,7 +210,7 @@ measure_idle
 start_floor
 start_unbound
 start_dnsmasq
-measure_rounds
+in_turns measure
 measure_allocations
 report
 exit "$status"

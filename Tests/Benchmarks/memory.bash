@@ -24,6 +24,7 @@ maxSteadyGrowthKB=512 # some pages here and there; a leak of 4 bytes for each an
 
 firstName=0
 settlingName=90000000 # is asked once before, so that what the first question costs is not counted for entries
+servers=(httpdnsd unbound dnsmasq) # of which an entry is measured
 declare -A pids=()
 . Tests/Benchmarks/harness
 realtime=
@@ -45,27 +46,7 @@ start_httpdnsd() {
 }
 
 start_unbound() {
-    cat >"$work/unbound.conf" <<END
-server:
-    interface: 127.0.0.1@$port
-    num-threads: 1
-    module-config: "iterator"
-    do-daemonize: no
-    do-not-query-localhost: no
-    use-syslog: no
-    username: ""
-    chroot: ""
-    directory: "$work"
-    pidfile: ""
-    msg-cache-size: 128m
-    rrset-cache-size: 256m
-    minimal-responses: yes
-remote-control:
-    control-enable: no
-forward-zone:
-    name: "."
-    forward-addr: 127.0.0.1@$dns
-END
+    unbound_settings "    forward-addr: 127.0.0.1@$dns" "msg-cache-size: 128m" "rrset-cache-size: 256m"
     start unbound unbound -d -c "$work/unbound.conf"
 }
 
@@ -208,6 +189,7 @@ measure_million
 million_report
 measure_steady
 steady_report
-for server in httpdnsd unbound dnsmasq; do measure_entries "$server"; done
-entries_table
+for server in "${servers[@]}"; do measure_entries "$server"; done
+entries_table | tee "$work/table"
+record_column 5 1 bytes "memory per cache entry"
 exit "$status"

@@ -1,4 +1,4 @@
-// The names of `scripts/bench memory` and `start`, and queries for them.
+// The names of `scripts/bench memory`, `start` and `tcp`, and queries for them.
 #ifndef NAMES_H
 #define NAMES_H
 

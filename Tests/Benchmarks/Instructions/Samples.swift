@@ -1,0 +1,31 @@
+// The questions of the load, and what clients and providers send for them.
+
+import DNSWire
+import HTTPDNS
+
+struct Samples {
+    /// Fits the cache of `Work.hit` and all tables of the resolver that hold one entry per name.
+    static let count = 4000
+    static let ttlSeconds: UInt32 = 3600
+    static let dialect = DoHDialect(url: "https://upstream.example/dns-query")
+
+    let questions: [Question]
+    let answers: [Answer]
+    /// Clients' queries, with EDNS.
+    let packets: [[UInt8]]
+    /// A provider's replies.
+    let replies: [HTTPReply]
+
+    init() {
+        questions = (0..<Samples.count).compactMap { Name("n\($0).bench.example") }.map { Question($0, .a) }
+        answers = questions.map { question in
+            Answer(
+                records: [1, 2].map { number in
+                    ResourceRecord(
+                        owner: question.name, address: .v4(0xC633_6400 + number), ttlSeconds: Samples.ttlSeconds)
+                })
+        }
+        packets = questions.map { UpstreamQuery.message(for: $0, id: 0x1234) }
+        replies = zip(questions, answers).map { Samples.dialect.reply(to: $0, with: $1) }
+    }
+}

@@ -1,0 +1,102 @@
+// What is counted: a cache hit, a cache miss, and the parsing of a provider's reply.
+
+import DNSWire
+import HTTPDNS
+import Resolver
+import Serving
+
+enum Work: String {
+    /// A query to a reply from the cache.
+    case hit
+    /// A question through the resolver: asked, fetched, stored, replied.
+    case miss
+    /// A DoH reply to an answer.
+    case parse
+
+    /// - Returns: the number of repetitions with the expected result.
+    func run(_ samples: Samples, count: Int) -> Int {
+        switch self {
+        case .hit: Work.hits(samples, count: count)
+        case .miss: Work.misses(samples, count: count)
+        case .parse: Work.replies(samples, count: count)
+        }
+    }
+
+    private static func hits(_ samples: Samples, count: Int) -> Int {
+        let cache = AnswerCache(limitBytes: 8 << 20, seed: (1, 2))
+        let view = ServingView(Partition(rawValue: 1), seed: 1)
+        for (question, answer) in zip(samples.questions, samples.answers) {
+            cache.store(
+                RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
+                partition: view.partition(for: .none), provenance: .provider, nowMilliseconds: 0)
+        }
+        let everywhere = ["0.0.0.0/0", "::/0"].compactMap { Prefix($0) }
+        var path = FastPath(cache: cache, access: AccessList(everywhere), view: view, version: "1")
+        var done = 0
+        _ = [UInt8](capacity: EDNS.ourPayloadBytes) { output in
+            for index in 0..<count {
+                output.removeAll()
+                let packet = samples.packets[index]
+                let outcome = path.respond(
+                    to: packet.span, from: .v4(0x7F00_0001), nowMilliseconds: Int64(index), into: &output)
+                if outcome == .answered(.noError), output.count > 0 { done += 1 }
+            }
+        }
+        return done
+    }
+
+    private static func misses(_ samples: Samples, count: Int) -> Int {
+        var resolving = Resolving()
+        var done = 0
+        for index in 0..<count where resolving.resolve(samples.questions[index], samples.answers[index]) { done += 1 }
+        return done
+    }
+
+    private static func replies(_ samples: Samples, count: Int) -> Int {
+        var done = 0
+        for index in 0..<count {
+            let answer = try? Samples.dialect.answer(from: samples.replies[index], to: samples.questions[index])
+            if answer == samples.answers[index] { done += 1 }
+        }
+        return done
+    }
+}
+
+/// A resolver with one provider, on virtual time.
+private struct Resolving {
+    private var resolver = Resolver(seed: 1)
+    private var now = Instant(nanoseconds: 1_000_000_000_000)
+    private var actions: [Action] = []
+    private var waiter: UInt64 = 0
+
+    init() {
+        handle(.policyChanged(Policy()))
+        handle(
+            .upstreamsChanged(
+                providers: [ProviderTraits(id: ProviderID(0), types: .any)], hasSystem: false))
+    }
+
+    /// - Returns: whether the client got the reply.
+    mutating func resolve(_ question: Question, _ answer: Answer) -> Bool {
+        waiter += 1
+        pass(.milliseconds(1))
+        handle(.asked(question, Waiter(waiter), expired: nil))
+        guard case .fetch(let fetch, _, _) = actions.first else { return false }
+        pass(.milliseconds(10))
+        handle(.fetchFinished(fetch, .success(answer)))
+        return actions.contains { action in
+            if case .reply(Waiter(waiter), _, _) = action { true } else { false }
+        }
+    }
+
+    private mutating func pass(_ duration: Duration) {
+        now += duration
+        if let deadline = resolver.nextDeadline, deadline <= now { handle(.timePassed) }
+    }
+
+    /// Leaves the actions of this event.
+    private mutating func handle(_ event: Event) {
+        actions.removeAll(keepingCapacity: true)
+        resolver.handle(event, now: now, actions: &actions)
+    }
+}
