@@ -235,4 +235,15 @@ import Testing
             #expect(ids.allSatisfy { text(loop.reply($0)) == "two" })
         }
     }
+
+    @Test("a request that the server refuses on two connections is reset")
+    func alwaysRefused() throws {
+        let refusing =
+            opening + [.awaitFrame(.headers, stream: 1), .sendBytes(HTTP2Frame.goAway(lastStream: 0)), .hang]
+        try StubServer.with(refusing) { server in
+            let request = try makeRequest(server)
+            #expect(loop.failure(of: request) == .reset)
+            #expect(server.acceptedConnections == 2 && loop.client.connections.open == 0)
+        }
+    }
 }

@@ -17,8 +17,8 @@ final class HTTP2Connections: Connections {
     /// Transfers of a server that does not speak HTTP/2.
     private var refusedTransfers: [Transfer] = []
 
-    /// More repetitions than a server needs that closes a connection gracefully.
-    private static let maxRefusals = 3
+    /// A server that closes a connection gracefully takes the request on the next one.
+    private static let maxRefusals = 1
 
     init(to endpoint: HTTPEndpoint, _ client: TLSClient, interest: @escaping ConnectionSet.Interest) {
         (self.endpoint, self.client, self.interest) = (endpoint, client, interest)
@@ -82,7 +82,7 @@ final class HTTP2Connections: Connections {
                 connection.cancel(transfer)
                 fail(transfer, hasConnected ? .timeout : .unacknowledged)
             }
-            if !connection.isOpen, connection.dialDeadline <= now { connection.end(.unacknowledged) }
+            if !connection.isOpen, connection.dialDeadline <= now { leaveDial(connection, now: now) }
         }
         flush(now: now)
         self.checkAt = nil
@@ -149,7 +149,13 @@ final class HTTP2Connections: Connections {
         case .oversized: fail(transfer, .oversized)
         case .reset: fail(transfer, .reset)
         case .wantsHTTP1: refusedTransfers.append(transfer)
-        case .refused: startAgain(transfer, now: now)
+        case .refused:
+            transfer.refusals += 1
+            if transfer.refusals <= HTTP2Connections.maxRefusals {
+                startAgain(transfer, now: now)
+            } else {
+                fail(transfer, .reset)
+            }
         }
     }
 
@@ -157,11 +163,17 @@ final class HTTP2Connections: Connections {
         connection.cancel(transfer)
         switch connection.phase {
         case .speaksHTTP1: refusedTransfers.append(transfer)
-        // This request came later than the one that opened the connection, so it has time left.
-        case .ended(.unacknowledged): startAgain(transfer, now: now)
         case .ended(let failure): fail(transfer, failure)
         case .connecting, .handshaking, .open: preconditionFailure("the connection has ended")
         }
+    }
+
+    /// The requests that still wait came later than the one that opened the connection, so they have time left.
+    private func leaveDial(_ connection: HTTP2Connection, now: Instant) {
+        let waiting = connection.transfers
+        for transfer in waiting { connection.cancel(transfer) }
+        connection.end(.unacknowledged)
+        for transfer in waiting { startAgain(transfer, now: now) }
     }
 
     private func fail(_ transfer: Transfer, _ failure: TransferFailure) {
@@ -170,11 +182,6 @@ final class HTTP2Connections: Connections {
     }
 
     private func startAgain(_ transfer: Transfer, now: Instant) {
-        transfer.refusals += 1
-        guard transfer.refusals <= HTTP2Connections.maxRefusals else {
-            fail(transfer, .reset)
-            return
-        }
         transfer.restart()
         do throws(TransferFailure) {
             try start(transfer, now: now)
