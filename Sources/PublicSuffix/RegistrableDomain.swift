@@ -7,8 +7,10 @@ extension Name {
     /// The public suffix and one more label: `example.co.uk` for `www.example.co.uk`. A public suffix is returned
     /// unchanged. An unlisted suffix has one label (rule `*` of publicsuffix.org).
     package var registrableDomain: Name {
-        let found = unsafe hostname.withCString { text -> Int? in
-            guard let domain = unsafe psl_registrable_domain(PublicSuffixList.installed.list, text) else { return nil }
+        let found = unsafe hostname.withUnsafeBufferPointer { text -> Int? in
+            guard let domain = unsafe psl_registrable_domain(PublicSuffixList.installed.list, text.baseAddress) else {
+                return nil
+            }
             return unsafe String(cString: domain).utf8.count { $0 == UInt8(ascii: ".") } + 1
         }
         return found.map { last($0) } ?? self
@@ -16,20 +18,25 @@ extension Name {
 
     /// True if third parties register names under it, as under `co.uk` and `github.io`. True for a single label.
     package var isPublicSuffix: Bool {
-        unsafe hostname.withCString { unsafe psl_is_public_suffix(PublicSuffixList.installed.list, $0) } == 1
+        unsafe psl_is_public_suffix(PublicSuffixList.installed.list, hostname) == 1
     }
 
-    /// The name in lower case with unprintable bytes and dots inside labels replaced by "_".
-    private var hostname: String {
-        var text = ""
-        for label in labels {
-            if !text.isEmpty { text += "." }
-            for byte in label {
+    /// The name as a C string in lower case, with unprintable bytes and dots inside labels replaced by "_".
+    private var hostname: [CChar] {
+        var text: [CChar] = []
+        text.reserveCapacity(wire.count)
+        var labelEnd = 0
+        for (index, byte) in wire.enumerated() {
+            if index == labelEnd {
+                labelEnd = index + 1 + Int(byte)
+                // The length byte stands where the dot will, except the first; the root label ends the string.
+                if index > 0 { text.append(byte == 0 ? 0 : CChar(UInt8(ascii: "."))) }
+            } else {
                 let isPlain = byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: ".")
-                text.unicodeScalars.append(Unicode.Scalar(isPlain ? byte.lowercased : UInt8(ascii: "_")))
+                text.append(CChar(isPlain ? byte.lowercased : UInt8(ascii: "_")))
             }
         }
-        return text
+        return isRoot ? [0] : text
     }
 }
 

@@ -18,8 +18,12 @@ extension Address {
 
     /// The use of the longest matching prefix in the table.
     private var use: AddressUse {
-        let found = AddressUse.prefixes.filter { $0.prefix.contains(self) }.max { $0.prefix.length < $1.prefix.length }
-        switch found?.use ?? .global {
+        var (longest, use) = (-1, AddressUse.global)
+        for entry in isIPv6 ? AddressUse.prefixes6 : AddressUse.prefixes4 {
+            guard entry.prefix.length > longest, entry.prefix.contains(self) else { continue }
+            (longest, use) = (entry.prefix.length, entry.use)
+        }
+        switch use {
         case .sixToFour:
             guard case .v6(let high, _) = self else { return .notGlobal }
             return Address.v4(UInt32(truncatingIfNeeded: high >> 16)).use
@@ -49,9 +53,14 @@ private enum AddressUse {
     /// The IPv4 address in the last 32 bits decides (RFC 6052 section 2.1).
     case nat64
 
-    static let prefixes = (iPv4 + iPv6).map { entry in
-        guard let prefix = Prefix(entry.0) else { preconditionFailure("\(entry.0) is not a prefix") }
-        return (prefix: prefix, use: entry.1)
+    static let prefixes4 = parsed(iPv4)
+    static let prefixes6 = parsed(iPv6)
+
+    private static func parsed(_ entries: [(String, AddressUse)]) -> [(prefix: Prefix, use: AddressUse)] {
+        entries.map { entry in
+            guard let prefix = Prefix(entry.0) else { preconditionFailure("\(entry.0) is not a prefix") }
+            return (prefix, entry.1)
+        }
     }
 
     /// The IPv4 registry in its order, then prefixes that it lacks.

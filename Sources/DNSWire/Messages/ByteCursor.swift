@@ -53,20 +53,25 @@ extension MalformedMessage: CustomStringConvertible {
 struct ByteCursor: ~Escapable {
     private let message: Span<UInt8>
     private(set) var offset: Int
+    /// The name at `Header.byteCount`, which most records repeat by a pointer.
+    private var first: Name?
     /// Reading stops here; only compression pointers access bytes outside `offset..<end`.
     private let end: Int
 
     /// Each pointer must target an earlier offset than the previous one, so reading always ends. 127 labels with a
     /// pointer after each are legal but absurd; real messages have two or three.
     static let maxPointers = 32
+    /// Names of hosts rarely need more, so the array grows once.
+    private static let usualNameBytes = 32
 
     @_lifetime(copy message)
     init(_ message: Span<UInt8>, from offset: Int) {
-        self.init(message, from: offset, to: message.count)
+        self.init(message, from: offset, to: message.count, first: nil)
     }
 
     @_lifetime(copy message)
-    private init(_ message: Span<UInt8>, from offset: Int, to end: Int) {
+    private init(_ message: Span<UInt8>, from offset: Int, to end: Int, first: Name?) {
+        self.first = first
         self.message = message
         self.offset = offset
         self.end = end
@@ -117,13 +122,19 @@ struct ByteCursor: ~Escapable {
     mutating func readRange(_ count: Int) throws(MalformedMessage) -> ByteCursor {
         try require(count)
         defer { offset += count }
-        return ByteCursor(message, from: offset, to: offset + count)
+        return ByteCursor(message, from: offset, to: offset + count, first: first)
     }
 
     /// Reads a name (RFC 1035 section 4.1.4). The cursor then follows the name's first pointer or its root label.
     @_lifetime(self: copy self)
     mutating func readName() throws(MalformedMessage) -> Name {
+        if let first, offset + 2 <= end, message.bigEndian16(at: offset) == UInt16(0xC000 + Header.byteCount) {
+            offset += 2
+            return first
+        }
+        let start = offset
         var wire: [UInt8] = []
+        wire.reserveCapacity(ByteCursor.usualNameBytes)
         var at = offset
         var limit = end
         var earliest = offset
@@ -140,7 +151,9 @@ struct ByteCursor: ~Escapable {
                 at += 1 + length
                 guard length == 0 else { continue }
                 if pointers == 0 { offset = at }
-                return Name(unchecked: wire)
+                let name = Name(unchecked: wire)
+                if start == Header.byteCount { first = name }
+                return name
             case 3:
                 guard at + 2 <= limit else { throw malformed(.cut) }
                 let target = Int(message.bigEndian16(at: at) & 0x3FFF)

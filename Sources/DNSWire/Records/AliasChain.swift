@@ -41,6 +41,15 @@ package struct AliasChain: Equatable, Sendable {
 
     /// RFC 2181 section 5: an RRset has no duplicates. Of two records that differ only in TTL, the first stays.
     private static func unique(_ records: [ResourceRecord]) -> [ResourceRecord] {
+        // Most answers have a few records, which need no table.
+        if records.count <= 8 {
+            var distinct: [ResourceRecord] = []
+            for record in records {
+                let isKnown = distinct.contains { $0.type == record.type && $0.data == record.data }
+                if !isKnown { distinct.append(record) }
+            }
+            return distinct
+        }
         struct Content: Hashable {
             let type: RecordType
             let data: [UInt8]

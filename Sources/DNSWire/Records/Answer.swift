@@ -52,7 +52,14 @@ package struct Answer: Equatable, Sendable {
     package var responseCode: ResponseCode { kind == .noSuchName ? .noSuchName : .noError }
 
     /// The addresses in the records, in order.
-    package var addresses: [Address] { records.compactMap(\.address) }
+    package var addresses: [Address] {
+        var addresses: [Address] = []
+        addresses.reserveCapacity(records.count)
+        for record in records {
+            if let address = record.address { addresses.append(address) }
+        }
+        return addresses
+    }
 
     /// Returns a copy with every TTL clamped to the limits; the upper limit wins.
     package func withTTL(from lowest: UInt32 = 0, to highest: UInt32) -> Answer {

@@ -131,14 +131,12 @@ extension Name: Hashable {
                 && zip(left.wire, right.wire).allSatisfy { $0.lowercased == $1.lowercased }
     }
 
-    /// Combines eight bytes at a time, since a hasher call costs more than the bytes.
+    /// Calls the hasher once, since a call costs more than the bytes.
     package func hash(into hasher: inout Hasher) {
-        var word: UInt64 = 0
-        for index in wire.indices {
-            word = word << 8 | UInt64(wire[index].lowercased)
-            if index % 8 == 7 { hasher.combine(word) }
+        unsafe withUnsafeTemporaryAllocation(byteCount: wire.count, alignment: 1) { lowercased in
+            for index in wire.indices { unsafe lowercased[index] = wire[index].lowercased }
+            unsafe hasher.combine(bytes: UnsafeRawBufferPointer(lowercased))
         }
-        hasher.combine(word)
     }
 }
 

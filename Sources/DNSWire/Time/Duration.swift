@@ -12,19 +12,29 @@ package struct Duration: Hashable, Sendable {
 
     package static let zero = Duration(0)
 
-    package static func seconds(_ count: some BinaryInteger) -> Duration {
-        Duration(Int64(clamping: count).multipliedClamped(by: 1_000_000_000))
+    // A generic count would be converted at run time, which costs more than the arithmetic.
+
+    package static func seconds(_ count: Int) -> Duration {
+        Duration(Int64(count).multipliedClamped(by: 1_000_000_000))
     }
 
-    package static func milliseconds(_ count: some BinaryInteger) -> Duration {
-        Duration(Int64(clamping: count).multipliedClamped(by: 1_000_000))
+    package static func seconds(_ count: Int64) -> Duration { seconds(Int(count)) }
+
+    package static func seconds(_ count: UInt32) -> Duration { seconds(Int(count)) }
+
+    package static func milliseconds(_ count: Int) -> Duration {
+        Duration(Int64(count).multipliedClamped(by: 1_000_000))
     }
 
-    package static func microseconds(_ count: some BinaryInteger) -> Duration {
-        Duration(Int64(clamping: count).multipliedClamped(by: 1000))
-    }
+    package static func milliseconds(_ count: Int64) -> Duration { milliseconds(Int(count)) }
 
-    package static func nanoseconds(_ count: some BinaryInteger) -> Duration { Duration(Int64(clamping: count)) }
+    package static func microseconds(_ count: Int) -> Duration { Duration(Int64(count).multipliedClamped(by: 1000)) }
+
+    package static func microseconds(_ count: Int64) -> Duration { microseconds(Int(count)) }
+
+    package static func nanoseconds(_ count: Int) -> Duration { Duration(Int64(count)) }
+
+    package static func nanoseconds(_ count: Int64) -> Duration { Duration(count) }
 
     /// Rounds to whole nanoseconds.
     package static func seconds(_ count: Double) -> Duration { Duration(clamping: count * 1e9) }
@@ -66,8 +76,8 @@ extension Duration: AdditiveArithmetic {
 
     package static prefix func - (duration: Duration) -> Duration { .zero - duration }
 
-    package static func * (duration: Duration, factor: some BinaryInteger) -> Duration {
-        Duration(duration.nanoseconds.multipliedClamped(by: Int64(clamping: factor)))
+    package static func * (duration: Duration, factor: Int) -> Duration {
+        Duration(duration.nanoseconds.multipliedClamped(by: Int64(factor)))
     }
 
     package static func * (duration: Duration, factor: Double) -> Duration {
@@ -75,8 +85,8 @@ extension Duration: AdditiveArithmetic {
     }
 
     /// Rounded toward zero.
-    package static func / (duration: Duration, divisor: some BinaryInteger) -> Duration {
-        Duration(duration.nanoseconds / Int64(clamping: divisor))
+    package static func / (duration: Duration, divisor: Int) -> Duration {
+        Duration(duration.nanoseconds / Int64(divisor))
     }
 
     package static func / (duration: Duration, divisor: Double) -> Duration {
@@ -87,9 +97,9 @@ extension Duration: AdditiveArithmetic {
         Double(left.nanoseconds) / Double(right.nanoseconds)
     }
 
-    package static func *= (duration: inout Duration, factor: some BinaryInteger) { duration = duration * factor }
+    package static func *= (duration: inout Duration, factor: Int) { duration = duration * factor }
 
-    package static func /= (duration: inout Duration, divisor: some BinaryInteger) { duration = duration / divisor }
+    package static func /= (duration: inout Duration, divisor: Int) { duration = duration / divisor }
 }
 
 extension Duration: CustomStringConvertible {

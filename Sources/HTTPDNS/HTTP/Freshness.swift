@@ -12,13 +12,13 @@ extension HTTPHeaders {
     /// `max-age` of `Cache-Control`, in seconds; nil when absent or not a number (RFC 9111 section 5.2.2.1).
     var maxAgeSeconds: UInt32? {
         guard let text = self["Cache-Control"] else { return nil }
-        for directive in text.split(separator: ",") {
-            let parts = directive.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = parts[0].filter { $0 != " " }.lowercased()
-            guard name == "max-age", parts.count == 2 else { continue }
-            let digits = parts[1].filter { $0 != "\"" && $0 != " " }
-            guard !digits.isEmpty, digits.utf8.allSatisfy(\.isDigit) else { return nil }
-            return UInt32(digits) ?? UInt32.max
+        for directive in text.utf8.split(separator: UInt8(ascii: ",")) {
+            guard let equals = directive.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            let name = directive[..<equals].lazy.filter { $0 != UInt8(ascii: " ") }.map(\.lowercased)
+            guard name.elementsEqual("max-age".utf8) else { continue }
+            let digits = directive[equals...].dropFirst().filter { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: " ") }
+            guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
+            return UInt32(String(decoding: digits, as: UTF8.self)) ?? UInt32.max
         }
         return nil
     }
