@@ -249,6 +249,13 @@ struct RefreshPlan {
         schedule(number, at: retryAt + chance.duration(upTo: Bounds.afterExpiryDelay))
     }
 
+    /// Postpones the refresh of a question in use, as no provider replies.
+    mutating func deferred(_ question: Question, until instant: Instant) {
+        guard let number = numberOf[question] else { return }
+        entries[number].isPostponed = true
+        schedule(number, at: instant + chance.duration(upTo: Bounds.afterExpiryDelay))
+    }
+
     /// Schedules questions that failed, the most asked first, after a provider has answered again. The provider's
     /// budget bounds the rate.
     mutating func retry(_ questions: [Question], now: Instant) {
