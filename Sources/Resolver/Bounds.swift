@@ -138,9 +138,9 @@ package enum Bounds {
     static let planSample = 8
     /// Refreshes in flight. The rest of `maxLookups` is left to clients.
     static let maxRefreshes = 256
-    /// Expected queries within an answer's lifetime from which it is prefetched: a chance of about one in six that it
-    /// is read. An unread refresh costs one request; a missing one makes a client wait.
-    static let expectedAsksWorthRefreshing = 0.165
+    /// Expected queries within an answer's lifetime from which it is prefetched: a chance of about one in twelve that
+    /// it is read. An unread refresh costs one request; a missing one makes a client wait.
+    static let expectedAsksWorthRefreshing = 0.08
     /// Consecutive unread refreshes after which a name is not refreshed until it is asked again.
     static let maxUnreadRefreshes = 10
     /// Minimum time between the start of a refresh and the answer's expiry: a reserve for an upstream that is
