@@ -448,6 +448,12 @@ package struct Resolver {
         }
         guard mayRefresh, hasRoom(for: question) else { return plan.postponed(question, now: now) }
         let route = routing.route(question, policy, paid: prospect.paidTo, &state.ranking, now: now)
+        // Clients have its expired answer, and another request tests whether the provider replies.
+        if route.isUnresponsive, let first = route.providers.first, state.ranking.isTried(first, now),
+            plan.providerRecordsEnd(question) != nil
+        {
+            return plan.deferred(question, until: failures.deferred(question, now: now))
+        }
         if let first = route.providers.first, first != prospect.paidTo,
             let paidAt = state.ranking.spend(on: first, now: now)
         {

@@ -45,6 +45,11 @@ struct ProviderTests {
         #expect(provider.failures == [.timeout: 1, .server: 1])
     }
 
+    @Test("without a setting, the budget admits refreshes after an outage as fast as the resolver schedules them")
+    func refreshesAfterOutage() throws {
+        #expect(Bounds.retryStep * (try provider().traits.budgetPerSecond) >= .seconds(1))
+    }
+
     @Test("after a reset no address is left alone")
     func reset() throws {
         var provider = try provider()

@@ -134,6 +134,21 @@ struct RefreshPlanTests {
             plan.postponed(try question(0), now: later)
         }
     }
+
+    @Test("a deferred refresh stays in use, however often it is deferred")
+    func deferral() throws {
+        var plan = RefreshPlan(seed: 1)
+        let question = try question(0)
+        plan.asked(question, now: start)
+        plan.learned(question, learned(60), isRefresh: false, upstreamLatency: .zero, now: start)
+        var now = try #require(plan.nextDeadline)
+        for round in 0..<20 {
+            #expect(plan.popDue(now) == [question], "round \(round)")
+            #expect(plan.counted(question, hits: 0, now: now).isInUse, "round \(round)")
+            plan.deferred(question, until: now + .seconds(2))
+            now = try #require(plan.nextDeadline)
+        }
+    }
 }
 
 @Suite("Demand")

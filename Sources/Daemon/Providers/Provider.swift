@@ -66,8 +66,9 @@ struct Provider {
 
     /// Private use (RFC 6895 section 3.1): a dialect that carries this type carries every type.
     private static let unassignedType = RecordType(rawValue: 65_280)
-    /// Bound on refreshes if the settings have none.
-    private static let refreshesPerSecond = 100
+    /// Bound on refreshes if the settings have none. Thrice the rate of refreshes after an outage (`Bounds.retryStep`):
+    /// those must not delay the refreshes of answers that are about to expire.
+    private static let refreshesPerSecond = 400
 
     /// Whether the vendor publishes which of its addresses are to be asked.
     var followsNodeList: Bool {

@@ -56,6 +56,21 @@ struct FailureMemory {
         return recheckAt
     }
 
+    /// Records that a refresh was put off, as no provider replies. Until the returned time, an expired answer is served
+    /// at once. A question without one may be asked.
+    ///
+    /// - Returns: when the question should be asked, unless a provider recovers before.
+    mutating func deferred(_ question: Question, now: Instant) -> Instant {
+        let earlier = failures[question]
+        if earlier == nil { enter(question) }
+        let recheckAt = now + Bounds.trialSpacing
+        failures[question] = Failure(
+            reason: earlier?.reason ?? LookupFailure(.networkError), until: now, recheckAt: recheckAt,
+            times: earlier?.times ?? 0, excusedAt: nil)
+        if earlier == nil || earlier?.excusedAt != nil { unexcused.append(question) }
+        return recheckAt
+    }
+
     mutating func answered(_ question: Question) { failures[question] = nil }
 
     mutating func forget(_ scope: QuestionScope) {

@@ -225,7 +225,12 @@ struct UpstreamRanking {
         guard let index = index(of: provider), standings[index].outstanding > 0, standings[index].isDown(now) else {
             return false
         }
-        return standings[index].triedAt.map { now - $0 < Bounds.trialSpacing } ?? false
+        return isTried(provider, now)
+    }
+
+    /// Whether a request to the provider began within `Bounds.trialSpacing`.
+    func isTried(_ provider: ProviderID, _ now: Instant) -> Bool {
+        index(of: provider).flatMap { standings[$0].triedAt }.map { now - $0 < Bounds.trialSpacing } ?? false
     }
 
     /// Whether none of these providers replies to names of this domain. False for no providers.
