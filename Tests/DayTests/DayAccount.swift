@@ -142,6 +142,8 @@ struct DayAccount {
 
     mutating func fetchBegun(_ subject: Subject, _ upstream: Int, _ fate: DayUpstream.Fate?) throws {
         requests += 1
+        // A lookup may end and another one begin within one event.
+        if let earlier = open[subject], earlier.running == 0, earlier.asked[upstream] != nil { open[subject] = nil }
         var lookup = open[subject] ?? Lookup(startedAt: now, asleepBefore: asleep)
         try require(lookup.asked[upstream] == nil, "\(subject): upstream \(upstream) is asked twice by one lookup")
         lookup.running += 1
