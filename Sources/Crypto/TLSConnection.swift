@@ -89,8 +89,6 @@ package final class TLSConnection {
     /// The protocol that the server chose (ALPN, RFC 7301); nil if none.
     package var protocolName: String? { stream.protocolName }
 
-    package var hasResumed: Bool { stream.hasResumed }
-
     /// Returns the session for a later connection; nil if the server has not offered one. With TLS 1.3 it arrives after
     /// the handshake.
     package func resumableSession() -> TLSSession? { stream.resumableSession() }

@@ -127,8 +127,6 @@ import COpenSSL
     /// Offers to resume a session of the same server; call before the handshake.
     func resume(_ session: TLSSession) { _ = unsafe SSL_set_session(tls, session.pointer) }
 
-    var hasResumed: Bool { unsafe SSL_session_reused(tls) == 1 }
-
     /// Returns the session for a later connection; nil if the server has not offered one.
     func resumableSession() -> TLSSession? {
         guard let session = unsafe SSL_get1_session(tls) else { return nil }

@@ -57,7 +57,6 @@ struct TLSConnectionTests {
         let client = try connection(to: "www.example.com")
         #expect(shakeHands(client, with: server(Self.terms("DNS:*.example.com")), cut: cut) == .done)
         #expect(client.protocolName == "h2")
-        #expect(!client.hasResumed)
     }
 
     @Test(

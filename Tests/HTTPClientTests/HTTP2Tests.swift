@@ -246,4 +246,21 @@ import Testing
             #expect(server.acceptedConnections == 2 && loop.client.connections.open == 0)
         }
     }
+
+    @Test("a server that takes one request on each connection answers all")
+    func oneRequestEach() throws {
+        let scripts = [7, 5, 3].map { (last: UInt32) -> Script in
+            opening + [
+                .awaitFrame(.headers, stream: last), .sendBytes(HTTP2Frame.goAway(lastStream: 1)),
+                .sendBytes(HTTP2Frame.headers(stream: 1) + HTTP2Frame.data(stream: 1, "one")), .hang,
+            ]
+        }
+        try StubServer.with(scripts: scripts + [opening + answer(1, "one") + [.hang]]) { server in
+            let request = try makeRequest(server)
+            let ids = (0..<4).map { _ in loop.start(request) }
+            loop.run { ids.allSatisfy { loop.results[$0] != nil } }
+            #expect(ids.allSatisfy { text(loop.reply($0)) == "one" })
+            #expect(server.acceptedConnections == 4)
+        }
+    }
 }

@@ -17,7 +17,7 @@ final class HTTP2Connections: Connections {
     /// Transfers of a server that does not speak HTTP/2.
     private var refusedTransfers: [Transfer] = []
 
-    /// A server that closes a connection gracefully takes the request on the next one.
+    /// By connections that have processed nothing.
     private static let maxRefusals = 1
 
     init(to endpoint: HTTPEndpoint, _ client: TLSClient, interest: @escaping ConnectionSet.Interest) {
@@ -149,6 +149,8 @@ final class HTTP2Connections: Connections {
         case .oversized: fail(transfer, .oversized)
         case .reset: fail(transfer, .reset)
         case .wantsHTTP1: refusedTransfers.append(transfer)
+        // Some servers end a connection after a number of requests, so each connection takes the next ones.
+        case .leftOver: startAgain(transfer, now: now)
         case .refused:
             transfer.refusals += 1
             if transfer.refusals <= HTTP2Connections.maxRefusals {

@@ -10,6 +10,8 @@ import CNghttp2
         case complete
         /// The server has not processed the request; it can be sent again (RFC 9113 section 8.7).
         case refused
+        /// As `refused`, but the server has processed other requests on this connection.
+        case leftOver
         /// The server wants this request over HTTP/1.1.
         case wantsHTTP1
         case reset
@@ -27,6 +29,7 @@ import CNghttp2
     /// True if the server accepts no new streams on this connection: it has sent GOAWAY or refused a stream.
     private(set) var isDraining = false
     private(set) var openStreams = 0
+    private var hasProcessedStreams = false
     private var ended: [Ended] = []
     /// Transfers whose request was written, in whole, since the last `takeSent`.
     private var sent: [Transfer] = []
@@ -160,7 +163,7 @@ extension HTTP2Session {
             return 0
         }
         unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { (session, frame, context) in
-            if let frame = unsafe frame { unsafe HTTP2Session.at(context)?.received(frame.pointee.hd) }
+            if let frame = unsafe frame { unsafe HTTP2Session.at(context)?.received(frame) }
             return 0
         }
         unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { (session, frame, context) in
@@ -178,9 +181,12 @@ extension HTTP2Session {
         return unsafe callbacks
     }
 
-    private func received(_ header: nghttp2_frame_hd) {
+    private func received(_ frame: UnsafePointer<nghttp2_frame>) {
+        let header = unsafe frame.pointee.hd
         switch UInt32(header.type) {
-        case NGHTTP2_GOAWAY.rawValue: isDraining = true
+        case NGHTTP2_GOAWAY.rawValue:
+            isDraining = true
+            if unsafe frame.pointee.goaway.last_stream_id > 0 { hasProcessedStreams = true }
         case NGHTTP2_HEADERS.rawValue:
             unsafe HTTP2Session.transfer(session, header.stream_id)?.receivedHeaderBlock()
         default: break
@@ -193,7 +199,7 @@ extension HTTP2Session {
         case NGHTTP2_NO_ERROR.rawValue: end(transfer, .complete)
         case NGHTTP2_REFUSED_STREAM.rawValue:
             isDraining = true
-            end(transfer, .refused)
+            end(transfer, hasProcessedStreams ? .leftOver : .refused)
         case NGHTTP2_HTTP_1_1_REQUIRED.rawValue: end(transfer, .wantsHTTP1)
         default: end(transfer, .reset)
         }

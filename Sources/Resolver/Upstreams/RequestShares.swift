@@ -94,14 +94,19 @@ package struct RequestShares: Sendable {
     }
 
     /// Whether a request for this domain was given up recently while the provider answered others.
-    package func isSlow(_ domain: Name, now: Instant) -> Bool { slowUntil[domain].map { now < $0 } ?? false }
+    package func isSlow(_ domain: Name, now: Instant) -> Bool {
+        // A look-up in an empty table hashes the name, too.
+        !slowUntil.isEmpty && slowUntil[domain].map { now < $0 } ?? false
+    }
 
     /// Whether names of this domain share no request with other domains, which would have to wait too.
     package func isAskedAlone(_ domain: Name, now: Instant) -> Bool {
         isSlow(domain, now: now) || isSuspect(domain, now: now)
     }
 
-    private func isSuspect(_ domain: Name, now: Instant) -> Bool { suspectUntil[domain].map { now < $0 } ?? false }
+    private func isSuspect(_ domain: Name, now: Instant) -> Bool {
+        !suspectUntil.isEmpty && suspectUntil[domain].map { now < $0 } ?? false
+    }
 
     /// Drops the state of removed providers.
     package mutating func keep(_ providers: [ProviderID]) {
@@ -156,8 +161,9 @@ package struct RequestShares: Sendable {
             let ofClient = Blocked.domain(provider, domain, request.holder.client)
             let ofNewcomers = Blocked.uncheckedLinks(provider, areSlow: isSlow(domain, now: now))
             let isNewcomer = ofProvider[provider]?.count(of: domain) == 0
-            if !blocked.contains(ofDomain), !blocked.contains(ofClient),
-                !isNewcomer || !blocked.contains(ofNewcomers)
+            if blocked.isEmpty
+                || !blocked.contains(ofDomain) && !blocked.contains(ofClient)
+                    && (!isNewcomer || !blocked.contains(ofNewcomers))
             {
                 switch obstacle(to: request, now: now) {
                 case .none:
@@ -279,7 +285,7 @@ package struct RequestShares: Sendable {
         // The state of removed providers is dropped.
         guard ofProvider[request.provider] != nil else { return }
         for domain in request.domains {
-            suspectUntil[domain] = nil
+            if !suspectUntil.isEmpty { suspectUntil[domain] = nil }
             let last = answers[request.provider]
             let otherAt = last.flatMap { $0.domain == domain ? $0.otherAt : $0.at }
             let wasSilent = last.map { $0.at + Bounds.overdueCeiling <= now } ?? false
