@@ -189,8 +189,11 @@ class Batches(Paid):
         self.assertEqual([{"192.0.2.1"}] * 4, [replies[number].addresses for number in range(1, 5)])
         self.assertLess(time.monotonic() - began, 6)
         self.assertEqual(SERVFAIL, replies[0].rcode)
-        # One of the providers had all in one request, the other one each alone.
-        self.assertEqual({1, 5}, {max(len(asked) for asked in seen) for seen in heads}, heads)
+        # One of the providers had the hung name with others, all of them if they came within a millisecond; the other
+        # provider had each alone.
+        alone, together = sorted(heads, key=lambda seen: max(len(asked) for asked in seen))
+        self.assertEqual({1}, {len(asked) for asked in alone}, heads)
+        self.assertTrue(any(names[-1] in asked and len(asked) > 1 for asked in together), heads)
         self.assertNotIn("down", [self.stats(server, f"paid{n}")["state"] for n in range(2)])
 
     def test_a_time_out_is_one_failure_of_each_request(self):
