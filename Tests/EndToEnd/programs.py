@@ -67,9 +67,11 @@ class Program:
         return self.process is not None and self.process.poll() is None
 
     def wait_for(self, pattern, within=places.PATIENCE, since=0):
-        """The first match of `pattern` in the log from the offset `since`."""
+        """The first match of `pattern` in the whole lines of the log from the offset `since`."""
         def look():
-            found = re.search(pattern, self.log[since:], re.MULTILINE)
+            # A line without an end may still grow.
+            log = self.log[since:]
+            found = re.search(pattern, log[:log.rfind("\n") + 1], re.MULTILINE)
             if not found and not self.is_running:
                 raise AssertionError(f"{self.name} ended with {self.process.returncode}:\n{self.log}")
             return found

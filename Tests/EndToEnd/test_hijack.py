@@ -79,7 +79,10 @@ class Played(Case):
             for name in MORE_BANKS:
                 dig(server, name, "A")
             return self.trust(server)["liar"] < 0.5
-        eventually(is_lost, within=30, every=0.1, what="the liar is not believed any more")
+        try:
+            eventually(is_lost, within=30, every=0.1, what="the liar is not believed any more")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; {self.trust(server)}, {self.evidence(server)}") from error
         self.honest.fault("delay", value=60)
 
     def server(self, **options):
