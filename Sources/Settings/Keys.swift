@@ -140,6 +140,7 @@ extension Settings.Log {
         Key("format", \.format, .choice),
         Key("queries", \.queries, .truth),
         Key("clients", \.clients, .truth),
+        Key("recorder", \.recorder, .choice),
         Key("recorder-directory", \.recorderDirectory, Format.path().orEmpty(written: true)),
     ]
 }

@@ -137,14 +137,25 @@ package struct Settings: Equatable, Sendable {
             case text, json
         }
 
+        /// The events that the flight recorder takes.
+        package enum Recorder: String, CaseIterable, Sendable {
+            case all
+            /// Only clients' queries that failed.
+            case failures
+            case off
+        }
+
         package var level = Level.info
         package var format = LineForm.text
         /// Logs every query.
         package var queries = false
         /// Includes client addresses in query logs.
         package var clients = false
+        package var recorder = Recorder.all
         /// An absolute path: where the flight recorder is written after a fault; nil: disabled.
         package var recorderDirectory: String? = "/var/lib/httpdnsd"
+        /// Nil also if there is nothing to write.
+        package var usedRecorderDirectory: String? { recorder == .off ? nil : recorderDirectory }
     }
 
     /// Exceptions for some names; at least one field is set. Nil: as for all names.

@@ -1,6 +1,15 @@
 // The contents of the flight recorder: one ring per thread, and the word table of their events.
 
 package import DNSWire
+import Synchronization
+
+/// The events that the recorder takes.
+package enum FlightScope: UInt8, CaseIterable, AtomicRepresentable, Sendable {
+    case all
+    /// Clients' queries that failed: refused, dropped, limited, or answered with an error. NXDOMAIN is no error.
+    case failures
+    case off
+}
 
 package final class FlightRecords: Sendable {
     /// The last one is the main thread's.
@@ -12,6 +21,13 @@ package final class FlightRecords: Sendable {
     }
 
     package var ofMainThread: FlightRing { rings[rings.count - 1] }
+
+    package var scope: FlightScope { ofMainThread.scope.load(ordering: .relaxed) }
+
+    /// Each thread obeys from its next event on.
+    package func setScope(_ scope: FlightScope) {
+        for ring in rings { ring.scope.store(scope, ordering: .relaxed) }
+    }
 
     /// Returns the newest events, oldest first.
     package func latest(_ count: Int) -> [FlightEvent] {

@@ -22,6 +22,8 @@ import Synchronization
     static let wordCount = firstTail + capacity * tailWords
 
     let memory = FlightMemory(words: wordCount)
+    /// Set by the main thread, see `FlightRecords.setScope`.
+    let scope = Atomic(FlightScope.all)
 
     package init() {}
 
@@ -30,9 +32,11 @@ import Synchronization
 
     /// Records an event. Called only by the thread that owns the ring.
     package func record(_ event: FlightEvent) {
+        let slot = FlightSlot(event)
+        guard takes(slot.what) else { return }
         let name = event.name?.wire ?? []
         unsafe name.withUnsafeBytes { raw in
-            unsafe write(FlightSlot(event), address: event.address, raw, from: 0, nameBytes: name.count - 1)
+            unsafe write(slot, address: event.address, raw, from: 0, nameBytes: name.count - 1)
         }
     }
 
@@ -41,12 +45,23 @@ import Synchronization
     package func record(
         _ query: ServedQuery, atNanoseconds nanoseconds: UInt64, microseconds: UInt64, in packet: Span<UInt8>
     ) {
+        guard takes(query.what) else { return }
         unsafe packet.withUnsafeBytes { raw in
             let question = unsafe FlightRing.question(in: raw)
             let slot = FlightSlot(
                 query, type: question.type, atNanoseconds: nanoseconds, microseconds: microseconds)
             unsafe write(
                 slot, address: query.client, raw, from: FlightRing.headerBytes, nameBytes: question.nameBytes)
+        }
+    }
+
+    /// - Parameter what: the value of word 2 in the slot, for which the type does not matter.
+    @inline(__always)
+    private func takes(_ what: UInt64) -> Bool {
+        switch scope.load(ordering: .relaxed) {
+        case .all: true
+        case .failures: FlightSlot.isFailedQuery(what)
+        case .off: false
         }
     }
 

@@ -72,6 +72,17 @@ struct FlightSlot {
         UInt64(kind.rawValue) | UInt64(source.rawValue) << 8 | UInt64(code.rawValue) << 32
     }
 
+    /// Whether word 2 is of an event that `FlightScope.failures` takes.
+    static func isFailedQuery(_ what: UInt64) -> Bool {
+        guard let kind = FlightEvent.Kind(rawValue: UInt8(truncatingIfNeeded: what)), kind.endsQuery else {
+            return false
+        }
+        let source = FlightEvent.Source(rawValue: UInt8(truncatingIfNeeded: what >> 8))
+        guard kind == .answered, source != .limited, source != .failure else { return true }
+        let code = ResponseCode(rawValue: UInt16(truncatingIfNeeded: what >> 32))
+        return code != .noError && code != .noSuchName
+    }
+
     /// Stored plus one, so that 0 means none; code 65535 is not used.
     static func bits(ofExtendedError number: UInt16?) -> UInt64 { number.map { UInt64($0 &+ 1) << 48 } ?? 0 }
 

@@ -82,4 +82,18 @@ struct FlightEventReportTests {
             #expect(shown.split(separator: "\n").count == lines && shown.hasSuffix("; \(events.count) events\n"))
         }
     }
+
+    @Test("the end of a listing says that not all is recorded")
+    func scope() {
+        for (scope, words) in [(.failures, "only failed queries are recorded"), (.off, "the flight recorder is off")]
+            as [(FlightScope, String)]
+        {
+            var json = FlightListing(wantsJSON: true, scope: scope)
+            #expect(json.end() == "{\"events\":[],\"recorder\":\"\(scope)\"}\n")
+            _ = json.page(of: [report(answered)])
+            #expect(json.end() == "],\"recorder\":\"\(scope)\"}\n")
+            let plain = FlightListing(wantsJSON: false, scope: scope)
+            #expect(plain.end() == "; 0 events; \(words) ([log] recorder)\n")
+        }
+    }
 }

@@ -53,6 +53,25 @@ struct QueryWatchesTests {
         #expect(watches.nextDeadline == nil)
     }
 
+    @Test("a view shows queries although the recorder is off, which is off again afterwards")
+    func scope() throws {
+        watches.scope = .off
+        record(.answered, "before.example")
+        let stream = try watches.begin(nil, showsClients: false, wantsJSON: false, now: start)
+        record(.answered, "www.example")
+        watches.timePassed(now: later())
+        #expect(text(stream).contains("www.example A") && !text(stream).contains("before"))
+        stream.connectionClosed()
+        watches.timePassed(now: later(2))
+        #expect(records.scope == .off)
+        _ = watches.setLogging(.init(showsClients: false), now: later(2))
+        #expect(records.scope == .all)
+        watches.scope = .failures
+        #expect(records.scope == .all)
+        _ = watches.setLogging(nil, now: later(3))
+        #expect(records.scope == .failures)
+    }
+
     @Test(
         "what comes too fast is left out, with its number, and the watcher goes on behind it",
         arguments: [false, true], [15, 250])

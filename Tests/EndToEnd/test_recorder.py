@@ -154,6 +154,30 @@ class Files(Case):
         server.wait_for("the flight recorder can't be written to /proc/nothing/recorder-burst.bin: ")
         self.assertEqual(1, server.log.count("the flight recorder"))
 
+    def test_off_writes_nothing_and_a_reload_limits_it_to_failures(self):
+        server = Daemon([closed_provider()])
+        server.folder = server.directory / "records"
+        server.sections = f'[log]\nrecorder = "off"\nrecorder-directory = "{server.folder}"\n'
+        self.own(server).up()
+        for number in range(70):
+            dig(server, f"name{number}.lab.example", "A", "+tries=1")
+        self.assertEqual("; 0 events; the flight recorder is off ([log] recorder)\n", ctl(server, "recorder", "dump").stdout)
+        self.assertEqual({"events": [], "recorder": "off"}, json.loads(ctl(server, "recorder", "dump", "--json").stdout))
+        self.assertIn("the flight recorder is off", ctl(server, "explain", "name1.lab.example").stdout)
+        self.assertFalse(server.folder.exists())
+        self.assertNotIn("recorder read", server.log)
+
+        server.sections = server.sections.replace('"off"', '"failures"')
+        server.config.write_text(server.settings())
+        self.assertIn("settings reloaded", server.reload())
+        dig(server, "failed.lab.example", "A", "+tries=1")
+        dig(server, "localhost", "A")
+        dumped = json.loads(ctl(server, "recorder", "dump", "--json").stdout)
+        self.assertEqual("failures", dumped["recorder"])
+        self.assertEqual(
+            [("failed.lab.example", "answered", "SERVFAIL")],
+            [(event["name"], event["kind"], event["code"]) for event in dumped["events"]])
+
     def test_files_that_are_none(self):
         folder = self.own(Lab()).directory
         for name, content, words in (

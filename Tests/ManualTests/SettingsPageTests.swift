@@ -116,7 +116,7 @@ struct SettingsPageTests {
         "[network] watch": "false",
         "[control] socket": "\"\"", "[control] metrics-listen": "\"127.0.0.1:9353\"",
         "[log] level": "\"debug\"", "[log] format": "\"json\"", "[log] queries": "true", "[log] clients": "true",
-        "[log] recorder-directory": "\"\"",
+        "[log] recorder": "\"off\"", "[log] recorder-directory": "\"\"",
     ]
 
     @Test("the keys that need a restart are those that say so")

@@ -1,6 +1,7 @@
 // All rings together: by time, about a name, from one place on; and the words of events.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Telemetry
@@ -29,6 +30,38 @@ struct FlightRecordsTests {
         #expect(records.latest(3).map(\.nanoseconds) == [3, 4, 5])
         #expect(records.latest(99).map(\.nanoseconds) == [1, 2, 3, 4, 5])
         #expect(records.latest(0).isEmpty)
+    }
+
+    @Test("of failures only failed queries are recorded, when off nothing, and each change counts at once")
+    func scope() throws {
+        let packet = QueryPacket(try #require(Name("www.example.com")), .a).bytes
+        let client = Address.v4(1)
+        let failed = [
+            ServedQuery(.answered, from: .failure, .serverFailure, client: client),
+            ServedQuery(.answered, from: .provider, .serverFailure, client: client),
+            ServedQuery(.answered, from: .limited, client: client), ServedQuery(.refused, .formatError, client: client),
+            ServedQuery(.dropped, outcome: .rateLimited, client: client),
+        ]
+        let others = [
+            ServedQuery(.answered, from: .cache, client: client),
+            ServedQuery(.answered, from: .cache, .noSuchName, client: client), ServedQuery(.handedOver, client: client),
+        ]
+        for (scope, ofQueries, ofMainThread) in [(.all, 8, 2), (.failures, 5, 1), (.off, 0, 0)]
+            as [(FlightScope, UInt64, UInt64)]
+        {
+            records.setScope(scope)
+            let before = records.rings.map(\.count)
+            for query in failed + others {
+                records.rings[0].record(query, atNanoseconds: 1, microseconds: 1, in: packet.span)
+            }
+            record(2, at: 1, "www.example.com")
+            var failure = FlightEvent(.answered, nanoseconds: 1)
+            failure.code = .serverFailure
+            records.ofMainThread.record(failure)
+            let after = records.rings.map(\.count)
+            #expect(after[0] - before[0] == ofQueries && after[2] - before[2] == ofMainThread, "\(scope)")
+            #expect(records.scope == scope)
+        }
     }
 
     @Test("events about a name are found among others, whatever the letters' case")

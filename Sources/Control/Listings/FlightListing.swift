@@ -5,13 +5,28 @@ package import Telemetry
 package struct FlightListing: Listing {
     private var list: PagedListing
 
-    package init(wantsJSON: Bool) {
+    private let scope: FlightScope
+
+    /// - Parameter scope: the setting of the daemon; the end says if it isn't all.
+    package init(wantsJSON: Bool, scope: FlightScope = .all) {
         list = PagedListing("events", wantsJSON: wantsJSON)
+        self.scope = scope
     }
 
     package mutating func page(of events: [FlightEventReport]) -> String { list.page(of: events, text: \.line) }
 
-    package func end() -> String { list.end(text: "; \(counted(list.count, "event", "events"))\n") }
+    package func end() -> String {
+        let count = counted(list.count, "event", "events")
+        return switch scope {
+        case .all: list.end(text: "; \(count)\n")
+        case .failures:
+            list.end(
+                text: "; \(count); only failed queries are recorded ([log] recorder)\n",
+                member: #""recorder":"failures""#)
+        case .off:
+            list.end(text: "; \(count); the flight recorder is off ([log] recorder)\n", member: #""recorder":"off""#)
+        }
+    }
 }
 
 extension FlightFile {

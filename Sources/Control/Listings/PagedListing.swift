@@ -39,9 +39,11 @@ struct PagedListing: Sendable {
 
     /// Returns the last page.
     ///
-    /// - Parameter text: the closing line, which makes truncation visible.
-    func end(text: String) -> String {
-        wantsJSON ? (count == 0 ? head : "") + "]}\n" : text
+    /// - Parameters:
+    ///   - text: the closing line, which makes truncation visible.
+    ///   - member: a member of the JSON object after the array, if any.
+    func end(text: String, member: String? = nil) -> String {
+        wantsJSON ? (count == 0 ? head : "") + "]\(member.map { ",\($0)" } ?? "")}\n" : text
     }
 
     /// Returns the only page of an empty list, as an error, so that scripts can detect it.

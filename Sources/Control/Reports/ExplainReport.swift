@@ -31,6 +31,8 @@ package struct ExplainReport: Codable, Equatable, Sendable {
     package var lately: [String] = []
 
     package static let maxLately = 5
+    /// The only entry of `lately` if nothing is recorded.
+    package static let recorderIsOff = "the flight recorder is off ([log] recorder)"
 
     package init(name: String, type: String) {
         self.name = name

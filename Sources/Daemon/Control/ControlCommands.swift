@@ -59,7 +59,7 @@ struct ControlCommands {
                 try watches.begin(
                     pattern, showsClients: showsClients, wantsJSON: request.wantsJSON, by: boundUser, now: now))
         case .recorder(let showsClients):
-            let listing = FlightListing(wantsJSON: request.wantsJSON)
+            let listing = FlightListing(wantsJSON: request.wantsJSON, scope: watches.scope)
             return .pages(
                 AnyIterator(ListingPages(of: resolving.recorder.records, listing, showsClients: showsClients)))
         case .explain(let name, let type): return try explain(Question(name, type), request, by: boundUser)

@@ -1,5 +1,5 @@
 // Live views of queries as they are answered, for clients of the control socket and the log. They read the flight
-// recorder, so serving threads are not involved; without views nothing is read.
+// recorder, which takes all events meanwhile; without views nothing is read.
 
 import Control
 import DNSWire
@@ -22,6 +22,11 @@ final class QueryWatches: LoopPart {
     static let maxStepsPerTurn = 1_000_000
     /// How long unread output may wait for the client.
     static let patience: Duration = .seconds(30)
+
+    /// The events to record without views; views need all.
+    var scope = FlightScope.all {
+        didSet { setScope() }
+    }
 
     private let records: FlightRecords
     private var watches: [Int: QueryWatch] = [:]
@@ -117,7 +122,10 @@ final class QueryWatches: LoopPart {
             walk = FlightWalk(records, fromOldest: false, ofQueries: true)
             nextDeadline = now + QueryWatches.interval
         }
+        setScope()
     }
+
+    private func setScope() { records.setScope(walk == nil ? scope : .all) }
 }
 
 /// The output forms of a query; each is made once and shared by all watches.

@@ -4,6 +4,7 @@
 import DNSWire
 import LinuxIO
 import Resolver
+import Settings
 import Telemetry
 
 final class FlightRecorder {
@@ -179,6 +180,17 @@ extension Source {
         case .local: .local
         case .fallback: .fallback
         }
+    }
+}
+
+extension FlightScope {
+    init(_ setting: Settings.Log.Recorder) {
+        self =
+            switch setting {
+            case .all: .all
+            case .failures: .failures
+            case .off: .off
+            }
     }
 }
 

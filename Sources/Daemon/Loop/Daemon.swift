@@ -95,6 +95,7 @@ final class Daemon {
             }
             let records = FlightRecords(servingThreads: openings.threads)
             (recorder, watches) = (FlightRecorder(records), QueryWatches(records))
+            watches.scope = FlightScope(settings.log.recorder)
             recorderFiles = try FlightFiles(records, loop: loop)
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
@@ -253,7 +254,8 @@ final class Daemon {
     private func apply(_ settings: Settings) {
         let now = Clock.now()
         log.configure(settings.log)
-        recorderFiles.setDirectory(settings.log.recorderDirectory)
+        recorderFiles.setDirectory(settings.log.usedRecorderDirectory)
+        watches.scope = FlightScope(settings.log.recorder)
         upstreams.setAccounts(provisions.accounts)
         if let roaming {
             roaming.setView(settings, now: now)

@@ -478,6 +478,7 @@ final class ResolvingLoop: LoopPart {
         report.lately = records.latest(ExplainReport.maxLately, about: question.name).map { event in
             FlightEventReport(event, bootMicroseconds: bootedAt, showsClients: false) { records.words[$0] }.fact
         }
+        if report.lately.isEmpty, records.scope == .off { report.lately = [ExplainReport.recorderIsOff] }
         return report
     }
 

@@ -81,7 +81,7 @@ struct ServingUser {
             let name = store[store.index(after: slash)...]
             files[String(store[..<slash]), default: []] += ["", "-wal", "-shm", ".lock"].map { name + $0 }
         }
-        if let directory = settings.log.recorderDirectory {
+        if let directory = settings.log.usedRecorderDirectory {
             files[directory, default: []] += FlightFiles.names.flatMap { [$0, $0 + ".1"] }
         }
         for (directory, names) in files.sorted(by: { $0.key < $1.key }) {

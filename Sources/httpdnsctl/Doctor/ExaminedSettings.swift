@@ -54,7 +54,7 @@ struct ExaminedSettings {
             places.append(MachineFiles.place(directory, .make("cache.store")))
             places.append(MachineFiles.place(store, .write("cache.store")))
         }
-        if let directory = settings.log.recorderDirectory, store?.hasPrefix(directory + "/") != true {
+        if let directory = settings.log.usedRecorderDirectory, store?.hasPrefix(directory + "/") != true {
             places.append(MachineFiles.place(directory, .make("log.recorder-directory")))
         }
         return places.compactMap { $0 }
