@@ -25,6 +25,10 @@ final class SystemFetches: LoopPart {
     private var jobs: [UInt64: Job] = [:]
     private var jobOfFetch: [FetchID: UInt64] = [:]
     private var nextJob: UInt64 = 0
+    /// The queue of deadlines takes small numbers: places, which are used again after the end of their job.
+    private var jobOfPlace: [UInt64] = []
+    private var freePlaces: [Int] = []
+    private var deadlines = DeadlineQueue()
     /// Waiting fetches per question.
     private var awaited: [Question: Int] = [:]
     private var loopChecks = LoopChecks()
@@ -54,6 +58,7 @@ final class SystemFetches: LoopPart {
     }
 
     private struct Job {
+        let place: Int
         var lookup: NameserverLookup
         let purpose: Purpose
         var exchanges: [NameserverLookup.ExchangeID: SystemExchange] = [:]
@@ -65,10 +70,7 @@ final class SystemFetches: LoopPart {
         self.maxExchanges = maxExchanges
     }
 
-    var nextDeadline: Instant? {
-        let deadlines = jobs.values.compactMap(\.lookup.nextDeadline) + [loopChecks.nextDeadline].compactMap { $0 }
-        return deadlines.min()
-    }
+    var nextDeadline: Instant? { Instant.earliest(deadlines.earliest, loopChecks.nextDeadline) }
 
     /// Sets the servers. Each also gets a check question, which comes back to the daemon if the server forwards to
     /// it.
@@ -135,10 +137,7 @@ final class SystemFetches: LoopPart {
     }
 
     func timePassed(now: Instant) {
-        for number in jobs.keys.sorted() {
-            guard let deadline = jobs[number]?.lookup.nextDeadline, deadline <= now else { continue }
-            advance(number, .timePassed, now: now)
-        }
+        while let place = deadlines.popDue(now) { advance(jobOfPlace[place], .timePassed, now: now) }
         perform(loopChecks.timePassed(now: now, randomness: &randomness), now: now)
     }
 
@@ -166,7 +165,10 @@ final class SystemFetches: LoopPart {
         let number = nextJob
         nextJob += 1
         let lookup = NameserverLookup(question, servers: servers, deadline: now + SystemFetches.lookupTimeout)
-        jobs[number] = Job(lookup: lookup, purpose: purpose)
+        let place = freePlaces.popLast() ?? jobOfPlace.count
+        if place == jobOfPlace.count { jobOfPlace.append(number) }
+        jobOfPlace[place] = number
+        jobs[number] = Job(place: place, lookup: lookup, purpose: purpose)
         if case .fetch(let id) = purpose {
             jobOfFetch[id] = number
             awaited[question, default: 0] += 1
@@ -184,6 +186,12 @@ final class SystemFetches: LoopPart {
             for action in actions {
                 if let failure = perform(action, number, now: now) { events.append(failure) }
             }
+        }
+        guard let place = jobs[number]?.place else { return }
+        if let deadline = jobs[number]?.lookup.nextDeadline {
+            deadlines.set(deadline, for: place)
+        } else {
+            deadlines.remove(place)
         }
     }
 
@@ -252,6 +260,8 @@ final class SystemFetches: LoopPart {
     }
 
     private func end(_ job: Job) {
+        deadlines.remove(job.place)
+        freePlaces.append(job.place)
         foreignReplies += UInt64(job.lookup.foreignReplies)
         for exchange in job.exchanges.values { exchange.close(loop) }
         openExchanges -= job.exchanges.count

@@ -15,8 +15,12 @@ package final class StreamServer {
     private static let maxQuestionsPerTurn = 256
 
     package struct ConnectionID: Hashable {
+        /// A place is used again after its connection has ended, a number never.
+        fileprivate let place: Int
         fileprivate let number: UInt64
     }
+
+    private typealias Member = (id: ConnectionID, connection: StreamConnection)
 
     /// A cache miss, with the connection for its answer.
     package struct Miss {
@@ -30,7 +34,11 @@ package final class StreamServer {
     private let access: AccessList
     private let listeners: [Listener]
     private var acceptPause: AcceptPause
-    private var connections: [ConnectionID: StreamConnection] = [:]
+    /// By place.
+    private var members: [Member?] = []
+    private var freePlaces: [Int] = []
+    /// By place. Always up to date, because the loop reads the earliest one in every turn.
+    private var deadlines = DeadlineQueue()
     private var unsentBytes = 0
     private var quota: ConnectionQuota
     private var nextNumber: UInt64 = 0
@@ -68,11 +76,9 @@ package final class StreamServer {
         }
     }
 
-    package var nextDeadline: Instant? {
-        (connections.values.map(\.deadline) + [acceptPause.until].compactMap { $0 }).min()
-    }
+    package var nextDeadline: Instant? { Instant.earliest(deadlines.earliest, acceptPause.until) }
 
-    package var openConnections: Int { connections.count }
+    package var openConnections: Int { members.count - freePlaces.count }
 
     /// Questions or notices wait to be taken.
     package var hasNotices: Bool { !misses.isEmpty || !due.isEmpty || !awaited.isEmpty }
@@ -97,7 +103,7 @@ package final class StreamServer {
 
     /// Returns false if the client has gone.
     package func send(_ message: [UInt8], to id: ConnectionID, now: Instant) -> Bool {
-        guard let connection = connections[id] else { return false }
+        guard let connection = connection(id) else { return false }
         connection.answered(with: message, now: now)
         pump(id, connection, now: now)
         return true
@@ -106,8 +112,10 @@ package final class StreamServer {
     /// Ends connections that are idle, old, slow to write their question or slow to read their answers.
     package func timePassed(now: Instant) {
         acceptPause.timePassed(now: now)
-        for (id, connection) in connections where connection.deadline <= now {
+        while let place = deadlines.popDue(now) {
+            guard let (id, connection) = members[place] else { continue }
             if connection.retires(now: now), !connection.isOver {
+                deadlines.set(connection.deadline, for: place)
                 try? loop.change(connection.registration, to: connection.interest)
             } else {
                 close(id, connection)
@@ -144,18 +152,18 @@ package final class StreamServer {
     /// Closes the least valuable connection of a full share. A client whose connection closes opens a new one (RFC
     /// 7766 section 6.2.4); closing the new connection would look like a failure.
     private func makeRoom(in share: ConnectionQuota.Share, now: Instant) {
-        let candidates = connections.filter { share.contains($0.value.client) }
+        let candidates = members.compactMap { $0 }.filter { share.contains($0.connection.client) }
         let victim = candidates.min { left, right in
-            let (one, other) = (left.value.evictionOrder(now: now), right.value.evictionOrder(now: now))
-            return one == other ? left.key.number < right.key.number : one < other
+            let (one, other) = (left.connection.evictionOrder(now: now), right.connection.evictionOrder(now: now))
+            return one == other ? left.id.number < right.id.number : one < other
         }
         guard let victim else { preconditionFailure("a full share has connections") }
         evictedConnections += 1
-        close(victim.key, victim.value)
+        close(victim.id, victim.connection)
     }
 
     private func open(_ socket: StreamSocket, _ client: Address, now: Instant) {
-        let id = ConnectionID(number: nextNumber)
+        let id = ConnectionID(place: freePlaces.last ?? members.count, number: nextNumber)
         nextNumber += 1
         let interest = StreamConnection.initialInterest
         let watched = try? loop.watch(socket.descriptor.raw, for: interest) { [unowned self] readiness in
@@ -166,18 +174,29 @@ package final class StreamServer {
             refusedConnections += 1
             return
         }
-        connections[id] = StreamConnection(socket, client, registration, now: now)
+        if freePlaces.popLast() == nil { members.append(nil) }
+        let connection = StreamConnection(socket, client, registration, now: now)
+        members[id.place] = (id, connection)
+        deadlines.set(connection.deadline, for: id.place)
+    }
+
+    /// Nil if it has ended.
+    private func connection(_ id: ConnectionID) -> StreamConnection? {
+        guard let member = members[id.place], member.id == id else { return nil }
+        return member.connection
     }
 
     private func close(_ id: ConnectionID, _ connection: StreamConnection) {
         loop.unwatch(connection.registration)
-        connections[id] = nil
+        members[id.place] = nil
+        freePlaces.append(id.place)
+        deadlines.remove(id.place)
         unsentBytes -= connection.countedBytes
         quota.release(connection.client)
     }
 
     private func ready(_ id: ConnectionID, _ readiness: Readiness) {
-        guard let connection = connections[id] else { return }
+        guard let connection = connection(id) else { return }
         let now = Clock.now()
         if readiness.contains(.hangUp) || readiness.contains(.failed) { connection.cut() }
         if readiness.contains(.peerClosed) { connection.peerClosed() }
@@ -200,6 +219,7 @@ package final class StreamServer {
         if connection.isOver {
             close(id, connection)
         } else {
+            deadlines.set(connection.deadline, for: id.place)
             // Cannot fail for a descriptor that is watched already.
             try? loop.change(connection.registration, to: connection.interest)
         }

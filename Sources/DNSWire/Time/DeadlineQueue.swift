@@ -1,19 +1,16 @@
-// Queue of the deadlines of lookups, earliest first. Obsolete deadlines are removed, so the daemon never wakes without
-// work.
+// Queue of numbered deadlines, earliest first. Obsolete deadlines are removed, so the daemon never wakes without work.
 //
 // Invariants: `heap` is a binary min-heap by (time, number); `positions[number]` is where its entry stands, or
 // `nowhere`. Numbers are small and used again, as `positions` is as long as the largest.
 
-import DNSWire
-
-struct DeadlineQueue {
-    private struct Entry {
+package struct DeadlineQueue: Sendable {
+    private struct Entry: Sendable {
         /// Time since `origin`. Durations compare and copy inline; instants need library calls, which would dominate
         /// the cost of a queue with thousands of entries.
         var time: Duration
         let number: Int
 
-        /// Orders equal times by lookup number, so that the same events give the same actions.
+        /// Orders equal times by number, so that the same events give the same actions.
         func precedes(_ other: Entry) -> Bool {
             time != other.time ? time < other.time : number < other.number
         }
@@ -26,17 +23,19 @@ struct DeadlineQueue {
 
     private static let nowhere = -1
 
-    var earliest: Instant? {
+    package init() {}
+
+    package var earliest: Instant? {
         guard let origin, let first = heap.first else { return nil }
         return origin + first.time
     }
 
-    var first: Int? { heap.first?.number }
+    package var first: Int? { heap.first?.number }
 
-    func contains(_ number: Int) -> Bool { position(of: number) != nil }
+    package func contains(_ number: Int) -> Bool { position(of: number) != nil }
 
     /// Adds, or moves, the deadline of `number`.
-    mutating func set(_ instant: Instant, for number: Int) {
+    package mutating func set(_ instant: Instant, for number: Int) {
         let time = time(instant)
         if let position = position(of: number) {
             heap[position].time = time
@@ -49,7 +48,7 @@ struct DeadlineQueue {
         }
     }
 
-    mutating func remove(_ number: Int) {
+    package mutating func remove(_ number: Int) {
         guard let position = position(of: number) else { return }
         positions[number] = DeadlineQueue.nowhere
         let last = heap.removeLast()
@@ -60,7 +59,7 @@ struct DeadlineQueue {
     }
 
     /// Removes one deadline that has passed, and returns its number.
-    mutating func popDue(_ now: Instant) -> Int? {
+    package mutating func popDue(_ now: Instant) -> Int? {
         guard let first = heap.first, first.time <= time(now) else { return nil }
         remove(first.number)
         return first.number

@@ -4,8 +4,6 @@ import DNSWire
 import TestSupport
 import Testing
 
-@testable import Resolver
-
 @Suite("Deadlines")
 struct DeadlineQueueTests {
     private struct Model {
