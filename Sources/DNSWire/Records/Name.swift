@@ -3,6 +3,8 @@
 package struct Name: Sendable {
     /// Length-prefixed labels, ending with the root label (RFC 1035 section 3.1). Preserves letter case.
     package let wire: [UInt8]
+    /// Hash of the lowercased wire form. Made once, because a name is looked up in many tables.
+    private let hash: Int
 
     package static let root = Name(unchecked: [0])
     /// RFC 1035 section 2.3.4.
@@ -12,6 +14,7 @@ package struct Name: Sendable {
     /// For bytes that this module has already validated.
     init(unchecked wire: [UInt8]) {
         self.wire = wire
+        hash = Name.hash(of: wire)
     }
 
     /// Parses presentation form: "www.example.com", with or without the final dot; `\.` and `\DDD` as in RFC 1035
@@ -40,7 +43,7 @@ package struct Name: Sendable {
             guard Name.append(label, to: &wire) else { return nil }
         }
         guard !wire.isEmpty, wire.count < Name.maxWireBytes else { return nil }
-        self.wire = wire + [0]
+        self.init(unchecked: wire + [0])
     }
 
     /// Parses one uncompressed name that fills `bytes`; returns nil otherwise.
@@ -53,7 +56,7 @@ package struct Name: Sendable {
             at += 1 + Int(wire[at])
         }
         guard at == wire.count - 1 else { return nil }
-        self.wire = wire
+        self.init(unchecked: wire)
     }
 
     package var isRoot: Bool { wire.count == 1 }
@@ -125,17 +128,23 @@ package struct Name: Sendable {
 /// Compares names without regard to ASCII case (RFC 4343).
 extension Name: Hashable {
     package static func == (left: Name, right: Name) -> Bool {
-        // Most compared names have the same letter case.
-        left.wire == right.wire
-            || left.wire.count == right.wire.count
-                && zip(left.wire, right.wire).allSatisfy { $0.lowercased == $1.lowercased }
+        // Most equal names have the same letter case.
+        left.hash == right.hash
+            && (left.wire == right.wire
+                || left.wire.count == right.wire.count
+                    && zip(left.wire, right.wire).allSatisfy { $0.lowercased == $1.lowercased })
     }
 
-    /// Calls the hasher once, since a call costs more than the bytes.
-    package func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+
+    /// Keyed by the process, as clients choose the names. Calls the hasher once, since a call costs more than the
+    /// bytes.
+    private static func hash(of wire: [UInt8]) -> Int {
         unsafe withUnsafeTemporaryAllocation(byteCount: wire.count, alignment: 1) { lowercased in
             for index in wire.indices { unsafe lowercased[index] = wire[index].lowercased }
+            var hasher = Hasher()
             unsafe hasher.combine(bytes: UnsafeRawBufferPointer(lowercased))
+            return hasher.finalize()
         }
     }
 }
