@@ -1,27 +1,41 @@
 # What a cached query costs: httpdnsd beside an echo in C that does the same system calls (the floor), unbound and
-# dnsmasq, each with one serving thread and the same 1,000 names in its cache, in turns. Started by scripts/bench.
+# dnsmasq, each with one serving thread and the same names in its cache, in turns; httpdnsd with a million entries; the
+# latency at half load; and two serving threads. Started by scripts/bench.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/debian-packages
 
-names=1000
+names=20000
+manyNames=1000000
 rounds=61
 queries=25000
+pacedRounds=15
+pacedSeconds=1
+threadRounds=21
+threadQueries=100000
 idleSeconds=5
 isSmoke=false
 if [ "${1:-}" = --smoke ]; then
-    names=50 rounds=2 queries=2000 idleSeconds=1 isSmoke=true
+    names=50 manyNames=500 rounds=2 queries=2000 pacedRounds=1 threadRounds=1 threadQueries=2000 idleSeconds=1
+    isSmoke=true
 fi
 
-# The goals: CPU of a hit over the floor's, anonymous memory, wake-ups and allocations.
+# The goals: CPU of a hit over the floor's, with all names and with a million entries; the 99th percentile at half load
+# over unbound's; CPU of a hit with two threads over one thread's, for 1.8 times the queries on twice the cores;
+# anonymous memory, wake-ups and allocations.
 maxRatio=1.10
+maxManyRatio=1.15
+maxTailRatio=1.0
+maxThreadRatio=1.11
 maxIdleKB=8192
 maxWakeups=0
 maxAllocations=0
 
-servers=(floor httpdnsd unbound dnsmasq)
+servers=(floor httpdnsd million unbound dnsmasq)
+unbound_lines=("msg-cache-size: 64m" "rrset-cache-size: 64m")
 declare -A pids=() ports=()
 . Tests/Benchmarks/harness
+. Tests/Benchmarks/servers
 
 # MARK: preparation
 
@@ -30,96 +44,51 @@ build() {
     compile query-load query-load.c
     cc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$bin/count-allocations.so" Tests/Benchmarks/count-allocations.c
     swift build -c release --static-swift-stdlib --product httpdnsd
-    swift build -c release --static-swift-stdlib --product httpdns-lab
 }
 
 # MARK: servers
 
-# What the caches are filled from, by DNS and by HTTP: the same zone.
-start_upstreams() {
-    free_port
-    nameserver=$port
-    seq "$names" | sed 's/.*/name&.bench.example/' >"$work/names"
-    {
-        echo '$ORIGIN bench.example.'
-        echo '$TTL 86400'
-        echo '@ SOA ns.bench.example. host.bench.example. 1 3600 600 86400 60'
-        echo '@ NS ns'
-        echo 'ns A 192.0.2.1'
-        seq "$names" | awk '{ printf "name%d A 198.51.%d.%d\n", $1, $1 / 250, $1 % 250 + 1 }'
-    } >"$work/zone"
-    cat >"$work/nsd.conf" <<END
-server:
-    ip-address: 127.0.0.1@$nameserver
-    server-count: 1
-    username: ""
-    chroot: ""
-    zonesdir: "$work"
-    database: ""
-    pidfile: ""
-    xfrdfile: "$work/xfrd.state"
-    zonelistfile: "$work/zone.list"
-remote-control:
-    control-enable: no
-zone:
-    name: bench.example
-    zonefile: zone
-END
-    start nsd taskset -c 0 nsd -d -c "$work/nsd.conf"
-    start lab taskset -c 0 .build/release/httpdns-lab --zone "$work/zone" --http 127.0.0.1:0
-    await lab grep -qx ready "$work/lab.log"
-}
+start_floor() { start floor taskset -c 0 "$bin/echo-floor" "$port"; }
 
-start_floor() {
-    free_port
-    ports[floor]=$port
-    start floor taskset -c 0 "$bin/echo-floor" "$port"
-}
-
-start_httpdnsd() {
-    free_port
-    ports[httpdnsd]=$port
-    cat >"$work/httpdnsd.toml" <<END
-[server]
-listen = ["127.0.0.1:$port"]
-threads = 1
-[[provider]]
-name = "lab"
-dialect = "doh"
-url = "http://$(sed -n 's/^http //p' "$work/lab.log")/dns-query"
-[system-resolver]
-servers = ["127.0.0.1:$nameserver"]
-[control]
-socket = "$work/control.sock"
-[probe]
-enabled = false
-END
-    start httpdnsd taskset -c 0 "$@" .build/release/httpdnsd --config "$work/httpdnsd.toml"
-}
-
-start_unbound() {
-    free_port
-    ports[unbound]=$port
-    unbound_settings "    forward-addr: 127.0.0.1@$nameserver"
-    start unbound taskset -c 0 unbound -d -c "$work/unbound.conf"
+start_million() {
+    start_httpdnsd_as million 'server.threads = 1' 'cache.size = "2GiB"' "$no_system_resolver" \
+        "$(provider upstream 127.0.0.1)"
 }
 
 start_dnsmasq() {
-    free_port
-    ports[dnsmasq]=$port
     start dnsmasq taskset -c 0 dnsmasq --keep-in-foreground --conf-file=/dev/null --pid-file= --user="$(id -un)" \
         --listen-address=127.0.0.1 --bind-interfaces --port="$port" --no-resolv --no-hosts --no-poll \
-        --server="127.0.0.1#$nameserver" --cache-size=10000
+        --server="127.0.0.1#$plain" --dns-forward-max=1000 --cache-size=$((names + 1))
+}
+
+# One thread on one core, and two threads on both, to be compared with each other. Without real-time priority: the load
+# shares the cores.
+start_one() { start_threads one 1; }
+
+start_two() { server_cores=0,1 start_threads two 2; }
+
+start_threads() {
+    realtime='' start_httpdnsd_as "$1" "server.threads = $2" "$no_system_resolver" "$(provider upstream 127.0.0.1)"
+}
+
+# fill SERVER: its cache, from the upstream.
+fill() {
+    local count=$names
+    [ "$1" != million ] || count=$manyNames
+    progress "$1: $count entries ..."
+    taskset -c 1 "$bin/query-load" "${ports[$1]}" "$count" --fill || fail "$1: $(tail -n 3 "$work/$1.log")"
+    progress ""
 }
 
 # MARK: measuring
 
 # load NAME QUERIES: the line of query-load, from the other core.
 load() {
-    local echo=
+    local echo='' count=$names
     [ "$1" != floor ] || echo=--echo
+    [ "$1" != million ] || count=$manyNames
     kill -0 "${pids[$1]}" 2>/dev/null || fail "$1 did not start: $(tail -n 3 "$work/$1.log")"
-    $realtime taskset -c 1 "$bin/query-load" "${ports[$1]}" "$work/names" "$2" --pid "${pids[$1]}" $echo ||
+    $realtime taskset -c 1 "$bin/query-load" "${ports[$1]}" "$count" "$2" --pid "${pids[$1]}" $echo ||
         fail "no measurement of $1: $(tail -n 3 "$work/$1.log")"
 }
 
@@ -146,12 +115,45 @@ measure() {
     echo "$1 $2 $figures" >>"$work/rounds"
 }
 
+# Half of what the slower of the two can answer on one core.
+choose_pace() {
+    pace=$(awk '$2 == "httpdnsd" || $2 == "unbound" { answered[$2] += $3; cpu[$2] += $6 / 1e9 }
+        END { for (name in cpu) { rate = answered[name] / cpu[name] / 2; if (!least || rate < least) least = rate }
+            printf "%.0f\n", least }' "$work/rounds")
+}
+
+# measure_paced ROUND SERVER: the load never sleeps, and has no real-time priority. With it, the kernel would stop the
+# load for 50 ms in each second (sched(7)).
+measure_paced() {
+    local figures
+    figures=$(taskset -c 1 "$bin/query-load" "${ports[$2]}" "$names" $((pace * pacedSeconds)) --rate "$pace") ||
+        fail "no latencies of $2"
+    echo "$1 $2 $figures" >>"$work/paced"
+}
+
+# measure_threads ROUND one|two: each core has a serving thread and a load.
+measure_threads() {
+    local core loads=() before
+    before=$(cpu_nanoseconds "$2")
+    for core in $([ "$2" = one ] && echo 0 || echo 0 1); do
+        taskset -c "$core" "$bin/query-load" "${ports[$2]}" "$names" "$threadQueries" --yield >"$work/load-$core" &
+        loads+=($!)
+    done
+    for load in "${loads[@]}"; do wait "$load" || fail "no measurement of $2"; done
+    echo "$1 $2 $(($(cpu_nanoseconds "$2") - before)) $((${#loads[@]} * threadQueries))" >>"$work/threads"
+}
+
 # With a daemon of its own, because counting costs.
 measure_allocations() {
     local before
     progress "allocations ..."
     stop httpdnsd
-    start_httpdnsd env LD_PRELOAD="$PWD/$bin/count-allocations.so" ALLOCATION_COUNT_FILE="$work/allocations"
+    free_port
+    ports[httpdnsd]=$port
+    server_prefix=(env LD_PRELOAD="$PWD/$bin/count-allocations.so" ALLOCATION_COUNT_FILE="$work/allocations")
+    start_httpdnsd
+    server_prefix=()
+    fill httpdnsd
     load httpdnsd 1000 >/dev/null
     before=$(od -An -t u8 "$work/allocations")
     load httpdnsd "$queries" >/dev/null
@@ -187,16 +189,55 @@ table() {
         }' order="${servers[*]}" "$work/rounds"
 }
 
+# paced_table: the medians of the rounds; then the ratio of the 99th percentiles of the same round.
+paced_table() {
+    awk "$awk_median"'
+        { p50[$2, $1] = $5; p99[$2, $1] = $6; p999[$2, $1] = $7; lost[$2] += $4; if ($1 + 1 > rounds) rounds = $1 + 1 }
+        END {
+            printf "%-9s %10s %10s %10s %5s\n", "server", "p50 us", "p99 us", "p99.9 us", "lost"
+            for (s = split("httpdnsd unbound", names, " "); s >= 1; s--) {
+                name = names[s]
+                for (r = 0; r < rounds; r++) {
+                    a[r + 1] = p50[name, r]; b[r + 1] = p99[name, r]; c[r + 1] = p999[name, r]
+                    ratios[r + 1] = p99["httpdnsd", r] / p99["unbound", r]
+                }
+                printf "%-9s %10.1f %10.1f %10.1f %5d\n", name, median(a, rounds) / 1e3, median(b, rounds) / 1e3,
+                    median(c, rounds) / 1e3, lost[name]
+            }
+            printf "ratio %.2f\n", median(ratios, rounds)
+        }' "$work/paced"
+}
+
+# thread_ratio: the CPU per query of two threads over that of one, median of the rounds.
+thread_ratio() {
+    awk "$awk_median"'
+        { cost[$2, $1] = $3 / $4; if ($1 + 1 > rounds) rounds = $1 + 1 }
+        END {
+            for (r = 0; r < rounds; r++) ratios[r + 1] = cost["two", r] / cost["one", r]
+            printf "%.2f\n", median(ratios, rounds)
+        }' "$work/threads"
+}
+
 report() {
-    echo "$rounds rounds of $queries cached A queries over $names names, one serving thread on core 0, load on core 1"
+    echo "$rounds rounds of $queries cached A queries over $names names ($manyNames: million), one serving thread on" \
+        "core 0, load on core 1"
     table | tee "$work/table"
+    servers=(floor httpdnsd unbound dnsmasq) # the chart has no million
     record_column 2 0.001 us "CPU per cached hit over UDP"
     record_column 7 1000 hits/s "cached hits over UDP"
+    echo
+    echo "$pacedRounds rounds of $pace queries per second, half of what the slower one can answer; since due"
+    paced_table >"$work/paced-table"
+    grep -v '^ratio' "$work/paced-table"
     echo
     goal "idle anonymous memory, kB:" "$idleKB" "$maxIdleKB"
     goal "idle wake-ups in $idleSeconds s:" "$idleWakeups" "$maxWakeups"
     goal "allocations in $queries hits:" "$allocations" "$maxAllocations"
-    goal "httpdnsd/floor" "$(value httpdnsd 9)" "$maxRatio"
+    goal "httpdnsd/floor, $names entries:" "$(value httpdnsd 9)" "$maxRatio"
+    goal "httpdnsd/floor, $manyNames entries:" "$(value million 9)" "$maxManyRatio"
+    goal "99th percentile at half load, httpdnsd/unbound:" \
+        "$(awk '/^ratio/ { print $2 }' "$work/paced-table")" "$maxTailRatio"
+    goal "CPU per query, two threads/one:" "$(thread_ratio)" "$maxThreadRatio"
 }
 
 [ "$(nproc)" -ge 2 ] || fail "needs two cores: one for the servers, one for the load"
@@ -204,13 +245,24 @@ PATH=$PATH:/usr/sbin
 install_missing "${build_packages[@]}" "${bench_packages[@]}"
 build
 realtime=$(scheduling || true)
-start_upstreams
-start_httpdnsd
-measure_idle
-start_floor
-start_unbound
-start_dnsmasq
+start_upstream
+for server in "${servers[@]}" one two; do
+    free_port
+    ports[$server]=$port
+    "start_$server"
+    [ "$server" != httpdnsd ] || measure_idle
+done
+sleep 1 # until all of them listen
+for server in "${servers[@]}" one two; do
+    [ "$server" = floor ] || fill "$server"
+done
 in_turns measure
+choose_pace
+servers=(httpdnsd unbound)
+rounds=$pacedRounds in_turns measure_paced
+servers=(one two)
+rounds=$threadRounds in_turns measure_threads
+servers=(floor httpdnsd million unbound dnsmasq)
 measure_allocations
 report
 exit "$status"

@@ -1,10 +1,13 @@
-// The upstream of `scripts/bench memory` and `start`: DNS over UDP, and HTTP/1.1 with the dialects `json` and
+// The upstream of `scripts/bench memory`, `start` and `growth`: DNS over UDP, and HTTP/1.1 with the dialects `json` and
 // `dnspod-https`, both answered at once. Every name exists and has one A record that is another one each time and
 // outlives the benchmark.
 //
 //     instant-upstream [ADDRESSES]
+//     instant-upstream --hold COUNT
 //
 // With a number of ADDRESSES, at most 250, it takes turns among 127.9.1.1, 127.9.2.1 and so on, where servers may be.
+// With --hold, COUNT replies by DNS wait all the time: each further query sends the oldest of them. They are all sent
+// when no query has come for `restMilliseconds`.
 // Prints its two ports, DNS and HTTP, and at SIGTERM how many datagrams and how many HTTP requests it answered.
 #define _GNU_SOURCE
 #include "replay-upstream.h"
@@ -24,6 +27,8 @@ enum {
     maxConnections = 64, // one server at a time, which opens eight
     maxEvents = 64,
     maxAddresses = 250, // one in each /24
+    maxHeld = 1024,
+    restMilliseconds = 100,
 };
 
 enum kind { datagrams, listener, connection, termination };
@@ -35,7 +40,15 @@ struct endpoint {
     char text[maxRequestBytes];
 };
 
+struct held {
+    struct sockaddr_in peer;
+    size_t bytes;
+    unsigned char reply[maxReplyBytes];
+};
+
 static struct endpoint connections[maxConnections];
+static struct held held[maxHeld]; // a ring: the oldest at `firstHeld`
+static unsigned firstHeld, heldCount, holds;
 static uint64_t answeredDatagrams, answeredRequests;
 static int poller;
 static unsigned addresses; // 0: another one each time
@@ -109,18 +122,28 @@ static void close_connection(struct endpoint *endpoint) {
 
 // MARK: requests
 
+static void send_oldest(const struct endpoint *from) {
+    const struct held *oldest = &held[firstHeld];
+    // Lost when it can't be sent, as on a real network.
+    sendto(from->descriptor, oldest->reply, oldest->bytes, MSG_NOSIGNAL, (const struct sockaddr *)&oldest->peer,
+           sizeof oldest->peer);
+    firstHeld = (firstHeld + 1) % maxHeld;
+    heldCount--;
+    answeredDatagrams++;
+}
+
 static void answer_datagrams(const struct endpoint *from) {
     for (;;) {
-        struct sockaddr_in peer;
-        socklen_t peerBytes = sizeof peer;
-        unsigned char query[maxRequestBytes], reply[maxReplyBytes];
-        ssize_t bytes = recvfrom(from->descriptor, query, sizeof query, 0, (struct sockaddr *)&peer, &peerBytes);
+        unsigned char query[maxRequestBytes];
+        struct held *newest = &held[(firstHeld + heldCount) % maxHeld];
+        socklen_t peerBytes = sizeof newest->peer;
+        struct sockaddr *peer = (struct sockaddr *)&newest->peer;
+        ssize_t bytes = recvfrom(from->descriptor, query, sizeof query, 0, peer, &peerBytes);
         if (bytes < 0) return;
-        size_t length = dns_reply(query, (size_t)bytes, next_address(), reply);
-        if (length == 0) continue;
-        // Lost when it can't be sent, as on a real network.
-        sendto(from->descriptor, reply, length, MSG_NOSIGNAL, (const struct sockaddr *)&peer, sizeof peer);
-        answeredDatagrams++;
+        newest->bytes = dns_reply(query, (size_t)bytes, next_address(), newest->reply);
+        if (newest->bytes == 0) continue;
+        heldCount++;
+        if (heldCount > holds) send_oldest(from);
     }
 }
 
@@ -153,10 +176,12 @@ static void read_connection(struct endpoint *from) {
 }
 
 int main(int count, char **arguments) {
-    addresses = count > 1 ? (unsigned)atoi(arguments[1]) : 0;
-    if (count > 2 || addresses > maxAddresses) {
+    int isHolding = count == 3 && strcmp(arguments[1], "--hold") == 0;
+    if (isHolding) holds = (unsigned)atoi(arguments[2]);
+    else if (count > 1) addresses = (unsigned)atoi(arguments[1]);
+    if (count > (isHolding ? 3 : 2) || addresses > maxAddresses || holds >= maxHeld) {
         errno = EINVAL;
-        fail("usage: instant-upstream [ADDRESSES]");
+        fail("usage: instant-upstream [ADDRESSES|--hold COUNT]");
     }
     static struct endpoint dns = {.kind = datagrams}, http = {.kind = listener}, signals = {.kind = termination};
     poller = epoll_create1(EPOLL_CLOEXEC);
@@ -168,7 +193,8 @@ int main(int count, char **arguments) {
     fflush(stdout);
     for (;;) {
         struct epoll_event events[maxEvents];
-        int ready = epoll_wait(poller, events, maxEvents, -1);
+        int ready = epoll_wait(poller, events, maxEvents, heldCount > 0 ? restMilliseconds : -1);
+        while (ready == 0 && heldCount > 0) send_oldest(&dns);
         for (int index = 0; index < ready; index++) {
             struct endpoint *endpoint = events[index].data.ptr;
             switch (endpoint->kind) {

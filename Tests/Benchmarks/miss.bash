@@ -30,6 +30,8 @@ declare -A pids=() ports=()
 . Tests/Benchmarks/servers
 
 build() {
+    mkdir -p "$bin"
+    cc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$bin/count-allocations.so" Tests/Benchmarks/count-allocations.c
     swift build -c release --static-swift-stdlib --product httpdnsd
 }
 
@@ -53,6 +55,25 @@ measure() {
     lostSingle=$(lost "$sequentialNames")
     echo "$1 $2 $((after - before)) $rate $(figure "Average Latency (s)") $((lostTogether + lostSingle))" \
         "$(rss_kB "$2")" >>"$work/rounds"
+}
+
+# With a daemon of its own, because counting costs. The first names are not counted: they fill tables, and open
+# connections.
+measure_allocations() {
+    local before
+    progress "allocations ..."
+    free_port
+    ports[counted]=$port
+    server_prefix=(env LD_PRELOAD="$PWD/$bin/count-allocations.so" ALLOCATION_COUNT_FILE="$work/allocations")
+    start_httpdnsd_as counted 'server.threads = 1' "$no_system_resolver" "$(provider upstream 127.0.0.1)"
+    questions "$next" "$names"
+    ask counted -c 1 -q "$outstanding"
+    next=$((next + names))
+    before=$(od -An -t u8 "$work/allocations")
+    questions "$next" "$names"
+    ask counted -c 1 -q "$outstanding"
+    allocations=$(($(od -An -t u8 "$work/allocations") - before))
+    progress ""
 }
 
 # MARK: report
@@ -79,6 +100,8 @@ report() {
     echo "$rounds rounds of $names new names, $outstanding outstanding, then $sequentialNames one after the other;" \
         "server on core 0, upstream and load on core 1"
     table | tee "$work/table"
+    echo "allocations per miss, httpdnsd: $(awk -v count="$allocations" -v names="$names" \
+        'BEGIN { printf "%.1f\n", count / names }')"
     record_column 2 1 us "CPU per cache miss"
     record_column 3 1 misses/s "cache misses"
     record_column 4 1 us "latency of a single cache miss"
@@ -101,5 +124,6 @@ questions 1 100
 next=101
 for server in "${servers[@]}"; do ask "$server" -c 1 -q 10; done
 in_turns measure
+measure_allocations
 report
 exit "$status"

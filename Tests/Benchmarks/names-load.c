@@ -1,7 +1,10 @@
-// The load of `scripts/bench memory`: distinct names, each asked until it is answered, as fast as the server takes them
-// with a bounded number outstanding. Meanwhile it watches the anonymous memory of the server.
+// The load of `scripts/bench memory` and `growth`: distinct names, each asked until it is answered, as fast as the
+// server takes them with a bounded number outstanding. Meanwhile it watches the anonymous memory of the server.
 //
-//     names-load PORT FIRST COUNT PID
+//     names-load PORT FIRST COUNT PID [OUTSTANDING]
+//
+// With OUTSTANDING, the names are of many domains, and each socket has another address of loopback: the shares of a
+// domain and of a client do not bound the number of lookups.
 //
 // Asks for the names FIRST up to FIRST + COUNT - 1 (names.h). Prints a line after each tenth of them
 //
@@ -26,7 +29,8 @@
 
 enum {
     clients = 8, // sockets, as different clients have
-    window = 16, // outstanding on each: 128 in all, half of the requests that httpdnsd has out at most
+    maxWindow = 128,
+    domains = 64, // more than the shares of a table
     maxReplyBytes = 1232,
     maxTries = 4,
     patienceMilliseconds = 1500,
@@ -45,11 +49,13 @@ struct place {
 
 struct client {
     int descriptor;
-    struct place places[window];
+    struct place places[maxWindow];
 };
 
 static struct client all[clients];
 static unsigned next, end;
+static unsigned window = 16; // outstanding on each: 128 in all, half of the requests that httpdnsd has out at most
+static int haveOwnAddresses;
 static unsigned long answered, failed, retried;
 static const char *pid;
 static long peakKB;
@@ -78,6 +84,14 @@ static long anonymous_kB(void) {
     return kB;
 }
 
+static void bind_to_own_address(const struct client *client) {
+    struct sockaddr_in own = {
+        .sin_family = AF_INET,
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + (uint32_t)(client - all)),
+    };
+    if (bind(client->descriptor, (struct sockaddr *)&own, sizeof own) < 0) fail("bind", strerror(errno));
+}
+
 static void connect_clients(const char *port) {
     struct sockaddr_in server = {
         .sin_family = AF_INET,
@@ -87,6 +101,7 @@ static void connect_clients(const char *port) {
     for (struct client *client = all; client < all + clients; client++) {
         client->descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (client->descriptor < 0) fail("socket", strerror(errno));
+        if (haveOwnAddresses) bind_to_own_address(client);
         if (connect(client->descriptor, (struct sockaddr *)&server, sizeof server) < 0) {
             fail("connect", strerror(errno));
         }
@@ -188,9 +203,16 @@ static void run(unsigned long count) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 5 || atol(argv[3]) < 1 || atol(argv[2]) + atol(argv[3]) - 1 > maxNameNumber) {
-        fprintf(stderr, "usage: names-load PORT FIRST COUNT PID\n");
+    long outstanding = argc == 6 ? atol(argv[5]) : clients * window;
+    if (argc < 5 || argc > 6 || atol(argv[3]) < 1 || atol(argv[2]) + atol(argv[3]) - 1 > maxNameNumber
+        || outstanding < clients || outstanding > clients * maxWindow) {
+        fprintf(stderr, "usage: names-load PORT FIRST COUNT PID [OUTSTANDING]\n");
         return 3;
+    }
+    window = (unsigned)outstanding / clients;
+    if (argc == 6) {
+        nameDomains = domains;
+        haveOwnAddresses = 1;
     }
     next = (unsigned)atol(argv[2]);
     end = next + (unsigned)atol(argv[3]);

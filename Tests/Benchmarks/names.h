@@ -1,4 +1,4 @@
-// The names of `scripts/bench memory`, `start` and `tcp`, and queries for them.
+// The names of `scripts/bench memory`, `start`, `tcp` and `growth`, and queries for them.
 #ifndef NAMES_H
 #define NAMES_H
 
@@ -10,8 +10,12 @@
 enum {
     maxNameNumber = 99999999,
     maxPaddingBytes = 24,
-    maxNameQueryBytes = 12 + 26 + maxPaddingBytes + 4 + 11, // header, name, type and class, OPT
+    maxNameDomains = 100,
+    maxNameQueryBytes = 12 + 28 + maxPaddingBytes + 4 + 11, // header, name, type and class, OPT
 };
+
+/// Registrable domains of the names. More than one: memory00.example and so on, in turn.
+static unsigned nameDomains = 1;
 
 struct name_query {
     size_t bytes;
@@ -23,7 +27,7 @@ struct name_query {
 /// memory that is given back in one size and taken in another is what fragments it.
 static inline void write_name_query(struct name_query *query, uint16_t id, unsigned number) {
     static const unsigned char header[] = {0x01, 0, 0, 1, 0, 0, 0, 0, 0, 1};
-    static const unsigned char end[] = "\6memory\7example\0\0\1\0\1"; // A, IN; C adds another 0
+    static const unsigned char end[] = "\7example\0\0\1\0\1"; // A, IN; C adds another 0
     static const unsigned char option[] = {0, 0, 41, 4, 0xD0, 0, 0, 0, 0, 0, 0}; // 1232 bytes
     unsigned padding = (number * 2654435761u >> 16) % (maxPaddingBytes + 1);
     unsigned char *at = query->packet;
@@ -33,7 +37,11 @@ static inline void write_name_query(struct name_query *query, uint16_t id, unsig
     *at++ = (unsigned char)(9 + padding);
     at += snprintf((char *)at, 10, "n%08u", number % (maxNameNumber + 1));
     memset(at, 'x', padding);
-    at = (unsigned char *)mempcpy(at + padding, end, sizeof end - 1);
+    at += padding;
+    *at++ = nameDomains > 1 ? 8 : 6;
+    at = (unsigned char *)mempcpy(at, "memory", 6);
+    if (nameDomains > 1) at += snprintf((char *)at, 3, "%02u", number % nameDomains % maxNameDomains);
+    at = (unsigned char *)mempcpy(at, end, sizeof end - 1);
     query->questionBytes = (size_t)(at - query->packet) - 12;
     at = (unsigned char *)mempcpy(at, option, sizeof option);
     query->bytes = (size_t)(at - query->packet);

@@ -1,14 +1,22 @@
-// The load of `scripts/bench`: a fixed number of DNS queries from several sockets, each with a window of outstanding
+// The load of `scripts/bench hit` and `growth`: DNS queries from several sockets, each with a window of outstanding
 // ones, so that the server always has work and never more than it can hold. Every reply is checked: id, QR, question,
 // NOERROR and at least one answer. It then says what the server's process took, by the kernel's account.
 //
-//     query-load PORT NAMES QUERIES [--pid PID] [--echo]
+//     query-load PORT NAMES --fill
+//     query-load PORT NAMES QUERIES [--pid PID] [--echo] [--yield]
+//     query-load PORT NAMES QUERIES --rate QUERIES_PER_SECOND
 //
-// NAMES is a file with one domain name per line. First each name is asked until it is answered, unmeasured; then
-// QUERIES queries, drawn evenly from the names with the same seed each time. With --pid the figures of that process
-// follow; --echo expects queries back in place of answers. It prints one line:
+// The names are name1.bench.example up to number NAMES. --fill asks each until it is answered. Otherwise QUERIES
+// queries are drawn evenly from the names, with the same seed each time. With --pid the figures of that process follow;
+// --echo expects queries back in place of answers; --yield sleeps whenever nothing has arrived, for a load that shares
+// its core with the server. It prints one line:
 //
 //     answered lost seconds cpu_ns user_ticks system_ticks
+//
+// --rate sends at a fixed pace. The latency of a query counts from when it was due, so that a stall of the server
+// delays none unseen. The line is then, in nanoseconds but for the counts:
+//
+//     answered lost p50 p99 p999
 //
 // A wrong reply, or a server that answers nothing for `giveUpSeconds`, ends it with 1.
 #define _GNU_SOURCE
@@ -27,26 +35,36 @@
 enum {
     clients = 8,          // sockets: different ports, as different clients have
     window = 16,          // outstanding queries of each; 128 in all fill four batches and fit every receive buffer
-    maxNames = 4096,
-    maxQueryBytes = 300,  // header, the longest name, type, class, OPT
+    maxNames = 10 * 1000 * 1000,
+    maxQueries = 10 * 1000 * 1000, // of a paced load, whose latencies are kept
+    maxQueryBytes = 64,   // header, name, type, class, OPT
     maxReplyBytes = 1232, // what the queries offer to take
     headerBytes = 12,
+    optionBytes = 11,
     spinNanoseconds = 2000000,
     lossMilliseconds = 500,
+    fillPasses = 20,
     giveUpSeconds = 10,
 };
 
 struct query {
+    unsigned name;
     size_t bytes;
     size_t questionBytes;
     unsigned char packet[maxQueryBytes];
 };
 
+struct place {
+    int isTaken;
+    uint16_t id;    // the place is the id modulo `window`
+    uint64_t dueAt; // of a paced load
+    struct query query;
+};
+
 struct client {
     int descriptor;
     unsigned outstanding;
-    const struct query *asked[window]; // NULL: the place is free
-    uint16_t ids[window];              // the place is the id modulo `window`
+    struct place places[window];
 };
 
 struct usage {
@@ -54,11 +72,12 @@ struct usage {
     unsigned long userTicks, systemTicks;
 };
 
-static struct query queries[maxNames];
 static unsigned names;
 static struct client all[clients];
-static int isEcho;
-static uint64_t answered, lost, started;
+static int isEcho, isFilling, yields;
+static unsigned char *isAnswered; // while filling: of each name
+static uint64_t *latencies;       // of a paced load: of each answer
+static uint64_t answered, lost;
 static uint64_t randomState = 0x9E3779B97F4A7C15u;
 
 static void fail(const char *what, const char *detail) {
@@ -82,34 +101,20 @@ static unsigned next_name(void) {
 
 // MARK: queries
 
-static void build_query(struct query *query, char *name) {
+static void build_query(struct query *query, unsigned name) {
     static const unsigned char header[headerBytes] = {0, 0, 0x01, 0, 0, 1, 0, 0, 0, 0, 0, 1};
-    static const unsigned char end[] = {0, 0, 1, 0, 1};                                   // root, A, IN
-    static const unsigned char option[] = {0, 0, 41, 0x04, 0xD0, 0, 0, 0, 0, 0, 0};       // 1232 bytes
-    if (strlen(name) > 253) fail("name too long", name);
-    unsigned char *at = query->packet;
-    at = (unsigned char *)mempcpy(at, header, sizeof header);
-    for (char *label = strtok(name, "."); label != NULL; label = strtok(NULL, ".")) {
-        if (strlen(label) > 63) fail("label too long", label);
-        *at++ = (unsigned char)strlen(label);
-        at = (unsigned char *)mempcpy(at, label, strlen(label));
-    }
-    at = (unsigned char *)mempcpy(at, end, sizeof end);
-    query->questionBytes = (size_t)(at - query->packet) - headerBytes;
-    at = (unsigned char *)mempcpy(at, option, sizeof option);
+    static const unsigned char end[] = "\5bench\7example\0\0\1\0\1\0\0\51\4\xD0\0\0\0\0\0"; // A, IN; OPT, 1232 bytes
+    unsigned char digits[10];
+    unsigned count = 0;
+    for (unsigned left = name + 1; left > 0; left /= 10) digits[count++] = (unsigned char)('0' + left % 10);
+    unsigned char *at = mempcpy(query->packet, header, headerBytes);
+    *at++ = (unsigned char)(4 + count);
+    at = mempcpy(at, "name", 4);
+    while (count > 0) *at++ = digits[--count];
+    at = mempcpy(at, end, sizeof end); // the last byte of OPT is the one that C adds
+    query->name = name;
     query->bytes = (size_t)(at - query->packet);
-}
-
-static void read_names(const char *path) {
-    FILE *file = fopen(path, "re");
-    if (file == NULL) fail(path, strerror(errno));
-    char line[256];
-    while (fgets(line, sizeof line, file) != NULL && names < maxNames) {
-        line[strcspn(line, "\n")] = 0;
-        if (line[0] != 0) build_query(&queries[names++], line);
-    }
-    fclose(file);
-    if (names == 0) fail(path, "no names");
+    query->questionBytes = query->bytes - headerBytes - optionBytes;
 }
 
 static void connect_clients(const char *port) {
@@ -124,27 +129,26 @@ static void connect_clients(const char *port) {
         if (connect(client->descriptor, (struct sockaddr *)&server, sizeof server) < 0) {
             fail("connect", strerror(errno));
         }
-        for (unsigned place = 0; place < window; place++) client->ids[place] = (uint16_t)place;
+        for (unsigned place = 0; place < window; place++) client->places[place].id = (uint16_t)place;
     }
 }
 
 // MARK: asking
 
 // Fills the free places of the client's window, with `pick` choosing what is asked.
-static uint64_t ask(struct client *client, uint64_t limit, unsigned (*pick)(void)) {
-    static unsigned char packets[window][maxQueryBytes];
+static uint64_t ask(struct client *client, uint64_t limit, unsigned (*pick)(void), uint64_t dueAt) {
     struct mmsghdr datagrams[window];
     struct iovec vectors[window];
     unsigned count = 0;
-    for (unsigned place = 0; place < window && count < limit; place++) {
-        if (client->asked[place] != NULL) continue;
-        const struct query *query = &queries[pick()];
-        client->asked[place] = query;
-        client->ids[place] = (uint16_t)(client->ids[place] + window); // a late reply to the last one is known as such
-        memcpy(packets[count], query->packet, query->bytes);
-        packets[count][0] = (unsigned char)(client->ids[place] >> 8);
-        packets[count][1] = (unsigned char)client->ids[place];
-        vectors[count] = (struct iovec){packets[count], query->bytes};
+    for (struct place *place = client->places; place < client->places + window && count < limit; place++) {
+        if (place->isTaken) continue;
+        place->isTaken = 1;
+        place->dueAt = dueAt;
+        place->id = (uint16_t)(place->id + window); // a late reply to the last one is known as such
+        build_query(&place->query, pick());
+        place->query.packet[0] = (unsigned char)(place->id >> 8);
+        place->query.packet[1] = (unsigned char)place->id;
+        vectors[count] = (struct iovec){place->query.packet, place->query.bytes};
         datagrams[count].msg_hdr = (struct msghdr){.msg_iov = &vectors[count], .msg_iovlen = 1};
         count++;
     }
@@ -159,18 +163,20 @@ static uint64_t ask(struct client *client, uint64_t limit, unsigned (*pick)(void
 static void check(struct client *client, const unsigned char *reply, size_t bytes) {
     if (bytes < headerBytes) fail("wrong reply", "too short");
     uint16_t id = (uint16_t)(reply[0] << 8 | reply[1]);
-    unsigned place = id % window;
-    const struct query *query = client->asked[place];
-    if (query == NULL || client->ids[place] != id) return; // counted as lost before
+    struct place *place = &client->places[id % window];
+    const struct query *query = &place->query;
+    if (!place->isTaken || place->id != id) return; // counted as lost before
     if ((reply[2] & 0x80) == 0) fail("wrong reply", "QR is 0");
     if (bytes < headerBytes + query->questionBytes
         || memcmp(reply + headerBytes, query->packet + headerBytes, query->questionBytes) != 0) {
         fail("wrong reply", "another question");
     }
-    if (!isEcho && (reply[3] & 0x0F) != 0) fail("wrong reply", "not NOERROR");
-    if (!isEcho && reply[6] == 0 && reply[7] == 0) fail("wrong reply", "no answers");
-    client->asked[place] = NULL;
+    int isGood = isEcho || ((reply[3] & 0x0F) == 0 && (reply[6] | reply[7]) != 0);
+    if (!isGood && !isFilling) fail("wrong reply", "not NOERROR, or no answers");
+    place->isTaken = 0;
     client->outstanding--;
+    if (isFilling) isAnswered[query->name] = (unsigned char)isGood;
+    if (latencies != NULL) latencies[answered] = nanoseconds(CLOCK_MONOTONIC) - place->dueAt;
     answered++;
 }
 
@@ -192,7 +198,7 @@ static void give_up_outstanding(void) {
     for (struct client *client = all; client < all + clients; client++) {
         lost += client->outstanding;
         client->outstanding = 0;
-        memset(client->asked, 0, sizeof client->asked);
+        for (unsigned place = 0; place < window; place++) client->places[place].isTaken = 0;
     }
 }
 
@@ -206,44 +212,72 @@ static void wait_for_replies(void) {
 
 // Looks again and again before it sleeps: a server that finds its client asleep pays for waking it (on a virtual
 // machine a tenth of the cost of a query), and the slower the server, the more often.
-static void run(uint64_t count) {
+static void run(uint64_t count, unsigned (*pick)(void)) {
     uint64_t left = count, silentSince = nanoseconds(CLOCK_MONOTONIC), outstanding = 1;
     while (left > 0 || outstanding > 0) {
         unsigned arrived = 0;
         outstanding = 0;
         for (struct client *client = all; client < all + clients; client++) {
             arrived += take_replies(client);
-            left -= ask(client, left, next_name);
+            left -= ask(client, left, pick, 0);
             outstanding += client->outstanding;
         }
         uint64_t now = nanoseconds(CLOCK_MONOTONIC);
         if (arrived > 0) silentSince = now;
         if (now - silentSince > giveUpSeconds * 1000000000ull) fail("server", "no replies");
-        if (now - silentSince > spinNanoseconds && outstanding > 0) wait_for_replies();
+        if (now - silentSince > (yields ? 0 : spinNanoseconds) && outstanding > 0) wait_for_replies();
     }
 }
 
-static unsigned warmingName;
-
-static unsigned name_to_warm(void) { return warmingName; }
-
-// One name at a time: this is about filling the cache, not about load.
-static void warm_up(void) {
-    uint64_t begin = nanoseconds(CLOCK_MONOTONIC);
-    for (warmingName = 0; warmingName < names; warmingName++) {
-        uint64_t before = answered;
-        while (answered == before) {
-            if (all->outstanding == 0) ask(all, 1, name_to_warm);
-            struct pollfd wait = {.fd = all->descriptor, .events = POLLIN};
-            if (poll(&wait, 1, lossMilliseconds) == 0) give_up_outstanding();
-            if (take_replies(all) == 0 && wait.revents & POLLERR) {
-                usleep(10000); // not listening yet
-                give_up_outstanding();
-            }
-            if (nanoseconds(CLOCK_MONOTONIC) - begin > 3 * giveUpSeconds * 1000000000ull) fail("server", "no replies");
+// Asks at a fixed pace, from one client after the other. A query whose client has no free place is sent later.
+static void run_paced(uint64_t count, double rate) {
+    uint64_t began = nanoseconds(CLOCK_MONOTONIC), sent = 0, heardAt = began, outstanding = 1;
+    latencies = calloc(count, sizeof *latencies);
+    if (latencies == NULL) fail("latencies", strerror(errno));
+    while (sent < count || outstanding > 0) {
+        outstanding = 0;
+        uint64_t now = nanoseconds(CLOCK_MONOTONIC), due = began + (uint64_t)((double)sent * 1e9 / rate);
+        if (sent < count && due <= now) sent += ask(&all[sent % clients], 1, next_name, due);
+        for (struct client *client = all; client < all + clients; client++) {
+            if (client->outstanding > 0 && take_replies(client) > 0) heardAt = now;
+            outstanding += client->outstanding;
+        }
+        if (now - heardAt > lossMilliseconds * 1000000ull) {
+            if (answered == 0) fail("server", "no replies");
+            give_up_outstanding();
+            heardAt = now;
         }
     }
-    answered = lost = 0;
+}
+
+static unsigned nextToFill;
+
+static unsigned next_unanswered(void) {
+    unsigned name = nextToFill;
+    do nextToFill++;
+    while (nextToFill < names && isAnswered[nextToFill]);
+    return name;
+}
+
+static unsigned count_unanswered(void) {
+    unsigned count = 0;
+    for (unsigned name = names; name-- > 0;) {
+        if (isAnswered[name]) continue;
+        nextToFill = name;
+        count++;
+    }
+    return count;
+}
+
+static void fill(void) {
+    isFilling = 1;
+    yields = 1; // the upstream may share the core
+    isAnswered = calloc(names, 1);
+    if (isAnswered == NULL) fail("names", strerror(errno));
+    for (unsigned pass = 0, left; (left = count_unanswered()) > 0; pass++) {
+        if (pass == fillPasses) fail("server", "some names are never answered");
+        run(left, next_unanswered);
+    }
 }
 
 // MARK: figures
@@ -269,26 +303,54 @@ static struct usage usage_of(pid_t pid) {
     return usage;
 }
 
-int main(int argc, char **argv) {
-    pid_t pid = 0;
-    for (int index = 4; index < argc; index++) {
-        if (strcmp(argv[index], "--echo") == 0) isEcho = 1;
-        if (strcmp(argv[index], "--pid") == 0 && index + 1 < argc) pid = atoi(argv[++index]);
-    }
-    if (argc < 4) {
-        fprintf(stderr, "usage: query-load PORT NAMES QUERIES [--pid PID] [--echo]\n");
-        return 3;
-    }
-    read_names(argv[2]);
-    connect_clients(argv[1]);
-    warm_up();
+static int ascending(const void *one, const void *other) {
+    uint64_t left = *(const uint64_t *)one, right = *(const uint64_t *)other;
+    return (left > right) - (left < right);
+}
+
+static void print_latencies(void) {
+    if (answered == 0) fail("server", "no replies");
+    qsort(latencies, answered, sizeof *latencies, ascending);
+    printf("%llu %llu %llu %llu %llu\n", (unsigned long long)answered, (unsigned long long)lost,
+           (unsigned long long)latencies[answered / 2], (unsigned long long)latencies[answered * 99 / 100],
+           (unsigned long long)latencies[answered * 999 / 1000]);
+}
+
+static void print_usage_of(pid_t pid, uint64_t queries) {
     struct usage before = usage_of(pid);
-    started = nanoseconds(CLOCK_MONOTONIC);
-    run(strtoull(argv[3], NULL, 10));
-    double seconds = (double)(nanoseconds(CLOCK_MONOTONIC) - started) / 1e9;
+    uint64_t began = nanoseconds(CLOCK_MONOTONIC);
+    run(queries, next_name);
+    double seconds = (double)(nanoseconds(CLOCK_MONOTONIC) - began) / 1e9;
     struct usage after = usage_of(pid);
     printf("%llu %llu %.4f %llu %lu %lu\n", (unsigned long long)answered, (unsigned long long)lost, seconds,
            (unsigned long long)(after.nanoseconds - before.nanoseconds), after.userTicks - before.userTicks,
            after.systemTicks - before.systemTicks);
+}
+
+int main(int argc, char **argv) {
+    pid_t pid = 0;
+    double rate = 0;
+    for (int index = 3; index < argc; index++) {
+        if (strcmp(argv[index], "--fill") == 0) isFilling = 1;
+        if (strcmp(argv[index], "--echo") == 0) isEcho = 1;
+        if (strcmp(argv[index], "--yield") == 0) yields = 1;
+        if (strcmp(argv[index], "--pid") == 0 && index + 1 < argc) pid = atoi(argv[++index]);
+        if (strcmp(argv[index], "--rate") == 0 && index + 1 < argc) rate = atof(argv[++index]);
+    }
+    names = argc > 3 ? (unsigned)atoi(argv[2]) : 0;
+    uint64_t queries = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
+    if (names == 0 || names > maxNames || (queries == 0 && !isFilling) || (rate > 0 && queries > maxQueries)) {
+        fprintf(stderr, "usage: query-load PORT NAMES QUERIES|--fill [--pid PID] [--echo] [--yield] [--rate RATE]\n");
+        return 3;
+    }
+    connect_clients(argv[1]);
+    if (isFilling) {
+        fill();
+    } else if (rate > 0) {
+        run_paced(queries, rate);
+        print_latencies();
+    } else {
+        print_usage_of(pid, queries);
+    }
     return 0;
 }
