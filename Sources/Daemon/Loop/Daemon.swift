@@ -207,6 +207,7 @@ final class Daemon {
         logQueries(now: now)
         recorderFiles.counted(threads.tally, resolving, now: now)
         recorderFiles.takeNews().forEach { log($0) }
+        resolving.sendReplies()
     }
 
     /// Reads queries for the log only if the log level shows them.

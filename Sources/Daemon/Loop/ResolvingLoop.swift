@@ -45,6 +45,8 @@ final class ResolvingLoop: LoopPart {
     private(set) var askedAt: Instant?
     private(set) var learnedAt: Instant?
     private var portalNews: [PortalEvent] = []
+    /// Replies over UDP of this turn.
+    private var replies = DatagramReplies(replyBytes: EDNS.ourPayloadBytes)
     /// Notices of serving threads, read in this turn.
     private var notices: [Notice] = []
     /// Rate limit of explanations, by DNS and over the control socket. Unrestricted control users are exempt.
@@ -102,8 +104,15 @@ final class ResolvingLoop: LoopPart {
             for event in providers.takeEvents() { handle(event, now: now) }
             for (id, result) in system.takeFinished() { handle(.fetchFinished(id, result), now: now) }
             for (id, result) in probes.takeFinished() { handle(.probeFinished(id, result), now: now) }
+            sendReplies()
             providers.flush(now: now)
         } while providers.hasFinished || system.hasFinished || probes.hasFinished
+    }
+
+    /// Sends the queued replies. To be called before the loop sleeps.
+    func sendReplies() {
+        replies.send()
+        tally.add(.unsentReplies, UInt64(replies.takeUnsent()))
     }
 
     /// Passes an event to the resolver and carries out the actions that it returns.
@@ -349,7 +358,7 @@ final class ResolvingLoop: LoopPart {
     }
 
     /// Sends and counts a reply of the slow path; the stream server counts its own replies. Returns false if the client
-    /// has gone.
+    /// of a stream has gone.
     @discardableResult
     private func answer(
         _ client: Client, with message: [UInt8], _ code: ResponseCode, _ extendedError: ExtendedError? = nil,
@@ -389,7 +398,8 @@ final class ResolvingLoop: LoopPart {
     private func send(_ message: [UInt8], to client: Client, now: Instant) -> Bool {
         switch client.path {
         case .datagram(let socket, let peer, let askedAddress):
-            return socket.reply(message.span, to: peer, from: askedAddress)
+            replies.add(message.span, to: peer, from: askedAddress, through: socket)
+            return true
         case .stream(let connection): return streams.send(message, to: connection, now: now)
         }
     }

@@ -41,6 +41,7 @@ struct ServingThread: ~Copyable {
     private var tally = Tally()
     private var fastPath: FastPath
     private var batch = DatagramBatch(replyBytes: EDNS.ourPayloadBytes)
+    private var refusals = DatagramReplies(replyBytes: EDNS.ourPayloadBytes)
     private var notices: [Notice] = []
     /// The outcome of each datagram of the batch.
     private var served: [ServedQuery] = []
@@ -138,7 +139,9 @@ struct ServingThread: ~Copyable {
         }
         let client = handover.peer.address
         let outcome: ServedQuery
-        if handover.socket.reply(message.span, to: handover.peer, from: handover.askedAddress) {
+        refusals.add(message.span, to: handover.peer, from: handover.askedAddress, through: handover.socket)
+        refusals.send()
+        if refusals.takeUnsent() == 0 {
             tally.add(.failureResponses)
             tally.count(.serverFailure)
             outcome = ServedQuery(
