@@ -90,7 +90,7 @@ let package = Package(
         tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
         tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "LinuxIO", "httpdns-lab"]),
         tests("CryptoTests", ["Crypto", "COpenSSL", "TestSupport", "TestTLS"]),
-        tests("HTTPClientTests", ["HTTPClient", "CCurl", "DNSWire", "LinuxIO", "TestSupport"]),
+        tests("HTTPClientTests", ["HTTPClient", "CCurl", "CNghttp2", "DNSWire", "LinuxIO", "TestSupport"]),
         tests("HTTPServerTests", ["HTTPServer", "DNSWire", "TestSupport"]),
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),

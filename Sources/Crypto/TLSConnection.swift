@@ -89,6 +89,9 @@ package final class TLSConnection {
     /// The protocol that the server chose (ALPN, RFC 7301); nil if none.
     package var protocolName: String? { stream.protocolName }
 
+    /// True after a handshake that resumed a session, so the certificate was not verified.
+    package var isResumed: Bool { stream.isResumed }
+
     /// Returns the session for a later connection; nil if the server has not offered one. With TLS 1.3 it arrives after
     /// the handshake.
     package func resumableSession() -> TLSSession? { stream.resumableSession() }

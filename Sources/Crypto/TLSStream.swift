@@ -56,11 +56,11 @@ import COpenSSL
     }
 
     func takeOutgoing() -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: unsafe BIO_ctrl_pending(outgoing))
-        guard !bytes.isEmpty else { return [] }
-        var count = 0
-        _ = unsafe BIO_read_ex(outgoing, &bytes, bytes.count, &count)
-        return bytes
+        let pending = unsafe BIO_ctrl_pending(outgoing)
+        guard pending > 0 else { return [] }
+        return unsafe [UInt8](unsafeUninitializedCapacity: pending) { room, count in
+            _ = unsafe BIO_read_ex(outgoing, room.baseAddress, room.count, &count)
+        }
     }
 
     func shakeHands() -> Step {
@@ -123,6 +123,9 @@ import COpenSSL
         guard code != Int(X509_V_OK) else { return nil }
         return unsafe String(cString: X509_verify_cert_error_string(code))
     }
+
+    /// True if the server has agreed to resume the session.
+    var isResumed: Bool { unsafe SSL_session_reused(tls) == 1 }
 
     /// Offers to resume a session of the same server; call before the handshake.
     func resume(_ session: TLSSession) { _ = unsafe SSL_set_session(tls, session.pointer) }

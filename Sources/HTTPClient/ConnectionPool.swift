@@ -7,7 +7,7 @@ import DNSWire
 
 /// A request without a reply; its connection has received nothing since the request was sent.
 private struct StuckRequest {
-    let subject: String
+    let subject: Name?
     let receivedBytes: UInt64
 }
 
@@ -22,12 +22,16 @@ final class ConnectionPool {
     /// Nil while dormant, and while no request may use the HTTP/2 client.
     private var tls: TLSClient?
     /// Of the last `tls`.
-    private var session: TLSSession?
+    private var session: KeptSession?
     /// Retired sets; each still has a transfer.
     private var retired: [ConnectionSet] = []
     /// Number of sets retired so far.
     private var generation = 0
     private var exchanges: [Exchange] = []
+    /// Those that `noteSending` has not seen sent as a whole.
+    private var unsent: [Exchange] = []
+    /// At or before the times when the exchanges need `timePassed`; nil: there are none.
+    private var exchangesDueAt: Instant?
     private var finished: [Finished] = []
     /// Requests to send to another endpoint as well, with the failure that caused it.
     private var silent: [(id: TransferID, failure: TransferFailure)] = []
@@ -68,35 +72,36 @@ final class ConnectionPool {
     var deadline: Instant? {
         var earliest = dormantAt
         // Read in every turn of the loop, so without temporary arrays.
-        func consider(_ instant: Instant?) {
-            if let instant { earliest = min(instant, earliest ?? instant) }
-        }
-        consider(current?.dueAt)
-        for set in retired { consider(set.dueAt) }
-        for index in exchanges.indices {
-            consider(exchanges[index].stallsAt)
-            consider(exchanges[index].unacknowledgedAt)
-            consider(exchanges[index].deadPathAt)
-        }
-        return earliest
+        if let current { earliest = Instant.earliest(earliest, current.dueAt) }
+        for set in retired { earliest = Instant.earliest(earliest, set.dueAt) }
+        return exchanges.isEmpty ? earliest : Instant.earliest(earliest, exchangesDueAt)
     }
 
-    func isWatching(_ descriptor: Int32) -> Bool { sets.contains { $0.isWatching(descriptor) } }
+    func isWatching(_ descriptor: Int32) -> Bool {
+        current?.isWatching(descriptor) ?? false || retired.contains { $0.isWatching(descriptor) }
+    }
 
     func start(_ request: TransferRequest, id: TransferID, now: Instant) throws(TransferFailure) {
-        defer { settle(now: now) }
+        var mayHaveSent = true
+        defer { settle(mayHaveSent: mayHaveSent, now: now) }
         let transfer = try send(request, id: id, now: now)
         let exchange = Exchange(
             transfer, request, startedAt: now, generation: generation, dialTimeout: usualAcknowledgement)
         exchanges.append(exchange)
+        unsent.append(exchange)
+        consider(exchange)
+        // HTTP/2 sends in `flush`.
+        mayHaveSent = !transfer.isOverHTTP2
     }
+
+    private func consider(_ exchange: Exchange) { exchangesDueAt = Instant.earliest(exchangesDueAt, exchange.dueAt) }
 
     func cancel(_ id: TransferID, hasTimedOut: Bool, now: Instant) -> Bool {
         guard let index = exchanges.firstIndex(where: { $0.id == id }) else { return false }
-        if hasTimedOut, exchanges[index].generation == generation, silentConnection(of: exchanges[index]) != nil {
-            retire()
-        }
-        cancelTransfers(of: exchanges.remove(at: index), now: now)
+        let exchange = exchanges[index]
+        let isHanging = silentConnection(of: exchange) != nil || exchange.transfers.contains(where: \.isHeldBack)
+        if hasTimedOut, exchange.generation == generation, isHanging { retire() }
+        remove(at: index, now: now)
         settle(now: now)
         return true
     }
@@ -104,31 +109,37 @@ final class ConnectionPool {
     func socketReady(
         _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant
     ) {
-        let set = sets.first { $0.isWatching(descriptor) }
+        let isCurrent = current?.isWatching(descriptor) ?? false
+        let set = isCurrent ? current : retired.first { $0.isWatching(descriptor) }
         set?.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
         settle(now: now)
     }
 
     /// Sends what was started since the last call.
     func flush(now: Instant) {
-        for set in sets { set.flush(now: now) }
+        for set in retired { set.flush(now: now) }
+        current?.flush(now: now)
         settle(now: now)
     }
 
     func timePassed(now: Instant) {
         for set in sets { set.timePassed(now: now) }
         settle(now: now)
-        for index in exchanges.indices { noteStall(at: index, now: now) }
-        for index in exchanges.indices { noteUnacknowledged(at: index, now: now) }
-        for index in exchanges.indices.reversed() { noteDeadPath(at: index, now: now) }
-        settle(now: now)
+        if let at = exchangesDueAt, at <= now {
+            for index in exchanges.indices { noteStall(at: index, now: now) }
+            for index in exchanges.indices { noteUnacknowledged(at: index, now: now) }
+            for index in exchanges.indices.reversed() { noteDeadPath(at: index, now: now) }
+            settle(now: now)
+            exchangesDueAt = nil
+            for exchange in exchanges { consider(exchange) }
+        }
         if let at = dormantAt, at <= now { closeAll() }
     }
 
     /// Ends every transfer and closes every connection.
     func renew() {
         finished += exchanges.map { ($0.id, .failure(.networkChanged)) }
-        exchanges = []
+        (exchanges, unsent, exchangesDueAt) = ([], [], nil)
         (usualAcknowledgement, repliedAt) = (nil, nil)
         closeAll()
         // A session would identify this client in both networks.
@@ -136,19 +147,22 @@ final class ConnectionPool {
     }
 
     func takeFinished() -> [Finished] {
-        defer { finished.removeAll(keepingCapacity: true) }
+        guard !finished.isEmpty else { return [] }
+        defer { finished = [] }
         return finished
     }
 
     /// Returns the silent requests that have another endpoint to try.
     func takeSilent() -> [(id: TransferID, failure: TransferFailure)] {
-        defer { silent.removeAll(keepingCapacity: true) }
+        guard !silent.isEmpty else { return [] }
+        defer { silent = [] }
         return silent
     }
 
     /// Returns the requests that the peer's kernel has not acknowledged; they continue.
     func takeUnacknowledged() -> [TransferID] {
-        defer { unacknowledged.removeAll(keepingCapacity: true) }
+        guard !unacknowledged.isEmpty else { return [] }
+        defer { unacknowledged = [] }
         return unacknowledged
     }
 
@@ -160,16 +174,21 @@ final class ConnectionPool {
         switch exchanges[index].stalls(now: now, isAcknowledged: { ConnectionPool.isAcknowledged($0, in: sets) }) {
         case .none: break
         case .silent(let failure): leaveConnection(at: index, failure, now: now)
+        case .slow(let transfer):
+            if silentConnection(of: transfer) != nil { set(of: transfer)?.ping(transfer, now: now) }
+            noteStall(at: index, now: now)
         case .stuck: noteStuck(at: index, now: now)
         }
     }
 
-    /// One slow name looks the same as a dead connection behind a live peer. Two stuck requests with different
-    /// subjects, on a connection that receives nothing, prove the connection dead.
+    /// One slow name looks the same as a dead connection behind a live peer. A connection that receives nothing is dead
+    /// if it does not answer PING, or if two requests with different subjects are stuck on it: HTTP/1.1 has no PING.
     private func noteStuck(at index: Int, now: Instant) {
         guard let (port, received) = silentConnection(of: exchanges[index]) else { return }
         let subject = exchanges[index].request.subject
-        let isDead = stuck[port].map { $0.receivedBytes == received && $0.subject != subject } ?? false
+        let isDead =
+            exchanges[index].isPongDue(now: now)
+            || stuck[port].map { $0.receivedBytes == received && $0.subject != subject } ?? false
         stuck = stuck.filter { progress(from: $0.key) != nil }
         stuck[port] = StuckRequest(subject: subject, receivedBytes: received)
         guard isDead else { return }
@@ -180,8 +199,13 @@ final class ConnectionPool {
 
     /// Returns the connection of a stuck request if it has received nothing since the request was sent.
     private func silentConnection(of exchange: Exchange) -> (port: Int, received: UInt64)? {
-        guard let transfer = exchange.stuckTransfer, let sentAt = transfer.sentAt,
-            let received = progress(from: transfer.localPort)?.received, received == sentAt.received
+        exchange.stuckTransfer.flatMap { silentConnection(of: $0) }
+    }
+
+    /// Returns the connection of a sent request if it has received nothing since.
+    private func silentConnection(of transfer: Transfer) -> (port: Int, received: UInt64)? {
+        guard let sentAt = transfer.sentAt, let received = progress(from: transfer.localPort)?.received,
+            received == sentAt.received
         else { return nil }
         return (transfer.localPort, received)
     }
@@ -228,24 +252,35 @@ final class ConnectionPool {
     }
 
     /// Runs after every public call: processes ended transfers and closes unused sets.
-    private func settle(now: Instant) {
+    private func settle(mayHaveSent: Bool = true, now: Instant) {
         // A retry may end at once.
-        while case let ended = sets.flatMap({ $0.takeEnded() }), !ended.isEmpty {
+        while case let ended = takeEnded(), !ended.isEmpty {
             for (transfer, result) in ended { conclude(transfer, result, now: now) }
         }
-        for index in exchanges.indices where exchanges[index].awaitsSending { noteSending(at: index, now: now) }
-        for set in retired where set.isIdle { close(set) }
-        retired.removeAll(where: \.isIdle)
+        if mayHaveSent, !unsent.isEmpty {
+            for exchange in unsent { noteSending(exchange, now: now) }
+            unsent.removeAll { !$0.awaitsSending }
+        }
+        if !retired.isEmpty {
+            for set in retired where set.isIdle { close(set) }
+            retired.removeAll(where: \.isIdle)
+        }
         let isIdle = exchanges.isEmpty && current != nil
         dormantAt = isIdle ? dormantAt ?? now.advanced(by: endpoint.idleTimeout) : nil
     }
 
-    private func noteSending(at index: Int, now: Instant) {
-        for transfer in exchanges[index].transfers {
+    private func takeEnded() -> [ConnectionSet.Ended] {
+        guard !retired.isEmpty else { return current?.takeEnded() ?? [] }
+        return sets.flatMap { $0.takeEnded() }
+    }
+
+    private func noteSending(_ exchange: Exchange, now: Instant) {
+        for transfer in exchange.transfers {
             if !transfer.isWhollySent { set(of: transfer)?.noteSending(of: transfer) }
             usualAcknowledgement = transfer.sentAt?.usualAcknowledgement ?? usualAcknowledgement
         }
-        exchanges[index].noteSending(now: now)
+        exchange.noteSending(now: now)
+        consider(exchange)
     }
 
     private func conclude(
@@ -262,8 +297,7 @@ final class ConnectionPool {
     private func finish(
         at index: Int, _ result: Result<TransferReply, TransferFailure>, now: Instant
     ) {
-        let exchange = exchanges.remove(at: index)
-        cancelTransfers(of: exchange, now: now)
+        let exchange = remove(at: index, now: now)
         if case .success(let reply) = result {
             repliedAt = now
             isHTTP1 = reply.httpVersion == .http1
@@ -282,18 +316,25 @@ final class ConnectionPool {
         do throws(TransferFailure) {
             guard let request = exchange.retryRequest(now: now) else { throw .timeout }
             let waited = exchange.startedAt.duration(to: now)
-            exchanges[index].retried(with: try send(request, id: exchange.id, retryAfter: waited, now: now), now: now)
+            exchange.retried(with: try send(request, id: exchange.id, retryAfter: waited, now: now), now: now)
             retried += 1
+            if !unsent.contains(where: { $0 === exchange }) { unsent.append(exchange) }
+            consider(exchange)
         } catch {
-            exchanges[index].couldNotRetry(error)
+            exchange.couldNotRetry(error)
         }
-        return !exchanges[index].transfers.isEmpty
+        return !exchange.transfers.isEmpty
     }
 
-    private func cancelTransfers(of exchange: Exchange, now: Instant) {
+    /// Removes the exchange and cancels its transfers.
+    @discardableResult
+    private func remove(at index: Int, now: Instant) -> Exchange {
+        let exchange = exchanges.remove(at: index)
+        if !unsent.isEmpty { unsent.removeAll { $0 === exchange } }
         for transfer in exchange.transfers {
             for set in sets { set.cancel(transfer, now: now) }
         }
+        return exchange
     }
 
     // MARK: sets

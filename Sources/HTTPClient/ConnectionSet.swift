@@ -5,8 +5,8 @@ import DNSWire
 
 /// Connections of one kind. Each transfer ends exactly once in `takeEnded`, unless it is cancelled.
 protocol Connections: AnyObject {
-    /// Running transfers.
-    var transfers: [Transfer] { get }
+    /// True if no transfer runs.
+    var isIdle: Bool { get }
     var openSockets: Int { get }
     var openedSockets: Int { get }
     /// Of the connected sockets.
@@ -60,7 +60,7 @@ final class ConnectionSet {
         return kinds
     }
 
-    var isIdle: Bool { kinds.allSatisfy { $0.transfers.isEmpty } }
+    var isIdle: Bool { (http2?.isIdle ?? true) && (curl?.isIdle ?? true) }
 
     var openSockets: Int { kinds.reduce(0) { $0 + $1.openSockets } }
     var openedSockets: Int { kinds.reduce(0) { $0 + $1.openedSockets } }
@@ -88,7 +88,15 @@ final class ConnectionSet {
     /// Records the connection's progress; called after each sent part of the request.
     func noteSending(of transfer: Transfer) { transfer.noteSending(progress(from: transfer.localPort)) }
 
-    func isWatching(_ descriptor: Int32) -> Bool { kinds.contains { $0.isWatching(descriptor) } }
+    /// Asks the server of the transfer's connection for a sign of life, if HTTP/2 carries it.
+    func ping(_ transfer: Transfer, now: Instant) {
+        http2?.ping(transfer, now: now)
+        moveToLibcurl(now: now)
+    }
+
+    func isWatching(_ descriptor: Int32) -> Bool {
+        http2?.isWatching(descriptor) ?? false || curl?.isWatching(descriptor) ?? false
+    }
 
     func start(
         _ request: TransferRequest, id: TransferID, retryAfter waited: Duration?, now: Instant
@@ -127,21 +135,26 @@ final class ConnectionSet {
     }
 
     func socketReady(_ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant) {
-        kinds.first { $0.isWatching(descriptor) }?
-            .socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
+        if let http2, http2.isWatching(descriptor) {
+            http2.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
+        } else {
+            curl?.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
+        }
         moveToLibcurl(now: now)
     }
 
     func timePassed(now: Instant) {
-        for kind in kinds { kind.timePassed(now: now) }
+        http2?.timePassed(now: now)
+        curl?.timePassed(now: now)
         moveToLibcurl(now: now)
     }
 
     func takeEnded() -> [Ended] {
-        var ended = ended
-        self.ended.removeAll(keepingCapacity: true)
-        for kind in kinds { ended += kind.takeEnded() }
-        return ended
+        var ended = http2?.takeEnded() ?? []
+        if let curl { ended += curl.takeEnded() }
+        guard !self.ended.isEmpty else { return ended }
+        defer { self.ended = [] }
+        return self.ended + ended
     }
 
     /// Ends every transfer without a result and closes every connection. The set cannot be used afterwards.

@@ -3,8 +3,8 @@
 
 import DNSWire
 
-struct Exchange {
-    /// dialling -> connecting -> sent -> acknowledged -> stuck -> retried
+final class Exchange {
+    /// dialling -> connecting -> sent -> acknowledged -> slow -> stuck -> retried
     ///                       `-> settled
     enum Stage {
         /// Not sent yet, or its connection is not known yet.
@@ -15,6 +15,8 @@ struct Exchange {
         case sent(since: Instant)
         /// The peer's kernel has acknowledged the request.
         case acknowledged(since: Instant)
+        /// As `acknowledged`, and half of the stall timeout has passed.
+        case slow(since: Instant)
         /// No reply in time; the connection may still work.
         case stuck
         /// On a new connection, partly answered, sent to another endpoint, or not monitored.
@@ -33,6 +35,8 @@ struct Exchange {
     private var stage: Stage
     /// Usual time until the peer's kernel acknowledges a new connection; nil: unknown.
     private let dialTimeout: Duration?
+    /// When the stage became `slow`, and the server was asked for a sign of life.
+    private var slowAt: Instant?
     /// When `hasDeadPath` must be called.
     private(set) var deadPathAt: Instant?
     /// When `isUnacknowledged` must be called; set by the retry, which has half of the time at least.
@@ -54,6 +58,9 @@ struct Exchange {
         stage = request.stallTimeout == nil ? .settled : .dialling
     }
 
+    /// When `stalls`, `isUnacknowledged` or `hasDeadPath` must be called.
+    var dueAt: Instant? { Instant.earliest(stallsAt, Instant.earliest(unacknowledgedAt, deadPathAt)) }
+
     /// When `stalls` must be called.
     var stallsAt: Instant? {
         guard let stallTimeout = request.stallTimeout else { return nil }
@@ -66,7 +73,8 @@ struct Exchange {
         case .sent(let since):
             let usual = transfers.first?.sentAt?.usualAcknowledgement ?? silenceTimeout
             return since.advanced(by: min(usual, silenceTimeout))
-        case .acknowledged(let since): return since.advanced(by: stallTimeout)
+        case .acknowledged(let since): return since.advanced(by: stallTimeout / 2)
+        case .slow(let since): return since.advanced(by: stallTimeout)
         case .stuck, .settled, .retried: return nil
         }
     }
@@ -86,29 +94,31 @@ struct Exchange {
     var awaitsSending: Bool {
         switch stage {
         case .dialling, .connecting: true
-        case .sent, .acknowledged, .stuck, .settled, .retried: transfers.contains { !$0.isWhollySent }
+        case .sent, .acknowledged, .slow, .stuck, .settled, .retried: transfers.contains { !$0.isWhollySent }
         }
     }
 
     /// Updates the stage; called whenever a part of the request may have been sent.
-    mutating func noteSending(now: Instant) {
+    func noteSending(now: Instant) {
         guard let transfer = transfers.first, transfer.isSent else { return }
         switch stage {
         case .dialling, .connecting: stage = transfer.isExposed ? .sent(since: now) : .settled
-        case .sent, .acknowledged, .stuck, .settled, .retried: break
+        case .sent, .acknowledged, .slow, .stuck, .settled, .retried: break
         }
     }
 
-    enum Stall: Equatable {
+    enum Stall {
         case none
         /// Repeat the request over a new connection because of this failure.
         case silent(TransferFailure)
+        /// Ask the server for a sign of life.
+        case slow(Transfer)
         /// `stuckTransfer` is set.
         case stuck
     }
 
     /// - Parameter isAcknowledged: returns true if the peer's kernel has acknowledged the transfer's data.
-    mutating func stalls(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Stall {
+    func stalls(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Stall {
         guard let stallsAt, stallsAt <= now, let transfer = transfers.first else { return .none }
         switch stage {
         case .dialling:
@@ -122,18 +132,30 @@ struct Exchange {
                 return stalls(now: now, isAcknowledged: isAcknowledged)
             }
             return .silent(.unacknowledged)
-        case .acknowledged:
+        case .acknowledged(let since):
+            stage = transfer.isExposed ? .slow(since: since) : .settled
+            slowAt = now
+            return transfer.isExposed ? .slow(transfer) : .none
+        case .slow:
             stage = transfer.isExposed ? .stuck : .settled
             return transfer.isExposed ? .stuck : .none
         case .stuck, .settled, .retried: return .none
         }
     }
 
+    /// True if the acknowledgement of a PING, which was sent when the request became slow, should have come. It has a
+    /// usual round trip, and half of the time as `slow`.
+    func isPongDue(now: Instant) -> Bool {
+        guard let slowAt, let transfer = stuckTransfer, transfer.isOverHTTP2 else { return false }
+        let wait = max((request.stallTimeout ?? .zero) / 4, transfer.sentAt?.usualAcknowledgement ?? .zero)
+        return slowAt + wait <= now
+    }
+
     /// Records that the request continues at the next of `elsewhere`.
-    mutating func leave() { stage = .settled }
+    func leave() { stage = .settled }
 
     /// - Returns: true if the peer's kernel has acknowledged no running transfer. True at most once.
-    mutating func hasDeadPath(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
+    func hasDeadPath(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
         guard let at = deadPathAt, at <= now else { return false }
         deadPathAt = nil
         return !transfers.isEmpty && !transfers.contains(where: isAcknowledged)
@@ -141,7 +163,7 @@ struct Exchange {
 
     /// - Returns: true if the request was sent over two connections and the peer's kernel has acknowledged neither. One
     ///   lost packet cannot cause this. True at most once.
-    mutating func isUnacknowledged(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
+    func isUnacknowledged(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
         guard let at = unacknowledgedAt, at <= now else { return false }
         unacknowledgedAt = nil
         return !transfers.isEmpty && !transfers.contains(where: isAcknowledged)
@@ -154,7 +176,7 @@ struct Exchange {
         return request.timeout > .zero ? request : nil
     }
 
-    mutating func retried(with transfer: Transfer, now: Instant) {
+    func retried(with transfer: Transfer, now: Instant) {
         stage = .retried
         unacknowledgedAt = request.unacknowledgedAfter.map {
             max(startedAt.advanced(by: $0), now.advanced(by: $0 / 2))
@@ -162,7 +184,7 @@ struct Exchange {
         transfers.append(transfer)
     }
 
-    mutating func couldNotRetry(_ failure: TransferFailure) {
+    func couldNotRetry(_ failure: TransferFailure) {
         stage = .settled
         retryFailure = failure
     }
@@ -172,7 +194,7 @@ struct Exchange {
         case finish(Result<TransferReply, TransferFailure>)
     }
 
-    mutating func ended(_ transfer: Transfer, _ result: Result<TransferReply, TransferFailure>) -> Outcome {
+    func ended(_ transfer: Transfer, _ result: Result<TransferReply, TransferFailure>) -> Outcome {
         transfers.removeAll { $0 === transfer }
         switch result {
         case .success(var reply):

@@ -51,7 +51,11 @@ package final class HTTPClient {
     }
 
     /// The latest time for the next `timePassed` call. Changes with every call.
-    package var nextDeadline: Instant? { pools.lazy.compactMap(\.deadline).min() }
+    package var nextDeadline: Instant? {
+        var earliest: Instant?
+        for pool in pools { earliest = Instant.earliest(earliest, pool.deadline) }
+        return earliest
+    }
 
     package var transfersInFlight: Int { pools.reduce(0) { $0 + $1.exchangeCount } }
 
@@ -81,7 +85,7 @@ package final class HTTPClient {
     /// Cancels a transfer; its result is not delivered. Ignores an ended or unknown transfer.
     ///
     /// - Parameter hasTimedOut: true if the caller's timeout expired. Then the connection gets no further request if
-    ///   it has received nothing since.
+    ///   it has received nothing since, or has not let the whole request out.
     package func cancel(_ id: TransferID, hasTimedOut: Bool = false, now: Instant) {
         finished.removeAll { $0.id == id }
         retryPlans[id] = nil
@@ -127,7 +131,8 @@ package final class HTTPClient {
 
     /// Returns the finished transfers; call after every call into the client.
     package func takeFinished() -> [Finished] {
-        defer { finished.removeAll(keepingCapacity: true) }
+        guard !finished.isEmpty else { return [] }
+        defer { finished = [] }
         return finished
     }
 
@@ -176,6 +181,7 @@ package final class HTTPClient {
         _ id: TransferID, _ result: Result<TransferReply, TransferFailure>, at endpoint: HTTPEndpoint,
         now: Instant
     ) {
+        guard !retryPlans.isEmpty else { return finished.append(Finished(id: id, result: result, endpoint: endpoint)) }
         retryPlans[id]?.ended()
         if case .failure(let failure) = result, retryPlans[id] != nil {
             if failure.isAddress { goElsewhere(id, from: endpoint, failure, now: now) }

@@ -3,7 +3,8 @@
 
 package import DNSWire
 
-package struct HTTPEndpoint: Hashable, Sendable {
+/// A class, so that a request shares it: its copy would retain seven strings.
+package final class HTTPEndpoint: Sendable {
     package enum Scheme: String, Sendable {
         case http, https
     }
@@ -30,6 +31,8 @@ package struct HTTPEndpoint: Hashable, Sendable {
     /// The most requests on one connection, 1 or more; nil: no limit. For providers that let a connection hang after
     /// too many requests.
     package let maxRequestsPerConnection: Int?
+    /// `Host` of HTTP/1.1, `:authority` of HTTP/2.
+    let authority: String
 
     /// An idle connection may be dead behind a NAT or after a suspend, and detection costs a timeout. After this time
     /// a new handshake is cheaper than that risk, and memory is freed.
@@ -60,6 +63,8 @@ package struct HTTPEndpoint: Hashable, Sendable {
         self.proxy = proxy
         self.idleSeconds = idleSeconds
         self.maxRequestsPerConnection = maxRequestsPerConnection
+        let isDefaultPort = port == (scheme == .https ? 443 : 80)
+        authority = hostHeader ?? HTTPEndpoint.bracketed(host) + (isDefaultPort ? "" : ":\(port)")
     }
 
     /// The IP literal of the TCP connection: the proxy's, or `address`.
@@ -94,13 +99,6 @@ package struct HTTPEndpoint: Hashable, Sendable {
     /// The name to send in the TLS handshake; nil for an IP literal (RFC 6066 section 3).
     var serverName: String? { HTTPEndpoint.isAddress(handshakeHost) ? nil : handshakeHost }
 
-    /// `Host` of HTTP/1.1, `:authority` of HTTP/2.
-    var authority: String {
-        if let hostHeader { return hostHeader }
-        let isDefaultPort = port == (scheme == .https ? 443 : 80)
-        return HTTPEndpoint.bracketed(host) + (isDefaultPort ? "" : ":\(port)")
-    }
-
     /// The `Host` header to set; nil if libcurl's own, made from `handshakeHost`, is right.
     var ownHostHeader: String? { hostHeader != nil || handshakeHost != host ? authority : nil }
 
@@ -134,5 +132,22 @@ package struct HTTPEndpoint: Hashable, Sendable {
 
     private static func isAuthority(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+    }
+}
+
+extension HTTPEndpoint: Hashable {
+    package static func == (left: HTTPEndpoint, right: HTTPEndpoint) -> Bool {
+        left === right
+            || left.address == right.address && left.port == right.port && left.scheme == right.scheme
+                && left.host == right.host && left.sni == right.sni && left.verifyName == right.verifyName
+                && left.hostHeader == right.hostHeader && left.caFile == right.caFile && left.proxy == right.proxy
+                && left.idleSeconds == right.idleSeconds
+                && left.maxRequestsPerConnection == right.maxRequestsPerConnection
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(address)
+        hasher.combine(port)
+        hasher.combine(host)
     }
 }

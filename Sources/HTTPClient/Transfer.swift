@@ -29,11 +29,13 @@ final class Transfer {
     var carrier = Carrier.none
     /// The `ConnectionSet` that it runs in.
     var setNumber = 0
+    /// In the list of its HTTP/2 connection.
+    var index = 0
     /// Of an HTTP/2 stream that has not ended.
     var streamID: Int32?
     /// True if a connection was opened for this request.
     var opensConnection = false
-    /// Streams that the server refused without processing the request.
+    /// Attempts that ended although the server had not processed the request.
     var refusals = 0
 
     private var status = 0
@@ -42,6 +44,8 @@ final class Transfer {
     private var headersAreComplete = false
     private var body: [UInt8] = []
     private(set) var isOversized = false
+    /// True if the HTTP/2 stream has brought the end of the reply.
+    private(set) var isWhole = false
 
     init(id: TransferID, request: TransferRequest, retryAfter waited: Duration? = nil, now: Instant)
         throws(TransferFailure)
@@ -72,6 +76,15 @@ final class Transfer {
     var isSent: Bool {
         if case .libcurl(let easy) = carrier { return easy.isSent }
         return sentAt != nil
+    }
+
+    /// True if an open HTTP/2 connection has not taken the whole request: its stream limit, window or socket is full.
+    var isHeldBack: Bool {
+        if case .http2(let connection) = carrier { connection.isOpen && sentAt == nil } else { false }
+    }
+
+    var isOverHTTP2: Bool {
+        if case .http2 = carrier { true } else { false }
     }
 
     /// True if the whole request is sent, so `sentAt` is final.
@@ -107,8 +120,8 @@ final class Transfer {
     /// Prepares for a new stream or handle.
     func restart() {
         carrier = .none
-        (streamID, sentAt, uploadedBytes) = (nil, nil, 0)
-        (status, headers, headerBytes, headersAreComplete, body) = (0, [], 0, false, [])
+        (streamID, sentAt, uploadedBytes, opensConnection) = (nil, nil, 0, false)
+        (status, headers, headerBytes, headersAreComplete, body, isWhole) = (0, [], 0, false, [], false)
     }
 
     // MARK: receiving
@@ -138,20 +151,24 @@ final class Transfer {
 
     /// Receives one header field of HTTP/2.
     func received(headerName name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Bool {
-        let text = unsafe String(decoding: value, as: UTF8.self)
-        if unsafe name.elementsEqual(":status".utf8) {
+        let isPseudo = unsafe name.first == UInt8(ascii: ":")
+        // Replies have no other pseudo-header; libnghttp2 lets three digits pass.
+        if isPseudo {
             beginHeaders()
-            status = Int(text) ?? 0
+            status = unsafe value.reduce(0) { 10 * $0 + Int($1) - 0x30 }
         }
         // The form of HTTP/1.1: ": " and the end of the line.
         guard takesHeader(of: name.count + value.count + 4) else { return false }
-        guard !headersAreComplete, unsafe name.first != UInt8(ascii: ":") else { return true }
-        headers.append((unsafe String(decoding: name, as: UTF8.self), text))
+        guard !headersAreComplete, !isPseudo else { return true }
+        headers.append(unsafe (String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
         return true
     }
 
     /// Receives the end of a header block of HTTP/2.
     func receivedHeaderBlock() { headersAreComplete = headersAreComplete || status >= 200 }
+
+    /// Receives the end of an HTTP/2 stream.
+    func receivedEnd() { isWhole = true }
 
     /// A new status starts the real reply; discards the headers of the interim one (RFC 9110 section 15.2).
     private func beginHeaders() {

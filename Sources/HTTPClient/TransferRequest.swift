@@ -41,7 +41,7 @@ package struct TransferRequest: Sendable {
     /// its retry within this time. The request continues. Nil: never.
     package var unacknowledgedAfter: Duration?
     /// What the request asks about. Several slow requests with one subject do not indicate a bad connection.
-    package var subject: String
+    package var subject: Name?
     /// Endpoints to try in turn if the previous one is silent or unreachable. The first reply wins; `timeout` covers
     /// all attempts.
     package var elsewhere: [HTTPEndpoint]
@@ -53,7 +53,7 @@ package struct TransferRequest: Sendable {
         headers: [(name: String, value: String)] = [], body: [UInt8] = [], timeout: Duration,
         connectTimeout: Duration, needsOwnConnection: Bool = false, stallTimeout: Duration? = nil,
         silenceTimeout: Duration? = nil, deadPathTimeout: Duration? = nil,
-        unacknowledgedAfter: Duration? = nil, subject: String = "", elsewhere: [HTTPEndpoint] = [],
+        unacknowledgedAfter: Duration? = nil, subject: Name? = nil, elsewhere: [HTTPEndpoint] = [],
         wantsCertificate: Bool = false
     ) {
         self.method = method

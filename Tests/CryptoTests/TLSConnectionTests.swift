@@ -107,6 +107,20 @@ struct TLSConnectionTests {
         #expect(client.read(over: &room) == .closed)
     }
 
+    @Test("a server that demands new keys again and again, and reads nothing, costs no memory")
+    func manyKeys() throws {
+        let (client, server) = (try connection(to: "a.example"), server(Self.terms("DNS:a.example")))
+        #expect(shakeHands(client, with: server) == .done)
+        _ = server.reply(to: client.takeOutgoing())
+        var room = [UInt8](repeating: 0, count: 100)
+        var reading = TLSConnection.Reading.needsMore
+        for _ in 0..<10_000 where reading == .needsMore {
+            client.receive(server.askForNewKeys().span)
+            reading = client.read(over: &room)
+        }
+        #expect(client.takeOutgoing().count < 4096)
+    }
+
     @Test("a server that never finishes its handshake")
     func endless() throws {
         let client = try connection(to: "a.example")

@@ -6,15 +6,25 @@ enum HTTP2Frame {
         case headers = 1
         case resetStream = 3
         case settings = 4
+        case pushPromise = 5
         case ping = 6
         case goAway = 7
+        case windowUpdate = 8
+        case continuation = 9
     }
+
+    static let maxConcurrentStreams: UInt16 = 3
+    static let initialWindowSize: UInt16 = 4
 
     static let refusedStream: UInt32 = 7
     static let internalError: UInt32 = 2
     static let http11Required: UInt32 = 13
 
     static let settings = frame(.settings, stream: 0)
+
+    static func settings(_ name: UInt16, _ value: UInt32) -> [UInt8] {
+        frame(.settings, stream: 0, bytes(UInt32(name)).suffix(2) + bytes(value))
+    }
 
     /// Status 200 and nothing else: the eighth entry of HPACK's static table (RFC 7541 appendix A).
     static func headers(stream: UInt32) -> [UInt8] { frame(.headers, flags: 4, stream: stream, [0x88]) }
@@ -25,6 +35,8 @@ enum HTTP2Frame {
     }
 
     static let ping = frame(.ping, stream: 0, [UInt8](repeating: 0, count: 8))
+    /// Acknowledges `ping`, which is also the client's.
+    static let pong = frame(.ping, flags: 1, stream: 0, [UInt8](repeating: 0, count: 8))
 
     static func data(stream: UInt32, _ text: String, isEnd: Bool = true) -> [UInt8] {
         frame(.data, flags: isEnd ? 1 : 0, stream: stream, Array(text.utf8))
@@ -53,11 +65,11 @@ enum HTTP2Frame {
         return nil
     }
 
-    private static func frame(_ kind: Kind, flags: UInt8 = 0, stream: UInt32, _ payload: [UInt8] = []) -> [UInt8] {
+    static func frame(_ kind: Kind, flags: UInt8 = 0, stream: UInt32, _ payload: [UInt8] = []) -> [UInt8] {
         bytes(UInt32(payload.count)).dropFirst() + [kind.rawValue, flags] + bytes(stream) + payload
     }
 
-    private static func bytes(_ number: UInt32) -> [UInt8] {
+    static func bytes(_ number: UInt32) -> [UInt8] {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
     }
 }

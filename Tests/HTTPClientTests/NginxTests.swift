@@ -224,4 +224,15 @@ import Testing
         loop.client.renewConnections(now: loop.now)
         #expect(resumed() == ".")
     }
+
+    @Test("a certificate is verified anew after an hour, however often its session was resumed")
+    func verificationAge() throws {
+        let request = try makeRequest()
+        let resumed = { loop.reply(to: request)?.header("X-Resumed") }
+        #expect(resumed() == ".")
+        for expected in ["r", "r", ".", "r"] {
+            loop.skip(.seconds(1500))
+            #expect(resumed() == expected)
+        }
+    }
 }

@@ -297,7 +297,7 @@ final class ProviderFetches: LoopPart {
                 stallTimeout: ProviderFetches.stallTimeout, silenceTimeout: silence,
                 deadPathTimeout: ProviderFetches.deadPathTimeout - fetches[0].startedAt.duration(to: now),
                 unacknowledgedAfter: ProviderFetches.unacknowledgedAfter,
-                subject: fetches[0].holder?.domain.description ?? "",
+                subject: fetches[0].holder?.domain,
                 elsewhere: ways.dropFirst().map(\.0)), now: now)
         let request = Running(
             id: id, provider: waiting.provider, dialect: providers[index].dialect, fetches: fetches,

@@ -10,7 +10,7 @@ extension TransferRequest {
     init(
         _ request: HTTPRequest, to endpoint: HTTPEndpoint, timeout: Duration, connectTimeout: Duration,
         needsOwnConnection: Bool, stallTimeout: Duration? = nil, silenceTimeout: Duration? = nil,
-        deadPathTimeout: Duration? = nil, unacknowledgedAfter: Duration? = nil, subject: String = "",
+        deadPathTimeout: Duration? = nil, unacknowledgedAfter: Duration? = nil, subject: Name? = nil,
         elsewhere: [HTTPEndpoint] = [], wantsCertificate: Bool = false
     ) {
         self.init(

@@ -14,7 +14,7 @@ import CNghttp2
     init() { unsafe values = [] }
 
     /// Names that HTTP/2 does not have (RFC 9113 section 8.2.2), and `host`, which `:authority` replaces.
-    private static let omitted: Set = [
+    private static let omitted = [
         "connection", "host", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade",
     ]
 
@@ -22,14 +22,16 @@ import CNghttp2
     mutating func set(_ request: TransferRequest) {
         bytes.removeAll(keepingCapacity: true)
         fields.removeAll(keepingCapacity: true)
-        let headers = request.headers.map { (name: $0.name.lowercased(), value: $0.value) }
-        let host = headers.first { $0.name == "host" }?.value
+        let headers = request.headers
+        let host = headers.first { FieldBuffer.isNamed($0.name, "host") }?.value
         add(":method", request.method == .post ? "POST" : "GET")
         add(":scheme", request.endpoint.scheme.rawValue)
         add(":authority", host ?? request.endpoint.authority)
         add(":path", request.target)
-        for (name, value) in headers where !FieldBuffer.omitted.contains(name) { add(name, value) }
-        if !headers.contains(where: { $0.name == "accept" }) { add("accept", "*/*") }
+        for (name, value) in headers where !FieldBuffer.omitted.contains(where: { FieldBuffer.isNamed(name, $0) }) {
+            add(name, value)
+        }
+        if !headers.contains(where: { FieldBuffer.isNamed($0.name, "accept") }) { add("accept", "*/*") }
         add("accept-encoding", "gzip")
         if request.method == .post { add("content-length", String(request.body.count)) }
     }
@@ -50,11 +52,20 @@ import CNghttp2
         }
     }
 
+    /// libnghttp2 converts the name to lower case.
     private mutating func add(_ name: String, _ value: String) {
         let nameStart = bytes.count
         bytes.append(contentsOf: name.utf8)
         let valueStart = bytes.count
         bytes.append(contentsOf: value.utf8)
         fields.append(Field(nameStart: nameStart, valueStart: valueStart, end: bytes.count))
+    }
+
+    /// - Parameter wanted: in lower case.
+    private static func isNamed(_ name: String, _ wanted: String) -> Bool {
+        name.utf8.count == wanted.utf8.count
+            && zip(name.utf8, wanted.utf8).allSatisfy { byte, wanted in
+                byte == wanted || byte | 0x20 == wanted && 0x41...0x5A ~= byte
+            }
     }
 }

@@ -37,10 +37,10 @@ final class HTTP2Connection {
     private var tls: TLSConnection?
     private var unsent: ArraySlice<UInt8> = []
     private var wants = SocketInterest.none
+    /// The session that the handshake offers to resume.
+    private var offeredSession: KeptSession?
     private var hasKeptSession = false
 
-    /// A reply has a few hundred bytes; a server's handshake flight 2 to 8 KiB.
-    private static let readBytes = 16 << 10
     /// Reads per call: a server that sends without end must not delay the other connections.
     private static let maxReads = 8
 
@@ -50,7 +50,7 @@ final class HTTP2Connection {
         interest: @escaping ConnectionSet.Interest
     ) throws(TransferFailure) {
         guard let address = Address(endpoint.address) else { throw .badRequest }
-        session = try HTTP2Session()
+        session = try HTTP2Session(maxStreams: client.maxStreams)
         do throws(SystemError) {
             let socket = try StreamSocket(connectingTo: SocketAddress(address, port: endpoint.port))
             try socket.endWhenSilent(
@@ -86,16 +86,36 @@ final class HTTP2Connection {
     /// True if `flush` has something to write.
     var hasOutput: Bool { isOpen && session.hasOutput && unsent.isEmpty }
 
+    /// Queues a PING until `flush`, unless the server has sent nothing since the last one.
+    func ping() { session.ping() }
+
+    /// True if the connection has ended and the server cannot have processed the request.
+    func hasNotCarried(_ transfer: Transfer) -> Bool {
+        switch phase {
+        case .ended(.tls): offeredSession != nil
+        case .ended: openedAt != nil && transfer.sentAt == nil
+        case .connecting, .handshaking, .open, .speaksHTTP1: false
+        }
+    }
+
     /// Queues a request until `flush`.
     func start(_ transfer: Transfer) throws(TransferFailure) {
         try session.start(transfer)
+        transfer.index = transfers.count
         transfers.append(transfer)
+    }
+
+    private func remove(_ transfer: Transfer) {
+        let last = transfers.removeLast()
+        guard last !== transfer else { return }
+        last.index = transfer.index
+        transfers[last.index] = last
     }
 
     /// Ignores a transfer that is not on this connection.
     func cancel(_ transfer: Transfer) {
-        guard let index = transfers.firstIndex(where: { $0 === transfer }) else { return }
-        transfers.remove(at: index)
+        guard transfer.index < transfers.count, transfers[transfer.index] === transfer else { return }
+        remove(transfer)
         session.cancel(transfer)
     }
 
@@ -103,18 +123,19 @@ final class HTTP2Connection {
     func proceed(now: Instant) {
         if phase == .connecting { connect(now: now) }
         if phase == .handshaking || phase == .open { receive(now: now) }
-        flush()
+        flush(now: now)
+        session.endUnsent(of: transfers)
     }
 
     /// Writes what is queued.
-    func flush() {
-        guard phase == .handshaking || phase == .open, write() else { return }
+    func flush(now: Instant) {
+        guard phase == .handshaking || phase == .open, write(now: now) else { return }
         while isOpen, unsent.isEmpty, session.hasOutput {
-            var frames: [UInt8] = []
-            if session.appendOutput(to: &frames) != nil { return end(.reset) }
-            guard !frames.isEmpty else { break }
-            if tls?.send(frames) != nil { return end(.reset) }
-            guard write() else { return }
+            client.frames.removeAll(keepingCapacity: true)
+            if session.appendOutput(to: &client.frames) != nil { return end(.reset) }
+            guard !client.frames.isEmpty else { break }
+            if tls?.send(client.frames) != nil { return end(.reset) }
+            guard write(now: now) else { return }
         }
         noteSent()
         if isOpen, session.hasEnded { end(.reset) }
@@ -123,10 +144,13 @@ final class HTTP2Connection {
     /// Returns the streams that have ended.
     func takeEnded() -> [HTTP2Session.Ended] {
         let ended = session.takeEnded()
-        for stream in ended { transfers.removeAll { $0 === stream.transfer } }
+        for stream in ended { remove(stream.transfer) }
         if !hasKeptSession, ended.contains(where: { $0.end == .complete }) {
-            client.session = tls?.resumableSession()
             hasKeptSession = true
+            if let tls, let openedAt {
+                let verifiedAt = tls.isResumed ? offeredSession?.verifiedAt : nil
+                client.keepSession(of: tls, verifiedAt: verifiedAt ?? openedAt)
+            }
         }
         return ended
     }
@@ -167,7 +191,7 @@ final class HTTP2Connection {
         connectedAt = now
         phase = .handshaking
         do throws(CryptoError) {
-            tls = try client.connection(to: endpoint)
+            (tls, offeredSession) = try client.connection(to: endpoint, now: now)
         } catch {
             return end(.tls(error.text))
         }
@@ -179,8 +203,8 @@ final class HTTP2Connection {
         case .none, .underWay?: break
         case .failed(let reason)?:
             // Sends the alert.
-            _ = write()
-            end(.tls(String(decoding: reason.utf8.prefix(Transfer.maxReasonBytes), as: UTF8.self)))
+            _ = write(now: now)
+            failHandshake(String(decoding: reason.utf8.prefix(Transfer.maxReasonBytes), as: UTF8.self))
         case .done?:
             guard tls?.protocolName == TLSClient.http2 else { return close(.speaksHTTP1) }
             openedAt = now
@@ -192,20 +216,20 @@ final class HTTP2Connection {
         for _ in 0..<HTTP2Connection.maxReads {
             guard let socket else { return }
             do throws(SystemError) {
-                switch try socket.read(maxBytes: HTTP2Connection.readBytes) {
-                case .wouldBlock: return
-                case .ended: return lost("the server closed the connection")
-                case .bytes(let bytes):
-                    tls?.receive(bytes.span)
-                    if phase == .handshaking { shakeHands(now: now) }
-                    if isOpen { read() }
-                    if bytes.count < HTTP2Connection.readBytes { return }
-                }
+                guard let count = try socket.read(over: &client.received) else { return }
+                guard count > 0 else { return lost("the server closed the connection") }
+                take(client.received, count)
+                if phase == .handshaking { shakeHands(now: now) }
+                if isOpen { read() }
+                client.maxStreams = max(1, session.maxStreams)
+                if count < client.received.count { return }
             } catch {
                 return lost(error.description)
             }
         }
     }
+
+    private func take(_ bytes: [UInt8], _ count: Int) { tls?.receive(bytes.span.extracting(..<count)) }
 
     private func read() {
         while isOpen {
@@ -218,11 +242,16 @@ final class HTTP2Connection {
     }
 
     private func lost(_ reason: String) {
-        end(phase == .handshaking ? .tls(reason) : .reset)
+        if phase == .handshaking { failHandshake(reason) } else { end(.reset) }
+    }
+
+    private func failHandshake(_ reason: String) {
+        if offeredSession != nil { client.failedToResume() }
+        end(.tls(reason))
     }
 
     /// - Returns: false if the socket takes no more now, or is lost.
-    private func write() -> Bool {
+    private func write(now: Instant) -> Bool {
         if unsent.isEmpty { unsent = (tls?.takeOutgoing() ?? [])[...] }
         while !unsent.isEmpty {
             guard let socket else { return false }
@@ -233,6 +262,9 @@ final class HTTP2Connection {
                 }
                 unsent = unsent.dropFirst(count)
             } catch {
+                unsent = []
+                // Replies may have arrived before the connection broke.
+                receive(now: now)
                 lost(error.description)
                 return false
             }

@@ -24,7 +24,7 @@ final class HTTP2Connections: Connections {
         (self.endpoint, self.client, self.interest) = (endpoint, client, interest)
     }
 
-    var transfers: [Transfer] { connections.flatMap(\.transfers) }
+    var isIdle: Bool { connections.allSatisfy(\.transfers.isEmpty) }
 
     var openSockets: Int { connections.count }
 
@@ -41,6 +41,7 @@ final class HTTP2Connections: Connections {
 
     /// Returns the transfers that need another protocol; the server does not speak HTTP/2 for them.
     func takeRefused() -> [Transfer] {
+        guard !refusedTransfers.isEmpty else { return [] }
         defer { refusedTransfers = [] }
         return refusedTransfers
     }
@@ -68,8 +69,15 @@ final class HTTP2Connections: Connections {
 
     func flush(now: Instant) {
         unsentSince = nil
-        for connection in connections where connection.hasOutput { connection.flush() }
+        for connection in connections where connection.hasOutput { connection.flush(now: now) }
         settle(now: now)
+    }
+
+    /// Asks the server of the transfer's connection for a sign of life.
+    func ping(_ transfer: Transfer, now: Instant) {
+        guard case .http2(let connection) = transfer.carrier else { return }
+        connection.ping()
+        flush(now: now)
     }
 
     func timePassed(now: Instant) {
@@ -95,7 +103,8 @@ final class HTTP2Connections: Connections {
     }
 
     func takeEnded() -> [ConnectionSet.Ended] {
-        defer { ended.removeAll(keepingCapacity: true) }
+        guard !ended.isEmpty else { return [] }
+        defer { ended = [] }
         return ended
     }
 
@@ -112,9 +121,11 @@ final class HTTP2Connections: Connections {
 
     private func connection(for transfer: Transfer, now: Instant) throws(TransferFailure) -> HTTP2Connection {
         if let free = connections.last(where: { $0.isUsable && $0.hasFreeStream }) { return free }
-        // Without a free stream, the request waits for one.
-        if connections.count >= ConnectionSet.maxConnections {
-            guard let usable = connections.last(where: \.isUsable) else { throw .busy }
+        // Without a free stream, the request waits for one. Connections that drain do not count: each ends with its
+        // last transfer.
+        if connections.count(where: \.isUsable) >= ConnectionSet.maxConnections,
+            let usable = connections.last(where: \.isUsable)
+        {
             return usable
         }
         let connection = try HTTP2Connection(
@@ -131,6 +142,7 @@ final class HTTP2Connections: Connections {
         for connection in connections {
             for stream in connection.takeEnded() { conclude(stream, now: now) }
         }
+        if connections.allSatisfy({ $0.isOpen && $0.isUsable }) { return }
         let lost = connections.filter { !$0.isUsable && !$0.isOpen }
         connections.removeAll { connection in lost.contains { $0 === connection } }
         for connection in lost {
@@ -151,13 +163,17 @@ final class HTTP2Connections: Connections {
         case .wantsHTTP1: refusedTransfers.append(transfer)
         // Some servers end a connection after a number of requests, so each connection takes the next ones.
         case .leftOver: startAgain(transfer, now: now)
-        case .refused:
-            transfer.refusals += 1
-            if transfer.refusals <= HTTP2Connections.maxRefusals {
-                startAgain(transfer, now: now)
-            } else {
-                fail(transfer, .reset)
-            }
+        case .refused: refused(transfer, .reset, now: now)
+        }
+    }
+
+    /// Starts the transfer again, or fails it if that was done already.
+    private func refused(_ transfer: Transfer, _ failure: TransferFailure, now: Instant) {
+        transfer.refusals += 1
+        if transfer.refusals <= HTTP2Connections.maxRefusals {
+            startAgain(transfer, now: now)
+        } else {
+            fail(transfer, failure)
         }
     }
 
@@ -165,6 +181,7 @@ final class HTTP2Connections: Connections {
         connection.cancel(transfer)
         switch connection.phase {
         case .speaksHTTP1: refusedTransfers.append(transfer)
+        case .ended(let failure) where connection.hasNotCarried(transfer): refused(transfer, failure, now: now)
         case .ended(let failure): fail(transfer, failure)
         case .connecting, .handshaking, .open: preconditionFailure("the connection has ended")
         }

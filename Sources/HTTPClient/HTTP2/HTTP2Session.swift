@@ -10,7 +10,7 @@ import CNghttp2
         case complete
         /// The server has not processed the request; it can be sent again (RFC 9113 section 8.7).
         case refused
-        /// As `refused`, but the server has processed other requests on this connection.
+        /// As `refused`, but the connection still carries an earlier request.
         case leftOver
         /// The server wants this request over HTTP/1.1.
         case wantsHTTP1
@@ -26,23 +26,37 @@ import CNghttp2
     /// Bytes that one TLS record can carry.
     static let outputBytes = 16 << 10
 
-    /// True if the server accepts no new streams on this connection: it has sent GOAWAY or refused a stream.
-    private(set) var isDraining = false
+    /// What the server accepts until its SETTINGS say otherwise; the number that RFC 9113 section 6.5.2 recommends.
+    static let usualStreams = 100
+
     private(set) var openStreams = 0
-    private var hasProcessedStreams = false
+    /// True from a PING until the server sends anything.
+    private var awaitsSign = false
+    /// The server has refused a stream, although it allowed the number of streams.
+    private var hasRefusedStream = false
+    /// From the last GOAWAY: streams above it are not processed.
+    private var lastProcessedStream: Int32?
     private var ended: [Ended] = []
     /// Transfers whose request was written, in whole, since the last `takeSent`.
     private var sent: [Transfer] = []
-    private var session: OpaquePointer?
+    /// For tests.
+    private(set) var session: OpaquePointer?
     /// Reused for each request.
     private var fields = FieldBuffer()
 
-    init() throws(TransferFailure) {
+    /// - Parameter maxStreams: what the server allows until its SETTINGS arrive; at least 1.
+    init(maxStreams: Int = usualStreams) throws(TransferFailure) {
         var made: OpaquePointer?
         let callbacks = try unsafe HTTP2Session.callbacks()
         defer { unsafe nghttp2_session_callbacks_del(callbacks) }
+        var option: OpaquePointer?
+        guard unsafe nghttp2_option_new(&option) == 0 else { throw HTTP2Session.noMemory }
+        defer { unsafe nghttp2_option_del(option) }
+        unsafe nghttp2_option_set_peer_max_concurrent_streams(option, UInt32(maxStreams))
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-        guard unsafe nghttp2_session_client_new(&made, callbacks, context) == 0 else { throw HTTP2Session.noMemory }
+        guard unsafe nghttp2_session_client_new2(&made, callbacks, context, option) == 0 else {
+            throw HTTP2Session.noMemory
+        }
         unsafe session = made
         let terms = [
             nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
@@ -57,10 +71,14 @@ import CNghttp2
 
     private static let noMemory = TransferFailure.local("no memory for an HTTP/2 connection")
 
-    /// The most streams that the server allows; 100 until it has said so.
+    /// The most streams that the server allows.
     var maxStreams: Int {
         Int(unsafe nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
+
+    /// True if the connection takes no new streams: the server has sent GOAWAY or refused a stream, or no stream
+    /// numbers are left.
+    var isDraining: Bool { unsafe hasRefusedStream || nghttp2_session_check_request_allowed(session) == 0 }
 
     var hasOutput: Bool { unsafe nghttp2_session_want_write(session) != 0 }
 
@@ -89,14 +107,36 @@ import CNghttp2
     func cancel(_ transfer: Transfer) {
         ended.removeAll { $0.transfer === transfer }
         sent.removeAll { $0 === transfer }
-        guard let id = transfer.streamID else { return }
+        if let id = transfer.streamID { reset(transfer, id) }
+    }
+
+    /// Ends a stream without a result.
+    private func reset(_ transfer: Transfer, _ id: Int32) {
         release(transfer)
         _ = unsafe nghttp2_session_set_stream_user_data(session, id, nil)
         _ = unsafe nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, NGHTTP2_CANCEL.rawValue)
     }
 
+    /// Ends the streams that wait for a place and will not get one, because the server has sent GOAWAY.
+    func endUnsent(of transfers: [Transfer]) {
+        guard lastProcessedStream != nil else { return }
+        for transfer in transfers {
+            guard let id = transfer.streamID, unsafe nghttp2_session_find_stream(session, id) == nil else { continue }
+            let end = refusal(of: id)
+            reset(transfer, id)
+            ended.append(Ended(transfer: transfer, end: end))
+        }
+    }
+
+    /// Asks the server for a sign of life, unless one is awaited.
+    func ping() {
+        guard !awaitsSign else { return }
+        awaitsSign = unsafe nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) == 0
+    }
+
     /// - Returns: libnghttp2's text if the server broke the protocol; nil otherwise.
     func receive(_ bytes: ArraySlice<UInt8>) -> String? {
+        awaitsSign = false
         let taken = unsafe bytes.withUnsafeBufferPointer {
             unsafe nghttp2_session_mem_recv(session, $0.baseAddress, $0.count)
         }
@@ -118,13 +158,15 @@ import CNghttp2
     }
 
     func takeEnded() -> [Ended] {
-        defer { ended.removeAll(keepingCapacity: true) }
+        guard !ended.isEmpty else { return [] }
+        defer { ended = [] }
         return ended
     }
 
     /// Returns the transfers whose whole request is part of the output since the last call.
     func takeSent() -> [Transfer] {
-        defer { sent.removeAll(keepingCapacity: true) }
+        guard !sent.isEmpty else { return [] }
+        defer { sent = [] }
         return sent
     }
 
@@ -146,7 +188,8 @@ extension HTTP2Session {
         guard unsafe nghttp2_session_callbacks_new(&made) == 0, let callbacks = unsafe made else { throw noMemory }
         unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
             (session, frame, name, nameCount, value, valueCount, _, _) in
-            guard let frame = unsafe frame,
+            // Other header blocks are those of pushed requests.
+            guard let frame = unsafe frame, unsafe UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue,
                 let transfer = unsafe HTTP2Session.transfer(session, frame.pointee.hd.stream_id)
             else { return 0 }
             let isTaken = unsafe transfer.received(
@@ -175,7 +218,7 @@ extension HTTP2Session {
         }
         unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { (session, id, code, context) in
             guard let transfer = unsafe HTTP2Session.transfer(session, id) else { return 0 }
-            unsafe HTTP2Session.at(context)?.closed(transfer, code)
+            unsafe HTTP2Session.at(context)?.closed(transfer, id, code)
             return 0
         }
         return unsafe callbacks
@@ -184,25 +227,39 @@ extension HTTP2Session {
     private func received(_ frame: UnsafePointer<nghttp2_frame>) {
         let header = unsafe frame.pointee.hd
         switch UInt32(header.type) {
-        case NGHTTP2_GOAWAY.rawValue:
-            isDraining = true
-            if unsafe frame.pointee.goaway.last_stream_id > 0 { hasProcessedStreams = true }
-        case NGHTTP2_HEADERS.rawValue:
-            unsafe HTTP2Session.transfer(session, header.stream_id)?.receivedHeaderBlock()
+        case NGHTTP2_GOAWAY.rawValue: lastProcessedStream = unsafe frame.pointee.goaway.last_stream_id
+        case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+            guard let transfer = unsafe HTTP2Session.transfer(session, header.stream_id) else { return }
+            if UInt32(header.type) == NGHTTP2_HEADERS.rawValue { transfer.receivedHeaderBlock() }
+            guard header.has(NGHTTP2_FLAG_END_STREAM) else { return }
+            transfer.receivedEnd()
+            // The server need not take the rest of the request (RFC 9113 section 8.1).
+            guard transfer.hasBody, !transfer.isBodySent else { return }
+            reset(transfer, header.stream_id)
+            ended.append(Ended(transfer: transfer, end: .complete))
         default: break
         }
     }
 
-    private func closed(_ transfer: Transfer, _ code: UInt32) {
+    private func closed(_ transfer: Transfer, _ id: Int32, _ code: UInt32) {
         switch code {
         case _ where transfer.isOversized: end(transfer, .oversized)
-        case NGHTTP2_NO_ERROR.rawValue: end(transfer, .complete)
+        case NGHTTP2_NO_ERROR.rawValue:
+            // A server may also reset a stream without an error.
+            end(transfer, transfer.isWhole ? .complete : .reset)
         case NGHTTP2_REFUSED_STREAM.rawValue:
-            isDraining = true
-            end(transfer, hasProcessedStreams ? .leftOver : .refused)
+            // Above its limit, a server refuses what was sent before the limit was known.
+            if openStreams <= maxStreams { hasRefusedStream = true }
+            end(transfer, refusal(of: id))
         case NGHTTP2_HTTP_1_1_REQUIRED.rawValue: end(transfer, .wantsHTTP1)
         default: end(transfer, .reset)
         }
+    }
+
+    /// A stream that the server calls processed and then refuses must count, or it would be sent without end.
+    private func refusal(of id: Int32) -> StreamEnd {
+        guard let last = lastProcessedStream, last > 0, id > last else { return .refused }
+        return .leftOver
     }
 
     private static let readBody: nghttp2_data_source_read_callback = {
@@ -229,8 +286,10 @@ extension HTTP2Session {
 }
 
 extension nghttp2_frame_hd {
+    fileprivate func has(_ flag: nghttp2_flag) -> Bool { UInt32(flags) & flag.rawValue != 0 }
+
     fileprivate var isEndOfRequest: Bool {
-        guard UInt32(flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0 else { return false }
+        guard has(NGHTTP2_FLAG_END_STREAM) else { return false }
         return UInt32(type) == NGHTTP2_HEADERS.rawValue || UInt32(type) == NGHTTP2_DATA.rawValue
     }
 }

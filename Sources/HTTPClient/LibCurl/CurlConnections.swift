@@ -6,7 +6,7 @@ import CCurl
 import DNSWire
 
 final class CurlConnections: Connections {
-    private(set) var transfers: [Transfer] = []
+    private var transfers: [Transfer] = []
     /// When libcurl requests its next timer call.
     private(set) var dueAt: Instant?
     private let interest: ConnectionSet.Interest
@@ -20,6 +20,7 @@ final class CurlConnections: Connections {
         multi = try MultiHandle(ledger: ledger)
     }
 
+    var isIdle: Bool { transfers.isEmpty }
     var openSockets: Int { ledger.openSockets }
     var openedSockets: Int { ledger.openedSockets }
     var progresses: [ConnectionProgress] { ledger.connections }
@@ -58,7 +59,8 @@ final class CurlConnections: Connections {
     }
 
     func takeEnded() -> [ConnectionSet.Ended] {
-        defer { ended.removeAll(keepingCapacity: true) }
+        guard !ended.isEmpty else { return [] }
+        defer { ended = [] }
         return ended
     }
 

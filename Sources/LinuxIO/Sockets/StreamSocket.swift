@@ -77,6 +77,17 @@ package final class StreamSocket: Sendable {
         return bytes.isEmpty ? .ended : .bytes(bytes)
     }
 
+    /// Overwrites the beginning of `room`, which must not be empty, with the available bytes.
+    ///
+    /// - Returns: their number, 0 if the peer has closed its sending side; nil if there are none now.
+    /// - Throws: as `read(maxBytes:)`.
+    package func read(over room: inout [UInt8]) throws(SystemError) -> Int? {
+        precondition(!room.isEmpty, "an empty read looks like the end of the stream")
+        return try unsafe room.withUnsafeMutableBufferPointer { (room) throws(SystemError) in
+            try SystemCall.attempt("recv") { unsafe recv(descriptor.raw, room.baseAddress, room.count, 0) }
+        }
+    }
+
     /// - Returns: the number of bytes that the kernel took, possibly fewer than given; nil if it can take none now.
     /// - Throws: EPIPE, ECONNRESET and the like: the connection is lost.
     package func write(_ bytes: Span<UInt8>) throws(SystemError) -> Int? {
