@@ -7,11 +7,17 @@ extension Name {
     /// The public suffix and one more label: `example.co.uk` for `www.example.co.uk`. A public suffix is returned
     /// unchanged. An unlisted suffix has one label (rule `*` of publicsuffix.org).
     package var registrableDomain: Name {
+        let dot = CChar(UInt8(ascii: "."))
         let found = unsafe hostname.withUnsafeBufferPointer { text -> Int? in
             guard let domain = unsafe psl_registrable_domain(PublicSuffixList.installed.list, text.baseAddress) else {
                 return nil
             }
-            return unsafe String(cString: domain).utf8.count { $0 == UInt8(ascii: ".") } + 1
+            var (at, labels) = unsafe (domain, 1)
+            while unsafe at.pointee != 0 {
+                if unsafe at.pointee == dot { labels += 1 }
+                unsafe at += 1
+            }
+            return labels
         }
         return found.map { last($0) } ?? self
     }

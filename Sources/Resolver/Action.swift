@@ -4,7 +4,7 @@ package import DNSWire
 
 package enum Action: Equatable, Sendable {
     /// Ask an upstream; report `fetchFinished` under this ID.
-    case fetch(FetchID, Question, Upstream)
+    case fetch(FetchID, Question, Upstream, FetchPurpose)
     /// Ask a provider as a background measurement; report `fetchFinished` under this ID. The answer goes to no client.
     /// It is measured, and compared if the provider is a shadow.
     case shadow(FetchID, Question, ProviderID)
@@ -34,6 +34,19 @@ package enum Action: Equatable, Sendable {
     /// Report the cache hits of these questions since the last report: `hitsCounted`. Costs an action and an event per
     /// refresh; reporting every hit would cost more than the increment that a hit makes.
     case countHits([Question])
+}
+
+/// The lookup that a fetch is made for.
+package struct FetchPurpose: Equatable, Sendable {
+    /// The domain and client that the lookup's slot counts for.
+    package let holder: ShareHolder
+    /// No client started the lookup.
+    package let isRefresh: Bool
+
+    package init(_ holder: ShareHolder, isRefresh: Bool) {
+        self.holder = holder
+        self.isRefresh = isRefresh
+    }
 }
 
 /// An expired answer, ready to be served stale.

@@ -25,6 +25,9 @@ package enum Bounds {
     /// Time for which a domain counts as slow after a request for it was given up while the provider answered others.
     /// All slow domains together hold at most half of a provider's slots.
     static let slowDomainMemory: Duration = .seconds(10)
+    /// Time after which the queue is read from its front again though no request has ended: a domain may have ceased to
+    /// be slow. Far below `slowDomainMemory`.
+    static let requestPass: Duration = .milliseconds(10)
     /// Slow domains that are remembered. Eviction beyond this number gives a domain no advantage.
     static let maxSlowDomains = 1024
     /// Clients waiting for one question: room for a burst from a busy host.

@@ -16,7 +16,7 @@ package struct Resolver {
     var plan: RefreshPlan
     private(set) var refreshesInFlight = 0
     /// Slots of the lookups in flight, by lookup number.
-    private(set) var shares = FairShare<Int>(capacity: Bounds.maxLookups)
+    private(set) var shares = FairShare(capacity: Bounds.maxLookups)
     /// Number of lookups that ended because their domain or client exceeded its share of the slots.
     package internal(set) var displacedLookups: UInt64 = 0
     /// Providers that were in trouble at the last check.
@@ -100,7 +100,8 @@ package struct Resolver {
         followPortal(now: now)
         endTrials(now: now)
         repeat { carryOutConsequences(now: now) } while synthesise(now: now)
-        actions += state.actions
+        // Two buffers in turn, so that no event allocates one.
+        if actions.isEmpty { swap(&actions, &state.actions) } else { actions += state.actions }
         state.actions.removeAll(keepingCapacity: true)
     }
 
@@ -179,7 +180,7 @@ package struct Resolver {
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
-            question, of: holder.domain, along: route, policy: policy, isRefresh: isRefresh,
+            question, of: holder, along: route, policy: policy, isRefresh: isRefresh,
             hasRecords: plan.hasRecords(question), providerRecordsEnd: plan.providerRecordsEnd(question),
             terms(for: route, isRefresh: isRefresh, now: now), now: now)
         let changeEnd = changeEnd(now)
@@ -198,6 +199,7 @@ package struct Resolver {
 
     /// Shortens the deadlines of lookups that began before their providers got into trouble.
     private mutating func noticeTrouble(_ route: Lookup.Route, now: Instant) {
+        guard !troubled.isEmpty || !route.isHealthy(state.ranking, now) else { return }
         let usable = route.providers + route.trialPending + route.throttled
         let inTrouble = Set(usable.filter { state.ranking.isInTrouble($0, now) })
         let isNews = !inTrouble.isSubset(of: troubled)
@@ -395,9 +397,6 @@ package struct Resolver {
     private func hasRoom(for question: Question) -> Bool {
         shares.displaced(by: ShareHolder(question.name, nil)) == nil
     }
-
-    /// The domain and client that a fetch is made for; nil for a fetch that no lookup waits for.
-    package func holder(of fetch: FetchID) -> ShareHolder? { lookupOfFetch[fetch].flatMap { shares.holder(of: $0) } }
 
     // MARK: refreshes
     // A refresh is a lookup without waiters. Clients' questions are never postponed for it.

@@ -180,7 +180,7 @@ final class ExplainStand {
 
     private func perform(_ action: Action) {
         switch action {
-        case .fetch(let id, let question, let upstream):
+        case .fetch(let id, let question, let upstream, _):
             running.append((id, question, upstream))
             begun.append((question, upstream))
         case .shadow(let id, let question, let provider): running.append((id, question, .provider(provider)))

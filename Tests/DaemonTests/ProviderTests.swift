@@ -24,12 +24,12 @@ struct ProviderTests {
     @Test("an address that fails makes room for the next one, and what is not its fault does not")
     func addresses() throws {
         var provider = try provider()
-        let first = provider.chooseEndpoints(now: Clock.now()).first
+        let first = provider.chooseEndpoints(now: Clock.now()).first.endpoint
         #expect(first.address == "223.5.5.5")
         fail(&provider, at: first, isAddress: false)
-        #expect(provider.chooseEndpoints(now: Clock.now()).first == first)
+        #expect(provider.chooseEndpoints(now: Clock.now()).first.endpoint == first)
         fail(&provider, at: first, isAddress: true)
-        #expect(provider.chooseEndpoints(now: Clock.now()).first.address == "223.6.6.6")
+        #expect(provider.chooseEndpoints(now: Clock.now()).first.endpoint.address == "223.6.6.6")
         #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [false, true])
         #expect(provider.failures == [.timeout: 2] && provider.lastReason == "time-out")
     }
@@ -37,7 +37,7 @@ struct ProviderTests {
     @Test("a request that fails in part has been answered, and every request counts once")
     func results() throws {
         var provider = try provider()
-        let endpoint = provider.chooseEndpoints(now: Clock.now()).first
+        let endpoint = provider.chooseEndpoints(now: Clock.now()).first.endpoint
         fail(&provider, at: endpoint, isAddress: false)
         provider.failedInPart(.server)
         provider.answered(at: endpoint, after: .milliseconds(3), now: Clock.now())
@@ -53,16 +53,16 @@ struct ProviderTests {
     @Test("after a reset no address is left alone")
     func reset() throws {
         var provider = try provider()
-        fail(&provider, at: provider.chooseEndpoints(now: Clock.now()).first, isAddress: true)
+        fail(&provider, at: provider.chooseEndpoints(now: Clock.now()).first.endpoint, isAddress: true)
         provider.resetAddresses()
         #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true])
-        #expect(provider.chooseEndpoints(now: Clock.now()).first.address == "223.5.5.5")
+        #expect(provider.chooseEndpoints(now: Clock.now()).first.endpoint.address == "223.5.5.5")
     }
 
     @Test("a list of nodes goes before the settings' addresses, which stand in when all nodes fail")
     func nodes() throws {
         var provider = try provider()
-        let old = provider.chooseEndpoints(now: Clock.now()).first
+        let old = provider.chooseEndpoints(now: Clock.now()).first.endpoint
         let list = try #require(ServiceNodes(text: "203.0.113.1 203.0.113.2:8443"))
         provider.setNodes(list)
         #expect(provider.endpoints.map(\.address) == ["203.0.113.1", "203.0.113.2", "223.5.5.5", "223.6.6.6"])
@@ -71,11 +71,11 @@ struct ProviderTests {
         fail(&provider, at: old, isAddress: true)
         #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true, false, true])
         for _ in 0..<2 {
-            let node = provider.chooseEndpoints(now: Clock.now()).first
+            let node = provider.chooseEndpoints(now: Clock.now()).first.endpoint
             #expect(provider.endpoints.prefix(2).contains(node))
             fail(&provider, at: node, isAddress: true)
         }
-        #expect(provider.chooseEndpoints(now: Clock.now()).first.address == "223.6.6.6")
+        #expect(provider.chooseEndpoints(now: Clock.now()).first.endpoint.address == "223.6.6.6")
         #expect(provider.configuredEndpoints.first == old)
     }
 
@@ -92,7 +92,7 @@ struct ProviderTests {
 
     @Test("open connections are distrusted until they are too old to be used")
     func distrust() throws {
-        var provider = try provider()
+        let provider = try provider()
         let now = Clock.now()
         #expect(!provider.distrustsConnections(now: now))
         provider.distrustConnections(now: now)
@@ -105,7 +105,7 @@ struct ProviderTests {
         let now = Clock.now()
         var settings = Settings.Provider.builtIn[0]
         settings.dialect = .volcengine
-        var provider = try #require(Provider(id: ProviderID(1), try ProviderAccount(settings), seed: 0))
+        let provider = try #require(Provider(id: ProviderID(1), try ProviderAccount(settings), seed: 0))
         let refusal = Result<Answer, DialectError>.failure(.account("signature"))
         let domains = ["a.example", "b.example", "c.example", "d.example"].compactMap { Name($0) }
         func results(at now: Instant) -> [FetchResult] {

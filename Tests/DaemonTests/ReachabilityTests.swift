@@ -61,8 +61,10 @@ struct ReachabilityTests {
     func proxy() throws {
         let lines = "addresses = [\"2001:db8::1\"]\nproxy = \"socks5h://192.0.2.9:1080\""
         let provider = try provider(lines)
-        #expect(!provider.isReachable(by: try reachability(["::/0"])))
-        #expect(provider.isReachable(by: try reachability(["192.0.2.0/24"])))
+        provider.setReach(try reachability(["::/0"]))
+        #expect(!provider.isReachable)
+        provider.setReach(try reachability(["192.0.2.0/24"]))
+        #expect(provider.isReachable)
         let way = try #require(try reachability(["::/0"], ["2001:db8:64::/96"]).way(to: provider.endpoints[0]))
         #expect(way.address == "2001:db8::1" && way.dialledAddress == "2001:db8:64::c000:209")
         #expect(way.proxy?.port == 1080 && way.proxy?.kind == .socks5h)
@@ -70,13 +72,15 @@ struct ReachabilityTests {
 
     @Test("a provider's addresses without a route are not dialled while another has one")
     func choice() throws {
-        var provider = try provider("addresses = [\"192.0.2.1\", \"2001:db8::1\"]")
+        let provider = try provider("addresses = [\"192.0.2.1\", \"2001:db8::1\"]")
         let now = Clock.now()
         let onlyIPv6 = try reachability(["::/0"])
-        #expect(provider.chooseEndpoints(now: now).first.address == "192.0.2.1")
-        #expect(provider.chooseEndpoints(by: onlyIPv6, now: now).first.address == "2001:db8::1")
-        #expect(provider.isReachable(by: onlyIPv6))
-        #expect(!provider.isReachable(by: try reachability(["10.0.0.0/8"])))
+        #expect(provider.chooseEndpoints(now: now).first.endpoint.address == "192.0.2.1")
+        provider.setReach(onlyIPv6)
+        #expect(provider.chooseEndpoints(now: now).first.endpoint.address == "2001:db8::1")
+        #expect(provider.isReachable)
+        provider.setReach(try reachability(["10.0.0.0/8"]))
+        #expect(!provider.isReachable)
     }
 
     @Test("nameservers without a route are passed over, except those of a link")

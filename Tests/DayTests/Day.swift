@@ -198,8 +198,8 @@ struct Day: ~Copyable {
     /// What the daemon's loop does with each action.
     private mutating func perform(_ action: Action) throws {
         switch action {
-        case .fetch(let id, let question, .provider(let provider)): try begin(id, question, provider.number)
-        case .fetch(let id, let question, .system): try begin(id, question, upstreams.count - 1)
+        case .fetch(let id, let question, .provider(let provider), _): try begin(id, question, provider.number)
+        case .fetch(let id, let question, .system, _): try begin(id, question, upstreams.count - 1)
         case .shadow(let id, let question, let provider):
             try begin(id, question, provider.number, isBeside: true)
         case .abandon(let id):

@@ -119,7 +119,7 @@ private struct Wave {
         resolver.handle(event, now: now, actions: &actions)
         for action in actions {
             switch action {
-            case .fetch(let id, let question, _):
+            case .fetch(let id, let question, _, _):
                 fetched[question, default: []].append(awake.duration(to: now))
                 underWay.append((now + .milliseconds(20), id, question))
             case .countHits(let questions): handle(.hitsCounted(questions.map { ($0, 1) }), at: now)

@@ -112,9 +112,9 @@ struct BrokenNamesTests {
 
         private mutating func carryOut(_ action: Action, at time: Duration) {
             switch action {
-            case .fetch(let id, let question, .system):
+            case .fetch(let id, let question, .system, _):
                 coming.append((time + .milliseconds(5), id, .success(answer(to: question, 222))))
-            case .fetch(let id, let question, .provider), .shadow(let id, let question, _):
+            case .fetch(let id, let question, .provider, _), .shadow(let id, let question, _):
                 guard let result = result(of: question) else { return }
                 coming.append((time + .milliseconds(40), id, result))
             case .abandon(let id): coming.removeAll { $0.id == id }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Fair share")
 struct FairShareTests {
-    private var share = FairShare<Int>(capacity: 16)
+    private var share = FairShare(capacity: 16)
     private var next = 0
 
     private func holder(_ name: String, _ client: UInt32? = nil) throws -> ShareHolder {

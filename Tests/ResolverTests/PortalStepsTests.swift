@@ -21,7 +21,7 @@ struct PortalStepsTests {
         let question = try question("www.example")
         resolver.handle(.asked(question, Waiter(1), expired: nil), now: start, actions: &actions)
         while let index = actions.firstIndex(where: { if case .fetch = $0 { true } else { false } }),
-            case .fetch(let id, _, let upstream) = actions.remove(at: index)
+            case .fetch(let id, _, let upstream, _) = actions.remove(at: index)
         {
             let record = ResourceRecord(owner: question.name, address: .v4(0x1442_0001), ttlSeconds: 60)
             let result: FetchResult =
@@ -37,7 +37,7 @@ struct PortalStepsTests {
     private func asked(_ resolver: inout Resolver, _ name: String) throws -> Upstream? {
         var actions: [Action] = []
         resolver.handle(.asked(try question(name), Waiter(9), expired: nil), now: start, actions: &actions)
-        return actions.lazy.compactMap { if case .fetch(_, _, let upstream) = $0 { upstream } else { nil } }.first
+        return actions.lazy.compactMap { if case .fetch(_, _, let upstream, _) = $0 { upstream } else { nil } }.first
     }
 
     @Test("new settings leave a portal's names with the system resolver")

@@ -230,7 +230,7 @@ struct ProviderPromise {
 
     private mutating func perform(_ action: Action) {
         switch action {
-        case .fetch(let id, let question, let upstream): fetch(id, question, upstream)
+        case .fetch(let id, let question, let upstream, _): fetch(id, question, upstream)
         case .shadow(let id, let question, let provider): fetch(id, question, provider.number)
         case .abandon(let id): coming.removeAll { $0.id == id }
         case .store(let question, let answer, let source):

@@ -28,7 +28,7 @@ struct RemarkTests {
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: false), now: now, actions: &actions)
         resolver.handle(.policyChanged(policy), now: now, actions: &actions)
         resolver.handle(.asked(Question(name, .a), Waiter(1), expired: nil), now: now, actions: &actions)
-        for case .fetch(let id, _, _) in actions {
+        for case .fetch(let id, _, _, _) in actions {
             resolver.handle(.fetchFinished(id, result), now: now, actions: &actions)
         }
         for action in actions {
@@ -85,7 +85,7 @@ struct RemarkTests {
             actions = []
             for action in due {
                 if case .reply(_, let answer, _) = action { given = answer }
-                guard case .fetch(let id, let question, let upstream) = action else { continue }
+                guard case .fetch(let id, let question, let upstream, _) = action else { continue }
                 let said = question.type == .a ? try answer("192.0.2.1") : Answer(negative: .noData)
                 let result: FetchResult = upstream == .system ? .success(said) : .failure(.refused)
                 resolver.handle(.fetchFinished(id, result), now: now, actions: &actions)

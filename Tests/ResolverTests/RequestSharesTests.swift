@@ -11,7 +11,7 @@ struct RequestSharesTests {
     private static let provider = ProviderID(0)
     private var shares = RequestShares()
     private let start = Instant.testStart
-    private var next: UInt64 = 0
+    private var next = 0
 
     private func at(_ milliseconds: Int) -> Instant { start + .milliseconds(milliseconds) }
 
@@ -23,7 +23,7 @@ struct RequestSharesTests {
         let holder = ShareHolder(try #require(Name(name)), nil)
         shares.add(
             next, to: RequestSharesTests.provider, for: holder,
-            others: Set(try others.map { try #require(Name($0)) }), places: places, usualLatency: .milliseconds(40),
+            others: try others.map { try #require(Name($0)) }, places: places, usualLatency: .milliseconds(40),
             now: at(milliseconds))
         next += 1
         return steps(at: milliseconds)
@@ -37,7 +37,7 @@ struct RequestSharesTests {
 
     @Test("requests begin at once while there are places")
     mutating func room() throws {
-        for number in 0..<8 { #expect(try add("n\(number).example", at: 0) == [.start(UInt64(number))]) }
+        for number in 0..<8 { #expect(try add("n\(number).example", at: 0) == [.start(number)]) }
         #expect(shares.nextDeadline(now: at(0)) == nil)
         #expect(try add("n8.example", at: 1).isEmpty)
         shares.end(3, .answered, now: at(20))
@@ -63,18 +63,32 @@ struct RequestSharesTests {
         #expect(shares.expired == 1 && shares.waitingCount == 0)
     }
 
-    @Test("after a silence, the requests that were overdue at its end give their places to others of their domain")
+    @Test("after a silence, the overdue requests sent before its end give their places to others of their domain")
     mutating func silence() throws {
         try add("n0.example", at: 0)
         shares.end(0, .answered, now: at(40))
         for number in 1...8 { try add("n\(number).example", at: 5000 + 100 * number) }
         #expect(try add("n9.example", at: 6099).isEmpty)
         #expect(steps(at: 6100) == [.displace(1), .start(9)])
-        // Number 8 is not overdue yet; it may be answered.
         shares.end(9, .answered, now: at(6140))
-        for number in 10...15 {
-            #expect(try add("n\(number).example", at: 6150).last == .start(UInt64(number)))
+        for number in 10...16 {
+            #expect(try add("n\(number).example", at: 6150).last == .start(number))
         }
+    }
+
+    @Test("a request sent just before a silence ended gives its place as soon as it is overdue")
+    mutating func lateInSilence() throws {
+        try add("n0.example", at: 0)
+        shares.end(0, .answered, now: at(40))
+        for number in 1...8 { try add("n\(number).example", at: 5000) }
+        for number in 1...7 { shares.end(number, .other, now: at(5990)) }
+        for number in 9...15 { try add("n\(number).example", at: 6000) }
+        shares.end(9, .answered, now: at(6040))
+        #expect(try add("n16.example", at: 6041) == [.start(16)])
+        #expect(try add("n17.example", at: 6042) == [.displace(8), .start(17)])
+        #expect(try add("n18.example", at: 6043).isEmpty, "numbers 10 to 15 may still be answered")
+        #expect(steps(at: 6159).isEmpty)
+        #expect(steps(at: 6160) == [.displace(10), .start(18)])
     }
 
     @Test("slow domains hold half of the places as soon as the provider answers others, and wait one usual time")
@@ -108,7 +122,7 @@ struct RequestSharesTests {
     @Test("no domain has more than an eighth of all requests")
     mutating func all() throws {
         for number in 0..<32 {
-            #expect(try add("n\(number).slow.example", at: 0, places: 100) == [.start(UInt64(number))])
+            #expect(try add("n\(number).slow.example", at: 0, places: 100) == [.start(number)])
         }
         #expect(try add("n32.slow.example", at: 1, places: 100).isEmpty)
         #expect(try add("www.good.example", at: 2, places: 100) == [.start(33)])
@@ -159,5 +173,36 @@ struct RequestSharesTests {
         #expect(steps(at: 2) == [.start(next)])
         shares.end(3, .answered, now: at(3))
         #expect(steps(at: 3) == [.start(8)])
+    }
+
+    /// The queue is read from where the last call stopped. A copy that has forgotten this must find no step either.
+    @Test("no step is missed for a request that had no slot before", arguments: 1...20 as ClosedRange<UInt64>)
+    mutating func fromTheFront(_ seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let clients = [0xC000_0201, 0xC000_0202, 0x7F00_0001].map { ClientID(.v4($0)) }
+        shares = RequestShares(capacity: 24)
+        let providers = [ProviderID(0), ProviderID(1)]
+        for turn in 0..<600 {
+            let milliseconds = turn * 11
+            for _ in 0..<Int.random(in: 0..<4, using: &random) {
+                let name = "n\(next).d\(Int.random(in: 0..<6, using: &random)).example"
+                let holder = ShareHolder(try #require(Name(name)), clients.randomElement(using: &random))
+                shares.add(
+                    next, to: providers[Int.random(in: 0..<2, using: &random)], for: holder, places: 8,
+                    usualLatency: .milliseconds(40), now: at(milliseconds))
+                next += 1
+                _ = steps(at: milliseconds)
+            }
+            for _ in 0..<Int.random(in: 0..<3, using: &random) where next > 0 {
+                let end: RequestShares.End = Bool.random(using: &random) ? .answered : .timedOut
+                shares.end(Int.random(in: max(0, next - 40)..<next, using: &random), end, now: at(milliseconds))
+            }
+            _ = steps(at: milliseconds)
+            var fresh = shares
+            fresh.keep(providers)
+            #expect(fresh.next(now: at(milliseconds)) == nil, "seed \(seed), turn \(turn)")
+            #expect(shares.nextDeadline(now: at(milliseconds)) == fresh.nextDeadline(now: at(milliseconds)))
+        }
+        #expect(shares.expired > 0 && shares.displaced > 0, "seed \(seed)")
     }
 }

@@ -68,7 +68,7 @@ struct ReturnTests {
             resolver.handle(event, now: begin + now, actions: &actions)
             for action in actions {
                 switch action {
-                case .fetch(let id, _, let upstream): start(id, upstream == .provider(Run.cutProvider), now)
+                case .fetch(let id, _, let upstream, _): start(id, upstream == .provider(Run.cutProvider), now)
                 case .shadow(let id, _, let provider): start(id, provider == Run.cutProvider, now)
                 case .abandon(let id): pending.removeAll { $0.id == id }
                 case .reply(let waiter, _, let source): replied(waiter, source, now)

@@ -298,7 +298,7 @@ struct ScenarioRun {
 
     private mutating func perform(_ action: Action) throws {
         switch action {
-        case .fetch(let id, let question, let upstream):
+        case .fetch(let id, let question, let upstream, _):
             running.append(Fetch(id: id, upstream: vocabulary.name(upstream), question: question))
             happened.append((.fetch(question, from: vocabulary.name(upstream)), now))
         case .shadow(let id, let question, let provider):

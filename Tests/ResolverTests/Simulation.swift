@@ -353,7 +353,7 @@ struct Simulation {
 
     private mutating func perform(_ action: Action) throws {
         switch action {
-        case .fetch(let id, let question, let upstream):
+        case .fetch(let id, let question, let upstream, _):
             let fate = fate(of: question, upstream, id)
             try account.fetch(id, question, upstream, fate, now: now)
         case .shadow(let id, let question, let provider):

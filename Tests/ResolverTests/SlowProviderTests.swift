@@ -78,7 +78,7 @@ struct SlowProviderTests {
 
         private mutating func perform(_ action: Action) {
             switch action {
-            case .fetch(let id, let question, _):
+            case .fetch(let id, let question, _, _):
                 requests += 1
                 // By name: 5 s to 64 s.
                 let ttl = UInt32(5 + question.name.description.utf8.reduce(0) { ($0 * 31 + Int($1)) % 60 })

@@ -61,6 +61,17 @@ package struct Answer: Equatable, Sendable {
         return addresses
     }
 
+    /// Returns whether these are the addresses in the records, in order.
+    package func hasAddresses(_ addresses: [Address]) -> Bool {
+        var next = 0
+        for record in records {
+            guard let address = record.address else { continue }
+            guard next < addresses.count, addresses[next] == address else { return false }
+            next += 1
+        }
+        return next == addresses.count
+    }
+
     /// Returns a copy with every TTL clamped to the limits; the upper limit wins.
     package func withTTL(from lowest: UInt32 = 0, to highest: UInt32) -> Answer {
         let limit = { (ttl: UInt32) in min(max(ttl, lowest), highest) }

@@ -79,17 +79,14 @@ final class FlightRecorder {
     }
 
     /// Records an action before it is carried out. Replies to clients are recorded when they are sent.
-    ///
-    /// - Parameter isRefresh: tells whether a question's lookup is a refresh, without a waiting client.
-    func note(
-        _ action: Action, nameOfSource: (Source) -> String, isRefresh: (Question) -> Bool, now: Instant
-    ) {
+    func note(_ action: Action, nameOfSource: (Source) -> String, now: Instant) {
+        if case .abandon(let id) = action { return ended(id, "abandoned", now: now) }
+        guard records.scope == .all else { return }
         switch action {
-        case .fetch(let id, let question, let upstream):
-            begun(id, question, nameOfSource(Source(upstream)), isRefresh: isRefresh(question), now: now)
+        case .fetch(let id, let question, let upstream, let purpose):
+            begun(id, question, nameOfSource(Source(upstream)), isRefresh: purpose.isRefresh, now: now)
         case .shadow(let id, let question, let provider):
             begun(id, question, nameOfSource(.provider(provider)), isRefresh: true, now: now)
-        case .abandon(let id): ended(id, "abandoned", now: now)
         case .store(let question, let answer, let source):
             var event = event(.stored, question.name, now: now)
             event.type = question.type
@@ -109,8 +106,8 @@ final class FlightRecorder {
             event.address = divergence.mismatched.target.address
             event.upstream = word(nameOfSource(divergence.mismatched.source))
             records.ofMainThread.record(event)
-        case .reply, .replyExpired, .fail, .rearrange, .remove, .withdraw, .awaitAsk, .probe, .probeNews, .portal,
-            .countHits:
+        case .reply, .replyExpired, .fail, .rearrange, .remove, .withdraw, .abandon, .awaitAsk, .probe, .probeNews,
+            .portal, .countHits:
             break
         }
     }

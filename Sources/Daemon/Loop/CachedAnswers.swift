@@ -21,14 +21,18 @@ struct CachedAnswers {
 
     /// Returns an expired answer of the network in use that is still usable, else a provider's answer of another
     /// network.
-    func expired(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
+    ///
+    /// - Parameter limits: read only if there is an entry.
+    func expired(
+        _ question: Question, within limits: @autoclosure () -> Freshness.Limits, now: Instant
+    ) -> AgedAnswer? {
         let nowMilliseconds = Clock.millisecondsSinceBoot(now)
         let here = cache.expired(
-            question, within: limits, partition: view.partition(for: question.subnet),
+            question, within: limits(), partition: view.partition(for: question.subnet),
             nowMilliseconds: nowMilliseconds)
         return here
             ?? cache.lastResort(
-                question, within: limits,
+                question, within: limits(),
                 partitions: otherNetworks.map { view.partition(for: question.subnet, of: $0) },
                 nowMilliseconds: nowMilliseconds)
     }

@@ -49,6 +49,8 @@ final class ResolvingLoop: LoopPart {
     private var replies = DatagramReplies(replyBytes: EDNS.ourPayloadBytes)
     /// Notices of serving threads, read in this turn.
     private var notices: [Notice] = []
+    /// A buffer for the actions of the next event.
+    private var spareActions: [Action] = []
     /// Rate limit of explanations, by DNS and over the control socket. Unrestricted control users are exempt.
     var explanationPace = ExplanationPace()
 
@@ -117,10 +119,14 @@ final class ResolvingLoop: LoopPart {
 
     /// Passes an event to the resolver and carries out the actions that it returns.
     func handle(_ event: Event, now: Instant) {
-        var actions: [Action] = []
+        // An action may lead to another event before this one ends.
+        var actions = spareActions
+        spareActions = []
         recorder.note(event, now: now)
         resolver.handle(event, now: now, actions: &actions)
         for action in actions { perform(action, now: now) }
+        actions.removeAll(keepingCapacity: true)
+        spareActions = actions
     }
 
     /// Prefetches both address families of each name, because clients ask for both.
@@ -271,13 +277,12 @@ final class ResolvingLoop: LoopPart {
 
     /// Carries out one action of the resolver. No other function does.
     private func perform(_ action: Action, now: Instant) {
-        recorder.note(action, nameOfSource: { name(of: $0) }, isRefresh: { resolver.isRefreshing($0) }, now: now)
+        recorder.note(action, nameOfSource: { name(of: $0) }, now: now)
         switch action {
-        case .fetch(let id, let question, let upstream):
+        case .fetch(let id, let question, let upstream, let purpose):
             askedAt = now
             switch upstream {
-            case .provider(let provider):
-                providers.start(id, question, provider, for: resolver.holder(of: id), now: now)
+            case .provider(let provider): providers.start(id, question, provider, for: purpose.holder, now: now)
             case .system: system.start(id, question, now: now)
             }
         case .shadow(let id, let question, let provider): providers.start(id, question, provider, now: now)

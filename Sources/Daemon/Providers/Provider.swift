@@ -8,7 +8,8 @@ import Resolver
 import Settings
 import Telemetry
 
-struct Provider {
+/// A class, so that no request copies it. Its owner is `ProviderFetches`.
+final class Provider {
     let id: ProviderID
     let settings: Settings.Provider
     let secrets: ProviderSecrets
@@ -18,7 +19,12 @@ struct Provider {
     let configuredEndpoints: [HTTPEndpoint]
     /// Endpoints to dial: the provider's published nodes if there are any, followed by those of the settings as a
     /// fallback.
-    private(set) var endpoints: [HTTPEndpoint]
+    private(set) var endpoints: [HTTPEndpoint] {
+        didSet { setReach(reachability) }
+    }
+    /// How each of `endpoints` is dialled on this network; nil: no route leads there.
+    private(set) var ways: [HTTPEndpoint?]
+    private var reachability = Reachability()
     private var addresses: AddressChoice
     private let seed: UInt64
     var requests: UInt64 = 0
@@ -48,6 +54,7 @@ struct Provider {
         configuredEndpoints = settings.addresses.compactMap { account.endpoint($0.description) }
         guard !configuredEndpoints.isEmpty else { return nil }
         endpoints = configuredEndpoints
+        ways = configuredEndpoints
         addresses = AddressChoice(count: endpoints.count, seed: 0)
     }
 
@@ -78,7 +85,7 @@ struct Provider {
     /// If true, the node list may contain private addresses.
     var isInPrivateNetwork: Bool { settings.addresses.contains(where: \.isPrivate) }
 
-    mutating func setNodes(_ list: ServiceNodes) {
+    func setNodes(_ list: ServiceNodes) {
         let listed = list.nodes.compactMap { account.endpoint($0.address.description, port: $0.port) }
         let others = configuredEndpoints.filter { !listed.contains($0) }
         guard !listed.isEmpty, listed + others != endpoints else { return }
@@ -97,38 +104,51 @@ struct Provider {
 
     /// Stops the use of open connections until they are too old. Over HTTP/1.1 an unexpected reply may be one too many;
     /// every later request on its connection would then get the reply of the one before.
-    mutating func distrustConnections(now: Instant) {
+    func distrustConnections(now: Instant) {
         distrustsConnectionsUntil = now + settings.idle
     }
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
-    /// Returns the endpoint to dial first, the alternatives, and how long the first may be silent. `reachability`
-    /// decides how each is reached.
-    mutating func chooseEndpoints(
-        by reachability: Reachability = Reachability(), now: Instant
-    ) -> (first: HTTPEndpoint, others: [HTTPEndpoint], silence: Duration) {
-        let endpoints = endpoints
-        let isReachable = { reachability.way(to: endpoints[$0]) != nil }
+    /// An endpoint, and how it is dialled.
+    struct Way {
+        let endpoint: HTTPEndpoint
+        let dialled: HTTPEndpoint
+    }
+
+    /// Returns the endpoint to dial first, the alternatives, and how long the first may be silent.
+    func chooseEndpoints(now: Instant) -> (first: Way, others: [Way], silence: Duration) {
+        let isReachable = { [ways] in ways[$0] != nil }
         let chosen = addresses.choose(where: isReachable, now: now)
-        let others = addresses.others(than: chosen, where: isReachable, now: now).map { endpoints[$0] }
-        return (endpoints[chosen], others, addresses.silence(of: chosen))
+        let others = addresses.others(than: chosen, where: isReachable, now: now).map { way($0) }
+        return (way(chosen), others, addresses.silence(of: chosen))
+    }
+
+    private func way(_ index: Int) -> Way {
+        Way(endpoint: endpoints[index], dialled: ways[index] ?? endpoints[index])
     }
 
     /// How long a request may wait for a free place: about as long as an answer takes.
     var usualLatency: Duration { addresses.usualLatency }
 
-    func isReachable(by reachability: Reachability) -> Bool { endpoints.contains { reachability.way(to: $0) != nil } }
+    /// Whether a route leads to one of the addresses.
+    var isReachable: Bool { ways.contains { $0 != nil } }
+
+    /// Sets how the addresses are reached from now on.
+    func setReach(_ reachability: Reachability) {
+        self.reachability = reachability
+        ways = endpoints.map { reachability.way(to: $0) }
+    }
 
     /// Makes all addresses eligible again.
-    mutating func resetAddresses() { addresses.reset() }
+    func resetAddresses() { addresses.reset() }
 
     /// Returns whether each address works, as far as is known.
     func addressStates(now: Instant) -> [(endpoint: HTTPEndpoint, isWorking: Bool)] {
         endpoints.indices.map { (endpoints[$0], addresses.isWorking($0, now: now)) }
     }
 
-    mutating func answered(at endpoint: HTTPEndpoint, after elapsed: Duration, now: Instant) {
+    func answered(at endpoint: HTTPEndpoint, after elapsed: Duration, now: Instant) {
         latency.record(elapsed)
         answeredRequests += 1
         if let index = endpoints.firstIndex(of: endpoint) { addresses.answered(index, after: elapsed, now: now) }
@@ -139,7 +159,7 @@ struct Provider {
     /// - Parameters:
     ///   - domain: the registrable domain of the question's name.
     ///   - status: HTTP status of the reply.
-    mutating func result(
+    func result(
         _ result: Result<Answer, DialectError>, for domain: @autoclosure () -> Name, status: Int, now: Instant
     ) -> FetchResult {
         guard case .failure(let error) = result, case .failure = FetchResult(result) else {
@@ -154,7 +174,7 @@ struct Provider {
     }
 
     /// - Parameter isAddress: another address of the provider may succeed.
-    mutating func failed(
+    func failed(
         _ failure: FetchFailure, _ reason: String, at endpoint: HTTPEndpoint, isAddress: Bool, now: Instant
     ) {
         failures[failure, default: 0] += 1
@@ -164,7 +184,7 @@ struct Provider {
     }
 
     /// Counts the failure of one question in a request whose others were answered.
-    mutating func failedInPart(_ failure: FetchFailure) {
+    func failedInPart(_ failure: FetchFailure) {
         failures[failure, default: 0] += 1
     }
 }

@@ -20,13 +20,11 @@ final class ProviderFetches: LoopPart {
     private var batches = FetchBatches()
     /// Decides which requests run; one-off requests (`ownRequests`) are not included.
     private(set) var shares = RequestShares()
-    private var nextRequest: RequestShares.ID = 0
-    /// Requests that wait for a free place.
-    private var waiting: [RequestShares.ID: Waiting] = [:]
+    /// Requests by number. Free numbers are reused.
+    private var requests: [Request?] = []
+    private var freeNumbers: [RequestShares.ID] = []
     private var requestOfFetch: [FetchID: RequestShares.ID] = [:]
-    private var running: [TransferID: Running] = [:]
-    private var transferOfRequest: [RequestShares.ID: TransferID] = [:]
-    private var transferOfFetch: [FetchID: TransferID] = [:]
+    private var requestOfTransfer: [TransferID: RequestShares.ID] = [:]
     /// Questions in flight in requests with questions of other domains, with the number of such requests.
     private var questionsTogether: [Question: Int] = [:]
     /// True if a place became free since the last `takePlaces`.
@@ -56,37 +54,50 @@ final class ProviderFetches: LoopPart {
     /// The kernel has by then sent the request twice over the old connection and dialled once more.
     private static let unacknowledgedAfter: Duration = .milliseconds(500)
 
-    /// A request that waits for a place.
-    private struct Waiting {
+    /// A request for one or more fetches. A class, so that no event copies it.
+    private final class Request {
         let provider: ProviderID
-        /// Fetches that are still wanted.
+        /// Includes those that were abandoned in flight. The others are in `requestOfFetch`.
         var fetches: [FetchBatches.Fetch]
-        let questions: [Question]
-        let isRepeated: Bool
-    }
-
-    /// One request in flight, for one or more fetches.
-    private struct Running {
-        let id: RequestShares.ID
-        let provider: ProviderID
-        /// Kept here because new settings may remove the provider while its answer is in flight.
-        let dialect: any Dialect
-        /// Includes fetches that were abandoned meanwhile.
-        let fetches: [FetchBatches.Fetch]
+        var wantedCount: Int
         /// Questions as sent: those of the fetches and possibly more.
         let questions: [Question]
-        /// The clock that dated the request; another reply may have corrected the provider's clock meanwhile.
-        let clock: ServerClock
         /// Sent a second time, dated by the provider's clock as the first reply showed it.
         let isRepeated: Bool
-        /// Fetches that are still wanted: those with an entry in `transferOfFetch`.
-        var wantedCount: Int
-        let startedAt: Instant
-        /// The first endpoint as configured, however it was reached.
-        let endpoint: HTTPEndpoint
+        /// Whether it has fetches of several domains.
         let isShared: Bool
-        /// Configured endpoint by dialled endpoint.
-        let configured: [HTTPEndpoint: HTTPEndpoint]
+        /// Nil while it waits for a place.
+        var flight: Flight?
+
+        init(
+            _ fetches: [FetchBatches.Fetch], asking questions: [Question], of provider: ProviderID, isRepeated: Bool
+        ) {
+            self.provider = provider
+            self.fetches = fetches
+            wantedCount = fetches.count
+            self.questions = questions
+            self.isRepeated = isRepeated
+            isShared = fetches.dropFirst().contains { $0.holder?.domain != fetches[0].holder?.domain }
+        }
+    }
+
+    /// What is known of a request since it was sent.
+    private struct Flight {
+        let transfer: TransferID
+        /// Kept here because new settings may remove the provider while its answer is in flight.
+        let dialect: any Dialect
+        /// The clock that dated the request; another reply may have corrected the provider's clock meanwhile.
+        let clock: ServerClock
+        let startedAt: Instant
+        /// How it was sent first.
+        let first: Provider.Way
+        let others: [Provider.Way]
+
+        /// The endpoint as configured, however it was dialled.
+        func endpoint(dialledAs dialled: HTTPEndpoint) -> HTTPEndpoint {
+            if first.dialled == dialled { return first.endpoint }
+            return others.first { $0.dialled == dialled }?.endpoint ?? dialled
+        }
     }
 
     init(loop: EventLoop) {
@@ -106,8 +117,8 @@ final class ProviderFetches: LoopPart {
     }
 
     /// Requests in flight, and those that wait for a place.
-    var requestCounts: (running: Int, waiting: Int) { (running.count, waiting.count) }
-    var hasFinished: Bool { !finished.isEmpty || http.hasFinished || hasFreePlace && !waiting.isEmpty }
+    var requestCounts: (running: Int, waiting: Int) { (shares.runningCount, shares.waitingCount) }
+    var hasFinished: Bool { !finished.isEmpty || http.hasFinished || hasFreePlace && shares.waitingCount > 0 }
 
     /// Replaces the providers. Those with unchanged settings and secrets keep their state.
     func setProviders(_ accounts: [ProviderAccount]) -> [ProviderTraits] {
@@ -117,7 +128,9 @@ final class ProviderFetches: LoopPart {
                 return same
             }
             defer { nextProviderID += 1 }
-            return Provider(id: ProviderID(nextProviderID), account, seed: SystemEntropy().next())
+            let new = Provider(id: ProviderID(nextProviderID), account, seed: SystemEntropy().next())
+            new?.setReach(reachability)
+            return new
         }
         shares.keep(providers.map(\.id))
         return providers.map(\.traits)
@@ -126,10 +139,11 @@ final class ProviderFetches: LoopPart {
     /// Sets what is dialled from now on, and how; open connections stay.
     func setReach(_ reach: NetworkReach, _ prefixes: [NAT64Prefix]) {
         reachability = Reachability(reach: reach, prefixes: prefixes)
+        for index in providers.indices { providers[index].setReach(reachability) }
     }
 
     /// Providers without an address that a route or a NAT64 prefix reaches.
-    var unreachable: Set<ProviderID> { Set(providers.filter { !$0.isReachable(by: reachability) }.map(\.id)) }
+    var unreachable: Set<ProviderID> { Set(providers.filter { !$0.isReachable }.map(\.id)) }
 
     /// Starts a fetch. If the provider's requests can carry several questions, it may wait shortly for others to
     /// join.
@@ -141,7 +155,9 @@ final class ProviderFetches: LoopPart {
         let holder = holder ?? ShareHolder(question.name, nil)
         // Asked again because a shared request is slow: alone, so that it does not delay the same questions once
         // more.
-        let isSlow = shares.isAskedAlone(holder.domain, now: now) || questionsTogether[question] != nil
+        let isSlow =
+            shares.isAskedAlone(holder.domain, now: now)
+            || !questionsTogether.isEmpty && questionsTogether[question] != nil
         let fetch = FetchBatches.Fetch(id, question, startedAt: now, holder: holder, isSlow: isSlow)
         guard let dialect = index(of: provider).map({ providers[$0].dialect }) else {
             return fail([fetch], .unreachable)
@@ -166,14 +182,16 @@ final class ProviderFetches: LoopPart {
     func takeEvents() -> [Event] {
         let now = Clock.now()
         for setback in http.takeAttemptFailures() {
-            guard let request = running[setback.id] else { continue }
-            let (failure, endpoint) = (setback.failure, request.configured[setback.endpoint] ?? setback.endpoint)
+            guard let id = requestOfTransfer[setback.id], let request = requests[id], let flight = request.flight
+            else { continue }
+            let (failure, endpoint) = (setback.failure, flight.endpoint(dialledAs: setback.endpoint))
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
         }
-        let silent = Set(http.takeUnacknowledged().compactMap { running[$0]?.provider })
+        let silent = Set(
+            http.takeUnacknowledged().compactMap { requestOfTransfer[$0].flatMap { requests[$0]?.provider } })
         for ended in http.takeFinished() {
-            if let request = release(ended.id, ended.result.end, now: now) {
-                conclude(request, ended.result, at: request.configured[ended.endpoint] ?? ended.endpoint, now: now)
+            if let id = requestOfTransfer[ended.id] {
+                conclude(id, ended.result, dialled: ended.endpoint, now: now)
             } else if let finish = ownRequests.removeValue(forKey: ended.id) {
                 finish(ended.result)
             }
@@ -260,52 +278,53 @@ final class ProviderFetches: LoopPart {
         guard let index = index(of: provider) else {
             return fail(fetches, .unreachable)
         }
-        let id = nextRequest
-        nextRequest += 1
-        waiting[id] = Waiting(provider: provider, fetches: fetches, questions: questions, isRepeated: isRepeated)
+        let request = Request(fetches, asking: questions, of: provider, isRepeated: isRepeated)
+        let id = number(request)
         for fetch in fetches { requestOfFetch[fetch.id] = id }
         shares.add(
             id, to: provider, for: fetches[0].holder ?? ShareHolder(questions[0].name, nil),
-            others: Set(fetches.compactMap { $0.holder?.domain }),
+            others: request.isShared ? Array(Set(fetches.compactMap { $0.holder?.domain })) : [],
             places: places(at: providers[index]), usualLatency: providers[index].usualLatency, now: now)
         takePlaces(now: now)
     }
 
-    private func begin(_ id: RequestShares.ID, _ waiting: Waiting, now: Instant) {
-        let (fetches, questions) = (waiting.fetches, waiting.questions)
-        guard let index = index(of: waiting.provider) else {
-            shares.end(id, .other, now: now)
-            return fail(fetches, .unreachable)
+    private func number(_ request: Request) -> RequestShares.ID {
+        if let number = freeNumbers.popLast() {
+            requests[number] = request
+            return number
         }
+        requests.append(request)
+        return requests.count - 1
+    }
+
+    private func begin(_ id: RequestShares.ID, now: Instant) {
+        guard let request = requests[id] else { return }
+        let (fetches, questions) = (request.fetches, request.questions)
+        guard let index = index(of: request.provider) else { return end(id, .other, with: .unreachable, now: now) }
         let message: HTTPRequest
         do throws(DialectError) {
             message = try providers[index].dialect.request(
                 for: questions, in: context(of: providers[index], questions[0].subnet))
         } catch {
-            shares.end(id, .other, now: now)
-            return fail(fetches, FetchFailure(error))
+            return end(id, .other, with: FetchFailure(error), now: now)
         }
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
-        let (endpoint, others, silence) = providers[index].chooseEndpoints(by: reachability, now: now)
-        let ways = ([endpoint] + others).map { (reachability.way(to: $0) ?? $0, $0) }
+        let (first, others, silence) = providers[index].chooseEndpoints(now: now)
         let transfer = http.start(
             TransferRequest(
-                message, to: ways[0].0, timeout: ProviderFetches.timeout,
+                message, to: first.dialled, timeout: ProviderFetches.timeout,
                 connectTimeout: ProviderFetches.connectTimeout,
                 needsOwnConnection: providers[index].distrustsConnections(now: now),
                 stallTimeout: ProviderFetches.stallTimeout, silenceTimeout: silence,
                 deadPathTimeout: ProviderFetches.deadPathTimeout - fetches[0].startedAt.duration(to: now),
                 unacknowledgedAfter: ProviderFetches.unacknowledgedAfter,
-                subject: fetches[0].holder?.domain,
-                elsewhere: ways.dropFirst().map(\.0)), now: now)
-        let request = Running(
-            id: id, provider: waiting.provider, dialect: providers[index].dialect, fetches: fetches,
-            questions: questions, clock: providers[index].clock, isRepeated: waiting.isRepeated,
-            wantedCount: fetches.count, startedAt: now,
-            endpoint: endpoint, isShared: Set(fetches.map(\.holder?.domain)).count > 1,
-            configured: Dictionary(ways) { first, _ in first })
-        note(request, as: transfer)
+                subject: fetches[0].holder?.domain, elsewhere: others.map(\.dialled)), now: now)
+        request.flight = Flight(
+            transfer: transfer, dialect: providers[index].dialect, clock: providers[index].clock, startedAt: now,
+            first: first, others: others)
+        requestOfTransfer[transfer] = id
+        if request.isShared { for fetch in fetches { questionsTogether[fetch.question, default: 0] += 1 } }
     }
 
     private func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {
@@ -315,9 +334,11 @@ final class ProviderFetches: LoopPart {
     // MARK: results
 
     private func conclude(
-        _ request: Running, _ result: Result<TransferReply, TransferFailure>, at endpoint: HTTPEndpoint, now: Instant
+        _ id: RequestShares.ID, _ result: Result<TransferReply, TransferFailure>, dialled: HTTPEndpoint, now: Instant
     ) {
-        let wanted = request.fetches.filter { transferOfFetch.removeValue(forKey: $0.id) != nil }
+        guard let request = requests[id], let flight = request.flight else { return }
+        let wanted = release(id, result.end, now: now)
+        let endpoint = flight.endpoint(dialledAs: dialled)
         switch result {
         case .failure(let failure):
             let isAddress = failure.isAddress
@@ -326,18 +347,20 @@ final class ProviderFetches: LoopPart {
         case .success(let transfer):
             let reply = HTTPReply(transfer)
             // Over TLS a redirect is the provider's own reply, and says nothing about the network.
-            if request.endpoint.scheme == .http, let host = reply.redirectHost { redirected.append(.redirected(host)) }
-            let isNews = learnClock(from: reply.headers["Date"], to: request)
-            var results = request.dialect.answers(from: reply, to: request.questions)
+            if flight.first.endpoint.scheme == .http, let host = reply.redirectHost {
+                redirected.append(.redirected(host))
+            }
+            let isNews = learnClock(from: reply.headers["Date"], of: request.provider, sentAt: flight.clock)
+            var results = flight.dialect.answers(from: reply, to: request.questions)
             if results.first?.failure == .clock, isNews, !request.isRepeated {
                 return send(wanted, asking: request.questions, to: request.provider, isRepeated: true, now: now)
             }
             if !isNews { results = results.map { $0.mapError(\.withoutClock) } }
             let outcomes = zip(request.questions, results).map { question, result in
-                (question, outcome(of: question, result, from: request.provider, status: transfer.status, now: now))
+                outcome(of: question, result, from: request.provider, status: transfer.status, now: now)
             }
-            judge(request, results, outcomes.map(\.1), of: transfer, at: endpoint, now: now)
-            deliver(Dictionary(outcomes) { first, _ in first }, to: wanted, request.provider)
+            judge(request, flight, results, outcomes, of: transfer, at: endpoint, now: now)
+            deliver(outcomes, of: request, to: wanted)
         }
     }
 
@@ -350,31 +373,31 @@ final class ProviderFetches: LoopPart {
         return providers[index].result(result, for: question.name.registrableDomain, status: status, now: now)
     }
 
-    private func deliver(
-        _ results: [Question: FetchResult], to wanted: [FetchBatches.Fetch], _ provider: ProviderID
-    ) {
-        var unsolicited = results
+    private func deliver(_ outcomes: [FetchResult], of request: Request, to wanted: [FetchBatches.Fetch]) {
+        var isSolicited = request.questions.map { _ in false }
         for fetch in wanted {
-            guard let result = results[fetch.question] else { continue }
-            unsolicited[fetch.question] = nil
-            finished.append((fetch.id, result))
+            guard let index = request.questions.firstIndex(of: fetch.question), outcomes.indices.contains(index)
+            else { continue }
+            isSolicited[index] = true
+            finished.append((fetch.id, outcomes[index]))
         }
-        for case (let question, .success(let answer)) in unsolicited {
-            volunteered.append(.volunteered(question, answer, provider))
+        for (index, outcome) in outcomes.enumerated() where !isSolicited[index] {
+            guard case .success(let answer) = outcome else { continue }
+            volunteered.append(.volunteered(request.questions[index], answer, request.provider))
         }
     }
 
     /// Returns true if the provider's clock differs from the one that dated the request.
-    private func learnClock(from date: String?, to request: Running) -> Bool {
-        guard let index = index(of: request.provider) else { return false }
+    private func learnClock(from date: String?, of provider: ProviderID, sentAt clock: ServerClock) -> Bool {
+        guard let index = index(of: provider) else { return false }
         providers[index].clock.learn(date: date, wallMilliseconds: Clock.wallMilliseconds())
-        return providers[index].clock.differs(from: request.clock)
+        return providers[index].clock.differs(from: clock)
     }
 
     /// Updates the provider's state: a request counts as one failure at most, and any answered question shows that
     /// the provider is up.
     private func judge(
-        _ request: Running, _ results: [Result<Answer, DialectError>], _ outcomes: [FetchResult],
+        _ request: Request, _ flight: Flight, _ results: [Result<Answer, DialectError>], _ outcomes: [FetchResult],
         of reply: TransferReply, at endpoint: HTTPEndpoint, now: Instant
     ) {
         let errors = results.compactMap(\.failure)
@@ -393,7 +416,7 @@ final class ProviderFetches: LoopPart {
             for error in errors { failedInPart(request, FetchFailure(error), error.description) }
         }
         // Time spent on another address before does not count against this one.
-        let elapsed = endpoint == request.endpoint ? request.startedAt.duration(to: now) : reply.totalTime
+        let elapsed = endpoint == flight.first.endpoint ? flight.startedAt.duration(to: now) : reply.totalTime
         guard let index = index(of: request.provider) else { return }
         providers[index].answered(at: endpoint, after: elapsed, now: now)
     }
@@ -404,7 +427,7 @@ final class ProviderFetches: LoopPart {
     }
 
     private func failed(
-        _ request: Running, at endpoint: HTTPEndpoint, _ failure: FetchFailure, _ reason: String, isAddress: Bool,
+        _ request: Request, at endpoint: HTTPEndpoint, _ failure: FetchFailure, _ reason: String, isAddress: Bool,
         now: Instant
     ) {
         guard let index = index(of: request.provider) else { return }
@@ -413,7 +436,7 @@ final class ProviderFetches: LoopPart {
         notable.append(.requestFailed(provider: providers[index].name, reason: reason))
     }
 
-    private func failedInPart(_ request: Running, _ failure: FetchFailure, _ reason: String) {
+    private func failedInPart(_ request: Request, _ failure: FetchFailure, _ reason: String) {
         guard let index = index(of: request.provider) else { return }
         providers[index].failedInPart(failure)
         notable.append(.requestFailed(provider: providers[index].name, reason: reason))
@@ -423,36 +446,43 @@ final class ProviderFetches: LoopPart {
     // A place is a concurrent request of a provider. `RequestShares` decides who gets one.
 
     /// Abandons a fetch. Its request ends with the last fetch that wants it.
-    func abandon(_ id: FetchID, now: Instant) {
-        guard let transfer = transferOfFetch.removeValue(forKey: id) else {
-            batches.remove(id)
-            leaveQueue(id, now: now)
+    func abandon(_ fetch: FetchID, now: Instant) {
+        guard let id = requestOfFetch.removeValue(forKey: fetch), let request = requests[id] else {
+            return batches.remove(fetch)
+        }
+        request.wantedCount -= 1
+        guard let flight = request.flight else {
+            request.fetches.removeAll { $0.id == fetch }
+            if request.wantedCount == 0 { release(id, .other, now: now) }
             return
         }
-        running[transfer]?.wantedCount -= 1
-        guard let request = running[transfer] else { return }
         // The resolver abandons a fetch at its time-out; an earlier abandon means that another answer won.
         let isLate = request.fetches[0].startedAt.duration(to: now) >= Bounds.providerTimeout
         guard request.wantedCount == 0 else {
-            if !isLate { overtaken(id, in: request) }
+            if !isLate { overtaken(fetch, in: request, id) }
             return
         }
-        http.cancel(transfer, hasTimedOut: isLate, now: now)
-        release(transfer, isLate ? .timedOut : .other, now: now)
+        http.cancel(flight.transfer, hasTimedOut: isLate, now: now)
+        release(id, isLate ? .timedOut : .other, now: now)
         if isLate {
-            failed(request, at: request.endpoint, .timeout, "time-out", isAddress: true, now: now)
+            failed(request, at: flight.first.endpoint, .timeout, "time-out", isAddress: true, now: now)
         }
     }
 
-    private func overtaken(_ id: FetchID, in request: Running) {
-        guard let domain = request.fetches.first(where: { $0.id == id })?.holder?.domain else { return }
-        let isWanted = request.fetches.contains { $0.holder?.domain == domain && transferOfFetch[$0.id] != nil }
-        if !isWanted { shares.leave(request.id, domain) }
+    private func overtaken(_ fetch: FetchID, in request: Request, _ id: RequestShares.ID) {
+        guard let domain = request.fetches.first(where: { $0.id == fetch })?.holder?.domain else { return }
+        let isWanted = request.fetches.contains { $0.holder?.domain == domain && requestOfFetch[$0.id] != nil }
+        if !isWanted { shares.leave(id, domain) }
     }
 
     /// Returns how many requests the provider's connections carry at once.
     private func places(at provider: Provider) -> Int {
-        provider.endpoints.map { http.parallelRequests(to: reachability.way(to: $0) ?? $0) }.max() ?? 1
+        var places = 1
+        for index in provider.endpoints.indices {
+            let dialled = provider.ways[index] ?? provider.endpoints[index]
+            places = max(places, http.parallelRequests(to: dialled))
+        }
+        return places
     }
 
     /// Starts and ends requests as `shares` decides.
@@ -460,58 +490,46 @@ final class ProviderFetches: LoopPart {
         hasFreePlace = false
         while let step = shares.next(now: now) {
             switch step {
-            case .start(let id):
-                guard let request = waiting.removeValue(forKey: id) else { continue }
-                for fetch in request.fetches { requestOfFetch[fetch.id] = nil }
-                begin(id, request, now: now)
+            case .start(let id): begin(id, now: now)
             case .displace(let id):
-                guard let transfer = transferOfRequest[id], let request = forget(transfer) else { continue }
-                http.cancel(transfer, now: now)
-                fail(request.fetches.filter { transferOfFetch.removeValue(forKey: $0.id) != nil }, .overload)
-            case .expire(let id):
-                guard let request = waiting.removeValue(forKey: id) else { continue }
-                for fetch in request.fetches { requestOfFetch[fetch.id] = nil }
-                fail(request.fetches, .overload)
+                guard let flight = requests[id]?.flight else { continue }
+                http.cancel(flight.transfer, now: now)
+                fail(remove(id), .overload)
+            case .expire(let id): fail(remove(id), .overload)
             }
         }
     }
 
-    private func leaveQueue(_ fetch: FetchID, now: Instant) {
-        guard let id = requestOfFetch.removeValue(forKey: fetch) else { return }
-        waiting[id]?.fetches.removeAll { $0.id == fetch }
-        guard waiting[id]?.fetches.isEmpty == true else { return }
-        waiting[id] = nil
-        shares.end(id, .other, now: now)
-    }
-
     /// Removes the request and frees its place. `takePlaces` must follow before the loop sleeps.
+    ///
+    /// - Returns: the fetches that are still wanted.
     @discardableResult
-    private func release(_ transfer: TransferID, _ end: RequestShares.End, now: Instant) -> Running? {
-        guard let request = forget(transfer) else { return nil }
-        shares.end(request.id, end, now: now)
+    private func release(_ id: RequestShares.ID, _ end: RequestShares.End, now: Instant) -> [FetchBatches.Fetch] {
+        shares.end(id, end, now: now)
         hasFreePlace = true
-        return request
+        return remove(id)
     }
 
-    /// Registers a request as in flight.
-    private func note(_ request: Running, as transfer: TransferID) {
-        running[transfer] = request
-        transferOfRequest[request.id] = transfer
-        for fetch in request.fetches {
-            transferOfFetch[fetch.id] = transfer
-            if request.isShared { questionsTogether[fetch.question, default: 0] += 1 }
-        }
+    /// Ends a request that cannot be sent.
+    private func end(_ id: RequestShares.ID, _ end: RequestShares.End, with failure: FetchFailure, now: Instant) {
+        fail(release(id, end, now: now), failure)
     }
 
-    private func forget(_ transfer: TransferID) -> Running? {
-        guard let request = running.removeValue(forKey: transfer) else { return nil }
-        transferOfRequest[request.id] = nil
-        guard request.isShared else { return request }
-        for fetch in request.fetches {
-            let left = (questionsTogether[fetch.question] ?? 0) - 1
-            questionsTogether[fetch.question] = left > 0 ? left : nil
+    /// - Returns: the fetches that are still wanted.
+    private func remove(_ id: RequestShares.ID) -> [FetchBatches.Fetch] {
+        guard let request = requests[id] else { return [] }
+        requests[id] = nil
+        freeNumbers.append(id)
+        if let flight = request.flight {
+            requestOfTransfer[flight.transfer] = nil
+            if request.isShared { for fetch in request.fetches { noLongerTogether(fetch.question) } }
         }
-        return request
+        return request.fetches.filter { requestOfFetch.removeValue(forKey: $0.id) != nil }
+    }
+
+    private func noLongerTogether(_ question: Question) {
+        let left = (questionsTogether[question] ?? 0) - 1
+        questionsTogether[question] = left > 0 ? left : nil
     }
 
     func connections(of provider: Provider) -> ConnectionCounts {

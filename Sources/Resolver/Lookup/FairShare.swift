@@ -39,7 +39,10 @@ package struct ShareHolder: Hashable, Sendable {
     }
 }
 
-package struct FairShare<ID: Hashable & Sendable>: Sendable {
+package struct FairShare: Sendable {
+    /// Number of an entry, given by the owner: small, as the tables have a row for each.
+    package typealias ID = Int
+
     private enum Party: Hashable, Sendable {
         case domain(Name)
         case client(ClientID)
@@ -47,38 +50,37 @@ package struct FairShare<ID: Hashable & Sendable>: Sendable {
 
     private struct Entry: Sendable {
         let holder: ShareHolder
-        let number: UInt64
+        /// Rises with each entry.
+        let serial: UInt64
     }
 
-    /// The entries of one domain or client in insertion order. Removed entries stay until they are half of the queue.
-    private struct Queue: Sendable {
-        var count = 0
-        var numbers: [UInt64] = []
+    /// The entries of a domain or client form a list in insertion order. An entry has two links: number `2 * id` in its
+    /// domain's list, and `2 * id + 1` in its client's.
+    private struct Link: Sendable {
+        let party: Int
+        var previous: Int?
+        var next: Int?
+    }
 
-        mutating func add(_ number: UInt64) {
-            count += 1
-            numbers.append(number)
-        }
-
-        mutating func shorten(_ ids: [UInt64: ID]) {
-            count -= 1
-            if numbers.count > 2 * (count + 1) + 8 { numbers.removeAll { ids[$0] == nil } }
-        }
+    private struct List: Sendable {
+        var oldest: Int?
+        var latest: Int?
     }
 
     /// 1 or more. Existing entries beyond a reduced capacity stay.
     package var capacity: Int
-    private var entries: [ID: Entry] = [:]
-    private var ids: [UInt64: ID] = [:]
-    private var queues: [Party: Queue] = [:]
-    private var nextNumber: UInt64 = 0
+    package private(set) var count = 0
+    private var entries: [Entry?] = []
+    private var links: [Link?] = []
+    private var parties = Numbering<Party>()
+    /// By the number of the party.
+    private var lists: [List] = []
+    private var nextSerial: UInt64 = 0
 
     /// - Parameter capacity: 1 or more.
     package init(capacity: Int) {
         self.capacity = capacity
     }
-
-    package var count: Int { entries.count }
 
     /// An eighth of the slots for one domain: seven domains that hang leave room for the rest.
     package var domainLimit: Int { max(1, capacity / Bounds.shareDivisor) }
@@ -89,9 +91,11 @@ package struct FairShare<ID: Hashable & Sendable>: Sendable {
         max(1, client.isLoopback ? capacity / 2 : capacity / Bounds.shareDivisor)
     }
 
-    package func holder(of id: ID) -> ShareHolder? { entries[id]?.holder }
+    package func holder(of id: ID) -> ShareHolder? { entries.indices.contains(id) ? entries[id]?.holder : nil }
 
-    package func count(of domain: Name) -> Int { queues[.domain(domain)]?.count ?? 0 }
+    package func count(of domain: Name) -> Int { count(of: .domain(domain)) }
+
+    private func count(of party: Party) -> Int { parties.number(of: party).map { parties.uses[$0] } ?? 0 }
 
     /// Returns the entry to remove before `holder` may add one; nil while there is room. It is the oldest entry of the
     /// domain or client at its limit, else of the largest holder.
@@ -99,7 +103,7 @@ package struct FairShare<ID: Hashable & Sendable>: Sendable {
     /// - Parameter domainLimit: for this holder's domain; nil for the usual one.
     package func displaced(by holder: ShareHolder, domainLimit: Int? = nil) -> ID? {
         if count(of: holder.domain) >= domainLimit ?? self.domainLimit { return oldest(of: .domain(holder.domain)) }
-        if let client = holder.client, queues[.client(client)]?.count ?? 0 >= limit(of: client) {
+        if let client = holder.client, count(of: .client(client)) >= limit(of: client) {
             return oldest(of: .client(client))
         }
         return count < capacity ? nil : oldestOfLargest()
@@ -108,50 +112,70 @@ package struct FairShare<ID: Hashable & Sendable>: Sendable {
     /// Adds an entry. An entry with the same ID is replaced.
     package mutating func add(_ id: ID, for holder: ShareHolder) {
         remove(id)
-        let number = nextNumber
-        nextNumber += 1
-        entries[id] = Entry(holder: holder, number: number)
-        ids[number] = id
-        queues[.domain(holder.domain), default: Queue()].add(number)
-        if let client = holder.client { queues[.client(client), default: Queue()].add(number) }
+        while entries.count <= id {
+            entries.append(nil)
+            links += [nil, nil]
+        }
+        entries[id] = Entry(holder: holder, serial: nextSerial)
+        nextSerial += 1
+        count += 1
+        append(2 * id, to: .domain(holder.domain))
+        if let client = holder.client { append(2 * id + 1, to: .client(client)) }
     }
 
     /// Removes an entry. An unknown ID is ignored.
     package mutating func remove(_ id: ID) {
-        guard let entry = entries.removeValue(forKey: id) else { return }
-        ids[entry.number] = nil
-        shorten(.domain(entry.holder.domain))
-        if let client = entry.holder.client { shorten(.client(client)) }
+        guard entries.indices.contains(id), entries[id] != nil else { return }
+        entries[id] = nil
+        count -= 1
+        unlink(2 * id)
+        unlink(2 * id + 1)
     }
 
-    private mutating func shorten(_ party: Party) {
-        guard let index = queues.index(forKey: party) else { return }
-        if queues.values[index].count > 1 {
-            queues.values[index].shorten(ids)
+    private mutating func append(_ link: Int, to party: Party) {
+        let number = parties.use(party)
+        if number == lists.count { lists.append(List()) }
+        let last = lists[number].latest
+        links[link] = Link(party: number, previous: last)
+        if let last { links[last]?.next = link } else { lists[number].oldest = link }
+        lists[number].latest = link
+    }
+
+    private mutating func unlink(_ number: Int) {
+        guard let link = links[number] else { return }
+        links[number] = nil
+        if let previous = link.previous {
+            links[previous]?.next = link.next
         } else {
-            queues.remove(at: index)
+            lists[link.party].oldest = link.next
         }
+        if let next = link.next {
+            links[next]?.previous = link.previous
+        } else {
+            lists[link.party].latest = link.previous
+        }
+        parties.end(link.party)
     }
-
-    private func oldestNumber(of party: Party) -> UInt64? { queues[party]?.numbers.first { ids[$0] != nil } }
 
     /// Returns the oldest entry of the domain.
     package func oldest(of domain: Name) -> ID? { oldest(of: .domain(domain)) }
 
-    private func oldest(of party: Party) -> ID? { oldestNumber(of: party).flatMap { ids[$0] } }
+    private func oldest(of party: Party) -> ID? {
+        parties.number(of: party).flatMap { lists[$0].oldest }.map { $0 / 2 }
+    }
 
     /// Returns the oldest entry of the largest holder; of equal holders, the one with the oldest entry, so that the
     /// result is deterministic. The count of a client with a larger limit is scaled down accordingly.
     private func oldestOfLargest() -> ID? {
-        var largest: (weight: Int, number: UInt64)?
-        for (party, queue) in queues {
-            var weight = queue.count * capacity
+        var largest: (weight: Int, serial: UInt64, id: ID)?
+        for (party, number) in parties.all {
+            var weight = parties.uses[number] * capacity
             if case .client(let client) = party { weight = weight / limit(of: client) * domainLimit }
             if let largest, largest.weight > weight { continue }
-            guard let number = oldestNumber(of: party) else { continue }
-            if let largest, largest.weight == weight, largest.number <= number { continue }
-            largest = (weight, number)
+            guard let id = lists[number].oldest.map({ $0 / 2 }), let serial = entries[id]?.serial else { continue }
+            if let largest, largest.weight == weight, largest.serial <= serial { continue }
+            largest = (weight, serial, id)
         }
-        return largest.flatMap { ids[$0.number] }
+        return largest?.id
     }
 }

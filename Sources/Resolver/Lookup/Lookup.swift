@@ -58,8 +58,8 @@ struct Lookup {
     }
 
     let question: Question
-    /// The registrable domain of the question's name.
-    let domain: Name
+    /// Its domain and the client that started it, for the shares of the slots.
+    let holder: ShareHolder
     /// Started before the answer's expiry, and not by a client.
     let isRefresh: Bool
     let policy: NamePolicy
@@ -97,11 +97,11 @@ struct Lookup {
     ///   - hasRecords: the cached answer has records of the requested type.
     ///   - providerRecordsEnd: expiry, possibly past, of the cached records of a provider; nil: there are none.
     init(
-        _ question: Question, of domain: Name, along route: Route, policy: NamePolicy, isRefresh: Bool,
+        _ question: Question, of holder: ShareHolder, along route: Route, policy: NamePolicy, isRefresh: Bool,
         hasRecords: Bool, providerRecordsEnd: Instant? = nil, _ terms: SystemTerms, now: Instant
     ) {
         self.question = question
-        self.domain = domain
+        self.holder = holder
         held = HeldAnswers(question, hasGoodAnswer: isRefresh && hasRecords)
         let maxAge = Duration.seconds(Int64(policy.limits.maxAgeSeconds))
         hasProviderRecords = maxAge > .zero && providerRecordsEnd.map { now < $0 + maxAge } ?? false
@@ -122,7 +122,7 @@ struct Lookup {
     /// - Parameter route: the route on the current network.
     func startedAnew(along route: Route, policy: NamePolicy, _ terms: SystemTerms, now: Instant) -> Lookup {
         var new = Lookup(
-            question, of: domain, along: route, policy: policy, isRefresh: isRefresh, hasRecords: false, terms,
+            question, of: holder, along: route, policy: policy, isRefresh: isRefresh, hasRecords: false, terms,
             now: now)
         new.waiters = waiters
         new.giveUpAt = giveUpAt
@@ -133,6 +133,9 @@ struct Lookup {
     }
 
     // MARK: properties
+
+    /// The registrable domain of the question's name.
+    var domain: Name { holder.domain }
 
     var isFinished: Bool { if case .finished = phase { true } else { false } }
     var isAsking: Bool { if case .asking = phase { true } else { false } }
@@ -371,7 +374,7 @@ struct Lookup {
     mutating func begin(_ upstream: Upstream, until: Instant, now: Instant, _ state: inout ResolverState) {
         let attempt = state.begin(upstream, question, of: domain, until: until, now: now)
         running.append(attempt)
-        state.actions.append(.fetch(attempt.id, question, upstream))
+        state.actions.append(.fetch(attempt.id, question, upstream, FetchPurpose(holder, isRefresh: isRefresh)))
     }
 
     /// Stops the system resolver from standing in once a provider was reached (setting `stands-in`). A timeout on a

@@ -23,6 +23,11 @@ extension Lookup {
         /// Usual answer time of the slowest working provider that will be asked; nil if one is unmeasured.
         let slowestAnswerTime: Duration?
 
+        /// None of its providers is in trouble.
+        func isHealthy(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
+            trialPending.isEmpty && throttled.isEmpty && !providers.contains { ranking.isInTrouble($0, now) }
+        }
+
         var isEmpty: Bool { providers.isEmpty && trialPending.isEmpty && throttled.isEmpty && !hasSystem }
 
         /// Returns the route without one source.

@@ -40,11 +40,6 @@ extension LookupView {
 }
 
 extension Resolver {
-    /// Returns whether a lookup of the question is in flight that no client started.
-    package func isRefreshing(_ question: Question) -> Bool {
-        numberOfQuestion[question].flatMap { lookups[$0]?.isRefresh } ?? false
-    }
-
     /// The lookups in flight, the oldest first.
     package var lookupViews: [LookupView] {
         lookups.compactMap { $0.map(LookupView.init) }.sorted { $0.startedAt < $1.startedAt }

@@ -42,7 +42,7 @@ struct ProviderQueue {
 
     /// Takes the next provider to ask; nil if there is none.
     mutating func popNext(_ ranking: UpstreamRanking) -> ProviderID? {
-        untried.removeAll { !ranking.knows($0) || ranking.isUnreachable($0) }
+        while let first = untried.first, !ranking.knows(first) || ranking.isUnreachable(first) { untried.removeFirst() }
         guard let provider = untried.popFirst() else { return nil }
         attemptsLeft -= 1
         return provider
@@ -61,6 +61,7 @@ struct ProviderQueue {
     mutating func takeDue(_ ranking: UpstreamRanking, now: Instant) -> Bool {
         guard let due = nextAt, due <= now else { return false }
         nextAt = nil
+        guard untried.contains(where: { ranking.isThrottled($0, now) }) else { return true }
         throttled += untried.filter { ranking.isThrottled($0, now) }
         untried.removeAll { ranking.isThrottled($0, now) }
         return true

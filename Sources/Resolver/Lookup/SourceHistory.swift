@@ -54,11 +54,13 @@ struct SourceHistory {
     mutating func said(
         _ question: Question, _ answer: Answer, usable: Answer?, by source: Source, took: Duration?, now: Instant
     ) {
-        let addresses = Array(answer.addresses.prefix(Bounds.maxHeldAddresses))
-        let left = usable?.addresses ?? []
+        let all = answer.addresses
+        let addresses = all.count <= Bounds.maxHeldAddresses ? all : Array(all.prefix(Bounds.maxHeldAddresses))
+        let isWhole = usable.map { $0.records.count == answer.records.count } ?? false
+        let left = isWhole ? addresses : usable?.addresses ?? []
         let word = SourceAnswer(
             source: source, kind: answer.kind, addresses: addresses,
-            filtered: left.count == answer.addresses.count ? [] : addresses.filter { !left.contains($0) },
+            filtered: isWhole ? [] : addresses.filter { !left.contains($0) },
             ttlSeconds: answer.ttlSeconds, took: took, saidAt: now)
         change(question) { entry in
             entry.words.removeAll { $0.source == source }

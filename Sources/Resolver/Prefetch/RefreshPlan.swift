@@ -81,9 +81,6 @@ struct RefreshPlan {
             return asksPerSecond * Double(lifetime) >= Bounds.expectedAsksWorthRefreshing
         }
 
-        /// Priority for a place in the plan.
-        func worth(at now: Instant) -> Double { isRequested ? .infinity : demand.perSecond(at: now) }
-
         /// Discards expiry, countdown and payment of the former network. The usual lifetime remains as an estimate.
         ///
         mutating func networkChanged(to network: NetworkAfterChange, now: Instant) {
@@ -304,7 +301,7 @@ struct RefreshPlan {
 
     /// Returns requested entries, then the most asked ones. Equal entries stay in insertion order.
     private func byDemand(_ now: Instant, where isMeant: (Entry) -> Bool) -> [Int] {
-        let meant = entries.indices.filter { isMeant(entries[$0]) }.map { ($0, entries[$0].worth(at: now)) }
+        let meant = entries.indices.filter { isMeant(entries[$0]) }.map { ($0, worth($0, at: now)) }
         return meant.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.map(\.0)
     }
 
@@ -423,9 +420,14 @@ struct RefreshPlan {
         var least = hand
         for _ in 0..<Bounds.planSample {
             hand = (hand + 1) % entries.count
-            if entries[hand].worth(at: now) < entries[least].worth(at: now) { least = hand }
+            if worth(hand, at: now) < worth(least, at: now) { least = hand }
         }
         hand = (hand + 1) % entries.count
         return least
+    }
+
+    /// Priority for a place in the plan. Reads the properties in place: a copy of an entry retains its question.
+    private func worth(_ number: Int, at now: Instant) -> Double {
+        entries[number].isRequested ? .infinity : entries[number].demand.perSecond(at: now)
     }
 }

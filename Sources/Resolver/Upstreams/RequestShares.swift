@@ -1,12 +1,13 @@
 // Schedules requests to providers: starts, queues or displaces them, so that requests of a slow domain leave slots to
 // others. A value without clock or timers; its owner carries out each step.
 //
-// Invariants: a request is in `running` or in `waiting`, or it has ended; `running` agrees with both tables of shares.
+// Invariants: a request in `requests` is running or in `waiting`; the running ones agree with both tables of shares.
 
 package import DNSWire
 
-package struct RequestShares: Sendable {
-    package typealias ID = UInt64
+package struct RequestShares {
+    /// Number of a request, given by the owner: small, as the tables have a row for each.
+    package typealias ID = FairShare.ID
 
     package enum Step: Equatable, Sendable {
         case start(ID)
@@ -24,15 +25,26 @@ package struct RequestShares: Sendable {
         case other
     }
 
-    private struct Request: Sendable {
+    /// A class, so that no pass copies it.
+    private final class Request {
         let provider: ProviderID
         let holder: ShareHolder
         /// Domains of the names that are still wanted, each once; more than one in a shared request.
         var domains: [Name]
-        let places: Int
         let usualLatency: Duration
         /// When it was added, then when it was started.
         var since: Instant
+        var isRunning = false
+
+        init(
+            _ holder: ShareHolder, and others: [Name], provider: ProviderID, usualLatency: Duration, since: Instant
+        ) {
+            self.provider = provider
+            self.holder = holder
+            domains = [holder.domain] + others.filter { $0 != holder.domain }
+            self.usualLatency = usualLatency
+            self.since = since
+        }
 
         func isOverdue(_ now: Instant) -> Bool { overdueAt <= now }
 
@@ -42,10 +54,37 @@ package struct RequestShares: Sendable {
         private var overdueAfter: Duration {
             min(max(usualLatency * Bounds.overdueFactor, Bounds.overdueFloor), Bounds.overdueCeiling)
         }
+    }
 
+    /// A request in the queue. Small and without references: each pass reads all of them.
+    private struct Waiting: Sendable {
+        let id: ID
+        let group: Int
         /// End of the wait for a slot. Slots of other domains become free when their requests are overdue. A slow
         /// domain has its own limit.
-        func waitsUntil(isSlow: Bool) -> Instant { since + (isSlow ? usualLatency : overdueAfter + usualLatency) }
+        let until: Instant
+        let untilIfSlow: Instant
+
+        init(_ id: ID, _ request: Request, group: Int) {
+            self.id = id
+            self.group = group
+            until = request.overdueAt + request.usualLatency
+            untilIfSlow = request.since + request.usualLatency
+        }
+
+        func end(isSlow: Bool) -> Instant { isSlow ? untilIfSlow : until }
+    }
+
+    /// Requests with equal rights. If one of them has no slot in a pass, no later one has.
+    private struct Group: Hashable, Sendable {
+        let provider: ProviderID
+        let holder: ShareHolder
+    }
+
+    /// The last pass that found no slot for a group.
+    private struct Finding: Sendable {
+        var pass: UInt64 = 0
+        var isSlow = false
     }
 
     /// The last answer of a provider, and the last one for another domain than that.
@@ -57,10 +96,36 @@ package struct RequestShares: Sendable {
         var silenceEndedAt: Instant?
     }
 
-    private var all: FairShare<ID>
-    private var ofProvider: [ProviderID: FairShare<ID>] = [:]
-    private var running: [ID: Request] = [:]
-    private var waiting: [(id: ID, request: Request)] = []
+    /// Requests that have no slot, so that `next` reads only those that were added since. Valid until a request ends.
+    private struct Found: Sendable {
+        /// Number of requests at the front of the queue that have no slot.
+        var count = 0
+        var blocked: Set<Blocked> = []
+        /// When one of them may have a step.
+        var deadline: Instant?
+        /// When the pass begins anew: at the deadline, or after a time in which few domains cease to be slow.
+        var endsAt: Instant?
+        /// A domain has become slow, so that a request found before may have a step.
+        var isObsolete = false
+
+        mutating func forget() {
+            (count, isObsolete) = (0, false)
+            blocked.removeAll(keepingCapacity: true)
+            (deadline, endsAt) = (nil, nil)
+        }
+    }
+
+    private var all: FairShare
+    private var ofProvider: [ProviderID: FairShare] = [:]
+    private var requests: [Request?] = []
+    private var waiting: [Waiting] = []
+    /// Groups of the waiting requests.
+    private var groups = Numbering<Group>()
+    /// By the number of the group.
+    private var findings: [Finding] = []
+    private var pass: UInt64 = 0
+    /// What the present pass has found.
+    private var found = Found()
     private var answers: [ProviderID: Answers] = [:]
     private var slowUntil: [Name: Instant] = [:]
     /// Domains of a shared request that hung. Asking each alone shows which one is slow.
@@ -73,22 +138,27 @@ package struct RequestShares: Sendable {
         all = FairShare(capacity: capacity)
     }
 
-    package var runningCount: Int { running.count }
+    package var runningCount: Int { all.count }
     package var waitingCount: Int { waiting.count }
 
     /// When `next` may have a new step; nil if no request waits.
     package func nextDeadline(now: Instant) -> Instant? {
+        found.count == waiting.count && found.count > 0 ? found.deadline : computedDeadline(now: now)
+    }
+
+    private func computedDeadline(now: Instant) -> Instant? {
         guard !waiting.isEmpty else { return nil }
         var earliest: Instant?
-        for (_, request) in waiting {
-            let until = request.waitsUntil(isSlow: isSlow(request.holder.domain, now: now))
-            earliest = min(until, earliest ?? until)
+        func consider(_ instant: Instant) { earliest = min(instant, earliest ?? instant) }
+        for request in waiting {
+            guard let domain = requests[request.id]?.holder.domain else { continue }
+            consider(isSlow(domain, now: now) ? request.untilIfSlow : request.until)
         }
-        for request in running.values {
-            let ends = [request.overdueAt, request.since + Bounds.overdueCeiling, request.since + Bounds.hopelessAfter]
-            for at in ends where at > now {
-                earliest = min(at, earliest ?? at)
-            }
+        for case let request? in requests where request.isRunning {
+            let ends = (request.overdueAt, request.since + Bounds.overdueCeiling, request.since + Bounds.hopelessAfter)
+            if ends.0 > now { consider(ends.0) }
+            if ends.1 > now { consider(ends.1) }
+            if ends.2 > now { consider(ends.2) }
         }
         return earliest
     }
@@ -110,6 +180,7 @@ package struct RequestShares: Sendable {
 
     /// Drops the state of removed providers.
     package mutating func keep(_ providers: [ProviderID]) {
+        found.forget()
         ofProvider = ofProvider.filter { providers.contains($0.key) }
         answers = answers.filter { providers.contains($0.key) }
     }
@@ -121,23 +192,31 @@ package struct RequestShares: Sendable {
     ///   - places: number of concurrent requests that the provider's connections carry.
     ///   - usualLatency: usual answer time of the provider.
     package mutating func add(
-        _ id: ID, to provider: ProviderID, for holder: ShareHolder, others: Set<Name> = [], places: Int,
+        _ id: ID, to provider: ProviderID, for holder: ShareHolder, others: [Name] = [], places: Int,
         usualLatency: Duration, now: Instant
     ) {
         let request = Request(
-            provider: provider, holder: holder, domains: [holder.domain] + others.subtracting([holder.domain]),
-            places: places, usualLatency: usualLatency, since: now)
-        waiting.append((id, request))
+            holder, and: others, provider: provider, usualLatency: usualLatency, since: now)
+        while requests.count <= id { requests.append(nil) }
+        requests[id] = request
+        let group = groups.use(Group(provider: provider, holder: holder))
+        if group == findings.count { findings.append(Finding()) }
+        waiting.append(Waiting(id, request, group: group))
+        if ofProvider[provider]?.capacity != places { found.forget() }
         ofProvider[provider, default: FairShare(capacity: places)].capacity = places
     }
 
     /// Removes a domain whose names the request no longer serves. The request's end then says nothing about the domain.
-    package mutating func leave(_ id: ID, _ domain: Name) { running[id]?.domains.removeAll { $0 == domain } }
+    package mutating func leave(_ id: ID, _ domain: Name) {
+        guard requests.indices.contains(id) else { return }
+        found.forget()
+        requests[id]?.domains.removeAll { $0 == domain }
+    }
 
     /// Ends a request, started or not. An unknown one is ignored.
     package mutating func end(_ id: ID, _ end: End, now: Instant) {
         guard let request = release(id) else {
-            waiting.removeAll { $0.id == id }
+            if let index = waiting.firstIndex(where: { $0.id == id }) { leaveQueue(index) }
             return
         }
         switch end {
@@ -153,42 +232,61 @@ package struct RequestShares: Sendable {
 
     /// Returns the next step; nil if there is none until `nextDeadline`, `add` or `end`.
     package mutating func next(now: Instant) -> Step? {
-        var blocked: Set<Blocked> = []
-        for index in waiting.indices {
-            let (id, request) = waiting[index]
-            let (provider, domain) = (request.provider, request.holder.domain)
-            let ofDomain = Blocked.domain(provider, domain, nil)
-            let ofClient = Blocked.domain(provider, domain, request.holder.client)
-            let ofNewcomers = Blocked.uncheckedLinks(provider, areSlow: isSlow(domain, now: now))
-            let isNewcomer = ofProvider[provider]?.count(of: domain) == 0
-            if blocked.isEmpty
-                || !blocked.contains(ofDomain) && !blocked.contains(ofClient)
-                    && (!isNewcomer || !blocked.contains(ofNewcomers))
-            {
-                switch obstacle(to: request, now: now) {
-                case .none:
-                    waiting.remove(at: index)
-                    begin(id, request, now: now)
-                    return .start(id)
-                case .request(let other):
-                    if let released = release(other) { noteSlow(released, now: now) }
-                    displaced += 1
-                    return .displace(other)
-                case .time: blocked.insert(ofDomain)
-                case .provider: blocked.insert(isNewcomer ? ofNewcomers : ofDomain)
-                case .shareOfClient: blocked.insert(ofClient)
+        guard !waiting.isEmpty else { return nil }
+        repeat {
+            if found.isObsolete || found.count == 0 || found.endsAt.map({ $0 <= now }) ?? true {
+                found.forget()
+                pass += 1
+            }
+            while found.count < waiting.count {
+                if let step = step(at: found.count, now: now) {
+                    found.forget()
+                    return step
                 }
+                let until = waiting[found.count].end(isSlow: findings[waiting[found.count].group].isSlow)
+                found.deadline = Instant.earliest(found.deadline, until)
+                found.count += 1
             }
-            if request.waitsUntil(isSlow: isSlow(request.holder.domain, now: now)) <= now {
-                waiting.remove(at: index)
-                expired += 1
-                return .expire(id)
-            }
+        } while found.isObsolete
+        if found.endsAt == nil {
+            found.deadline = computedDeadline(now: now)
+            found.endsAt = now + Bounds.requestPass
         }
+        if let deadline = found.deadline, let endsAt = found.endsAt { found.endsAt = min(deadline, endsAt) }
         return nil
     }
 
-    /// Groups of requests without a slot in this pass, so that the queue is scanned once per domain, not per request.
+    /// Returns the step of one waiting request; nil if it has no slot and waits on.
+    private mutating func step(at index: Int, now: Instant) -> Step? {
+        let (id, group) = (waiting[index].id, waiting[index].group)
+        if findings[group].pass != pass, let request = requests[id] {
+            switch obstacle(to: request, now: now) {
+            case .none:
+                leaveQueue(index)
+                begin(id, request, now: now)
+                return .start(id)
+            case .request(let other):
+                if let released = release(other) { noteSlow(released, now: now) }
+                displaced += 1
+                return .displace(other)
+            case .time, .provider, .shareOfClient:
+                findings[group] = Finding(pass: pass, isSlow: isSlow(request.holder.domain, now: now))
+            }
+        }
+        guard waiting[index].end(isSlow: findings[group].isSlow) <= now else { return nil }
+        leaveQueue(index)
+        expired += 1
+        return .expire(id)
+    }
+
+    private mutating func leaveQueue(_ index: Int) {
+        found.forget()
+        let request = waiting.remove(at: index)
+        requests[request.id] = nil
+        groups.end(request.group)
+    }
+
+    /// What has no slot in this pass, so that each domain is judged once.
     private enum Blocked: Hashable {
         case domain(ProviderID, Name, ClientID?)
         /// All domains without a slot at this provider, which have equal rights.
@@ -207,10 +305,34 @@ package struct RequestShares: Sendable {
         case shareOfClient
     }
 
+    /// Remembers in `found` what has no slot, if another group waits. The pass skips its own group by the number.
     private mutating func obstacle(to request: Request, now: Instant) -> Obstacle {
+        guard groups.count > 1 else { return judged(request, now: now) }
+        let (provider, domain) = (request.provider, request.holder.domain)
+        let ofDomain = Blocked.domain(provider, domain, nil)
+        let ofClient = Blocked.domain(provider, domain, request.holder.client)
+        let ofNewcomers = Blocked.uncheckedLinks(provider, areSlow: isSlow(domain, now: now))
+        let isNewcomer = ofProvider[provider]?.count(of: domain) == 0
+        if !found.blocked.isEmpty,
+            found.blocked.contains(ofDomain) || found.blocked.contains(ofClient)
+                || isNewcomer && found.blocked.contains(ofNewcomers)
+        {
+            return .time
+        }
+        let obstacle = judged(request, now: now)
+        switch obstacle {
+        case .none, .request: break
+        case .time: found.blocked.insert(ofDomain)
+        case .provider: found.blocked.insert(isNewcomer ? ofNewcomers : ofDomain)
+        case .shareOfClient: found.blocked.insert(ofClient)
+        }
+        return obstacle
+    }
+
+    private mutating func judged(_ request: Request, now: Instant) -> Obstacle {
         let domain = request.holder.domain
         guard let places = ofProvider[request.provider] else { return .none }
-        if let oldest = places.oldest(of: domain).flatMap({ running[$0] }), oldest.isOverdue(now) {
+        if let oldest = places.oldest(of: domain).flatMap({ requests[$0] }), oldest.isOverdue(now) {
             noteSlow(oldest, now: now)
         }
         if isSlow(domain, now: now), slowCount(at: request.provider, now: now) >= max(1, places.capacity / 2) {
@@ -232,11 +354,11 @@ package struct RequestShares: Sendable {
     /// Decides whether a running request makes room. A request leaves only for a domain with fewer slots, unless its
     /// own domain is slow.
     private mutating func leaving(_ id: ID, for domain: Name, now: Instant) -> Obstacle {
-        guard let other = running[id] else { return .none }
+        guard let other = requests[id] else { return .none }
         if isUnanswered(other, now: now) { return .request(id) }
         let holder = other.holder.domain
         guard holder != domain else {
-            return other.since + Bounds.hopelessAfter <= now || isLost(other) ? .request(id) : .time
+            return other.since + Bounds.hopelessAfter <= now || isLost(other, now: now) ? .request(id) : .time
         }
         guard other.isOverdue(now) else { return .time }
         noteSlow(other, now: now)
@@ -252,9 +374,10 @@ package struct RequestShares: Sendable {
         return request.since + Bounds.overdueCeiling <= now && heardAt.map { $0 < request.since } ?? true
     }
 
-    /// Whether the request was overdue when a silence of its provider ended. What is sent now is answered sooner.
-    private func isLost(_ request: Request) -> Bool {
-        answers[request.provider]?.silenceEndedAt.map { request.overdueAt <= $0 } ?? false
+    /// Whether the request is overdue and was sent before a silence of its provider ended. What is sent now is answered
+    /// sooner.
+    private func isLost(_ request: Request, now: Instant) -> Bool {
+        request.isOverdue(now) && answers[request.provider]?.silenceEndedAt.map { request.since <= $0 } ?? false
     }
 
     private func isHeldUp(_ request: Request, now: Instant) -> Bool {
@@ -263,19 +386,24 @@ package struct RequestShares: Sendable {
     }
 
     private func slowCount(at provider: ProviderID, now: Instant) -> Int {
-        running.values.count { $0.provider == provider && isSlow($0.holder.domain, now: now) }
+        requests.count { request in
+            guard let request, request.isRunning, request.provider == provider else { return false }
+            return isSlow(request.holder.domain, now: now)
+        }
     }
 
     private mutating func begin(_ id: ID, _ request: Request, now: Instant) {
-        var request = request
         request.since = now
-        running[id] = request
+        request.isRunning = true
+        requests[id] = request
         all.add(id, for: request.holder)
         ofProvider[request.provider]?.add(id, for: ShareHolder(domain: request.holder.domain, client: nil))
     }
 
     private mutating func release(_ id: ID) -> Request? {
-        guard let request = running.removeValue(forKey: id) else { return nil }
+        guard requests.indices.contains(id), let request = requests[id], request.isRunning else { return nil }
+        found.forget()
+        requests[id] = nil
         all.remove(id)
         ofProvider[request.provider]?.remove(id)
         return request
@@ -299,11 +427,14 @@ package struct RequestShares: Sendable {
     private mutating func noteSlow(_ request: Request, now: Instant) {
         let isShared = request.domains.count > 1
         for domain in request.domains where hasAnsweredOthers(than: domain, request) {
+            let wasKnown = isShared ? isSuspect(domain, now: now) : isSlow(domain, now: now)
             if isShared {
                 RequestShares.remember(domain, in: &suspectUntil, now: now)
             } else {
                 RequestShares.remember(domain, in: &slowUntil, now: now)
             }
+            // The table may be full.
+            if !wasKnown, isShared ? isSuspect(domain, now: now) : isSlow(domain, now: now) { found.isObsolete = true }
         }
     }
 

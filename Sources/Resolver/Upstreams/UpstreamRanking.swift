@@ -4,8 +4,6 @@
 import DNSWire
 
 struct UpstreamRanking {
-    // Functions that run per query read `standings[index]` in place: a copy of a standing retains its tables.
-
     /// The providers' state on the current network.
     private(set) var standings: [ProviderStanding] = []
     /// Providers without a route: they are not asked, and no failure is recorded.
@@ -90,6 +88,7 @@ struct UpstreamRanking {
         guard let best = places.first, best.rank == .working else {
             return places.map { standings[$0.index].traits.id }
         }
+        guard places.count > 1 else { return [standings[best.index].traits.id] }
         let limit = max(best.cost * Bounds.nearBest, best.cost + Bounds.nearBestMilliseconds)
         let near = places.prefix { $0.rank == .working && $0.cost <= limit }.count
         if near > 1 {
@@ -104,8 +103,11 @@ struct UpstreamRanking {
 
     /// Providers that are asked as a last resort only.
     func throttled(for type: RecordType, now: Instant) -> [ProviderID] {
-        standings.indices.filter { isCandidate($0, type) && standings[$0].isThrottled(now) }
-            .map { standings[$0].traits.id }
+        var throttled: [ProviderID] = []
+        for index in standings.indices where isCandidate(index, type) && standings[index].isThrottled(now) {
+            throttled.append(standings[index].traits.id)
+        }
+        return throttled
     }
 
     private enum Rank: Int, Comparable {
@@ -129,8 +131,12 @@ struct UpstreamRanking {
     }
 
     private func places(for type: RecordType, _ now: Instant) -> [Place] {
-        standings.indices.filter { isCandidate($0, type) && !standings[$0].isThrottled(now) }
-            .map { place($0, now) }.sorted { ($0.rank, $0.cost, $0.index) < ($1.rank, $1.cost, $1.index) }
+        var places: [Place] = []
+        for index in standings.indices where isCandidate(index, type) && !standings[index].isThrottled(now) {
+            places.append(place(index, now))
+        }
+        if places.count > 1 { places.sort { ($0.rank, $0.cost, $0.index) < ($1.rank, $1.cost, $1.index) } }
+        return places
     }
 
     private func place(_ index: Int, _ now: Instant) -> Place {
@@ -376,7 +382,8 @@ struct UpstreamRanking {
     }
 
     private func index(of provider: ProviderID) -> Int? {
-        standings.indices.first { standings[$0].traits.id == provider }
+        for index in standings.indices where standings[index].traits.id == provider { return index }
+        return nil
     }
 
     private mutating func update(_ provider: ProviderID, _ change: (inout ProviderStanding) -> Void) {

@@ -54,6 +54,7 @@ package struct AddressChoice: Sendable {
     package func others(
         than chosen: Int, where isReachable: (Int) -> Bool = { _ in true }, now: Instant
     ) -> [Int] {
+        guard addresses.count > 1 else { return [] }
         let others = addresses.indices.filter { $0 != chosen && isReachable($0) }
         let working = others.filter { !addresses[$0].breaker.isOpen(now) }.sorted { cost($0) < cost($1) }
         let failing = others.filter { addresses[$0].breaker.isOpen(now) }
@@ -91,6 +92,7 @@ package struct AddressChoice: Sendable {
     package func isWorking(_ index: Int, now: Instant) -> Bool { !addresses[index].breaker.isOpen(now) }
 
     private mutating func next(_ isReachable: (Int) -> Bool, _ now: Instant) -> Int {
+        guard addresses.count > 1 else { return 0 }
         // Starts at the current one, so that equal addresses rotate.
         let all = (0..<addresses.count).map { (current + $0) % addresses.count }
         let reachable = all.filter(isReachable)

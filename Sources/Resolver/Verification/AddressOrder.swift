@@ -80,7 +80,9 @@ struct AddressOrder {
     /// Returns whether this order must replace the earlier one: other addresses, or a first address, which most clients
     /// use, that is not among the best. Rotation alone is no reason.
     func isNews(to earlier: [Address]) -> Bool {
-        guard Set(earlier) == Set(addresses), let first = earlier.first else { return earlier != addresses }
+        let addresses = addresses
+        guard earlier != addresses else { return false }
+        guard Set(earlier) == Set(addresses), let first = earlier.first else { return true }
         return handedOut.first { $0.address == first }?.rank != handedOut.first?.rank
     }
 }
@@ -120,7 +122,7 @@ extension AddressOrder.Rank {
 extension Answer {
     /// Returns the answer with only these addresses, in this order, after the CNAME chain.
     func with(_ addresses: [Address]) -> Answer {
-        guard addresses != self.addresses else { return self }
+        guard !hasAddresses(addresses) else { return self }
         let recordOf = Dictionary(records.compactMap { record in record.address.map { ($0, record) } }) { first, _ in
             first
         }

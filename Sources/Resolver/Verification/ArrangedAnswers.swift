@@ -6,12 +6,14 @@ extension NameVerification {
     func arranged(_ question: Question, _ answer: Answer) -> Answer {
         guard answer.kind == .records else { return answer }
         if question.type.isServiceBinding { return withKnownHints(question, answer) }
+        guard hasVerdict else { return answer }
         return answer.with(order(of: answer.addresses).addresses)
     }
 
     /// - Parameter chance: rotates addresses that are about equally quick.
     func arranged(_ question: Question, _ answer: Answer, _ chance: inout SeededGenerator) -> Answer {
         guard question.type.isAddress, answer.kind == .records else { return arranged(question, answer) }
+        guard hasVerdict else { return answer }
         var order = order(of: answer.addresses)
         order.rotate(&chance)
         return answer.with(order.addresses)
@@ -20,6 +22,7 @@ extension NameVerification {
     /// Returns whether the current verdicts require other addresses or another order than the cached answer has.
     func isOutdated(_ kept: VerifiedQuestion.Kept, _ question: Question) -> Bool {
         guard question.type.isAddress else { return arranged(question, kept.answer) != kept.handedOut }
+        guard hasVerdict || kept.handedOut != kept.answer else { return false }
         return order(of: kept.answer.addresses).isNews(to: kept.handedOut.addresses)
     }
 

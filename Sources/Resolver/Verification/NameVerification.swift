@@ -32,6 +32,8 @@ struct NameVerification {
 
     func known(_ address: Address) -> KnownAddress? { addresses.first { $0.address == address } }
 
+    var hasVerdict: Bool { addresses.contains(where: \.hasVerdict) }
+
     var hasMismatched: Bool { addresses.contains { $0.judgement.verdict.isMismatched } }
 
     /// Answers may omit addresses of this name.
@@ -117,7 +119,8 @@ struct NameVerification {
     /// Stores a cached answer. One that is too large to be rearranged later is not held.
     mutating func keep(_ question: Question, _ answer: Answer, from source: Source, now: Instant) {
         let isAddress = question.type.isAddress
-        let held = isAddress ? answer.with(Array(answer.addresses.prefix(Bounds.maxHeldAddresses))) : answer
+        let isHeldWhole = !isAddress || answer.records.count <= Bounds.maxHeldAddresses
+        let held = isHeldWhole ? answer : answer.with(Array(answer.addresses.prefix(Bounds.maxHeldAddresses)))
         let kept = VerifiedQuestion.Kept(
             answer: held, source: source, endsAt: now + .seconds(Int64(answer.ttlSeconds)),
             handedOut: arranged(question, held))
@@ -127,7 +130,7 @@ struct NameVerification {
     mutating func said(_ statement: Statement) {
         statements.removeAll { $0.source == statement.source && $0.question.type == statement.question.type }
         statements.append(statement)
-        let sources = statements.map(\.source)
+        let sources = statements.count > Bounds.maxSourcesPerName ? statements.map(\.source) : []
         if Set(sources).count > Bounds.maxSourcesPerName, let oldest = sources.first(where: { $0 != statement.source })
         {
             statements.removeAll { $0.source == oldest }

@@ -199,8 +199,11 @@ struct Verification {
     /// Returns whether every address is mismatched or unreachable while another source may have a better answer. A
     /// family of which no probe ever reached an address never counts.
     func isUnreachableAnswer(_ question: Question, _ answer: Answer, now: Instant) -> Bool {
-        guard question.type.isAddress, let name = known[question.name], name.leadsNowhere(answer.addresses),
-            name.wasAlive(question.type), !isLocalFault(answer.addresses, name)
+        guard question.type.isAddress, let number = known.number(of: question.name), known.names[number].hasVerdict
+        else { return false }
+        let name = known.names[number]
+        guard name.leadsNowhere(answer.addresses), name.wasAlive(question.type),
+            !isLocalFault(answer.addresses, name)
         else { return false }
         if isGuarded, isForged(question, answer) { return true }
         // An answer with TTL 0 is not cached. Only here can it cause a lookup at other sources.
@@ -270,10 +273,10 @@ struct Verification {
     /// unchanged, except that HTTPS and SVCB records lose their hints.
     mutating func arranged(_ question: Question, _ answer: Answer, now: Instant) -> Answer {
         guard answer.kind == .records, question.type.leadsToAddresses else { return answer }
-        guard let name = known[question.name] else {
+        guard let number = known.number(of: question.name) else {
             return question.type.isServiceBinding ? answer.withoutHints : answer
         }
-        return name.arranged(question, answer, &chance)
+        return known.names[number].arranged(question, answer, &chance)
     }
 
     /// Returns a name's addresses in the order of its answers; addresses in no answer come last.
@@ -342,6 +345,7 @@ struct Verification {
     /// Updates answers and the trust in their sources.
     private mutating func conclude(_ number: Int, now: Instant) {
         rearrange(number)
+        guard known.names[number].hasVerdict else { return }
         let divergences = known.change(number) { $0.takeDivergences(now: now) }
         for divergence in divergences {
             tally.divergences += 1

@@ -21,14 +21,15 @@ extension Verification {
     /// Probes the addresses of a cached answer if it is in use or doubtful; else awaits the next query. If the name has
     /// a mismatched address, the addresses from all sources are probed.
     mutating func probeKept(_ question: Question, _ number: Int, now: Instant) {
-        let name = known.names[number]
-        guard let index = name.index(of: question), let kept = name.questions[index].kept,
-            kept.answer.kind == .records
+        guard let index = known.names[number].index(of: question),
+            known.names[number].questions[index].kept?.answer.kind == .records
         else { return }
-        guard name.terms.scope != .nothing else {
+        guard known.names[number].terms.scope != .nothing else {
             tally.skipped[.disabled, default: 0] += 1
             return
         }
+        let name = known.names[number]
+        guard let kept = name.questions[index].kept else { return }
         guard name.isWorthProbing(name.questions[index]) else {
             if kept.endsAt > now { consequences.append(.awaitAsk(question, kept.source)) }
             return

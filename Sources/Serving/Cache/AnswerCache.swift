@@ -120,14 +120,15 @@ import Synchronization
 
     /// Returns a copy of an expired, still usable answer; the provider's before the system resolver's.
     package func expired(
-        _ question: Question, within limits: Freshness.Limits, partition: Partition, nowMilliseconds: Int64
+        _ question: Question, within limits: @autoclosure () -> Freshness.Limits, partition: Partition,
+        nowMilliseconds: Int64
     ) -> AgedAnswer? {
         var key = key(for: question, partition, .provider)
         return withTable(key.hash) { table in
             for provenance in Provenance.allCases {
                 key.provenance = provenance
                 guard let entry = table.find(key) else { continue }
-                guard table.freshness(entry, nowMilliseconds: nowMilliseconds, limits: limits) == .stale else {
+                guard table.freshness(entry, nowMilliseconds: nowMilliseconds, limits: limits()) == .stale else {
                     continue
                 }
                 return table.copy(entry, origin: provenance.origin, nowMilliseconds: nowMilliseconds)
@@ -141,7 +142,8 @@ import Synchronization
     ///
     /// - Parameter partitions: partitions of other networks, in the order of lookup.
     package func lastResort(
-        _ question: Question, within limits: Freshness.Limits, partitions: [Partition], nowMilliseconds: Int64
+        _ question: Question, within limits: @autoclosure () -> Freshness.Limits, partitions: [Partition],
+        nowMilliseconds: Int64
     ) -> AgedAnswer? {
         guard let first = partitions.first else { return nil }
         var key = key(for: question, first, .provider)
@@ -150,7 +152,7 @@ import Synchronization
                 key.partition = partition
                 guard let entry = table.find(key) else { continue }
                 let answer = table.copy(entry, origin: .otherNetwork, nowMilliseconds: nowMilliseconds)
-                if answer.isUsable(limits) { return answer }
+                if answer.isUsable(limits()) { return answer }
             }
             return nil
         }

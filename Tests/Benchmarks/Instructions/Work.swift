@@ -81,7 +81,7 @@ private struct Resolving {
         waiter += 1
         pass(.milliseconds(1))
         handle(.asked(question, Waiter(waiter), expired: nil))
-        guard case .fetch(let fetch, _, _) = actions.first else { return false }
+        guard case .fetch(let fetch, _, _, _) = actions.first else { return false }
         pass(.milliseconds(10))
         handle(.fetchFinished(fetch, .success(answer)))
         return actions.contains { action in
