@@ -46,12 +46,12 @@ import Synchronization
         _ query: ServedQuery, atNanoseconds nanoseconds: UInt64, microseconds: UInt64, in packet: Span<UInt8>
     ) {
         guard takes(query.what) else { return }
+        let question = QuestionBounds(in: packet)
+        let slot = FlightSlot(
+            query, type: question?.type.rawValue, atNanoseconds: nanoseconds, microseconds: microseconds)
         unsafe packet.withUnsafeBytes { raw in
-            let question = unsafe FlightRing.question(in: raw)
-            let slot = FlightSlot(
-                query, type: question.type, atNanoseconds: nanoseconds, microseconds: microseconds)
             unsafe write(
-                slot, address: query.client, raw, from: FlightRing.headerBytes, nameBytes: question.nameBytes)
+                slot, address: query.client, raw, from: Header.byteCount, nameBytes: (question?.nameBytes ?? 0) - 1)
         }
     }
 
@@ -63,28 +63,6 @@ import Synchronization
         case .failures: FlightSlot.isFailedQuery(what)
         case .off: false
         }
-    }
-
-    /// The same as `Header.byteCount` and similar constants; here the compiler can see their values.
-    private static let headerBytes = 12
-    private static let maxNameBytes = 255
-    private static let maxLabelBytes: UInt8 = 63
-
-    /// Returns the length of the question's name without the root, and the type after it. -1 and nil if there is no
-    /// question.
-    private static func question(in packet: UnsafeRawBufferPointer) -> (nameBytes: Int, type: UInt16?) {
-        guard packet.count > headerBytes + 4, unsafe packet[4] == 0, unsafe packet[5] == 1 else { return (-1, nil) }
-        var at = headerBytes
-        let end = min(packet.count - 4, headerBytes + maxNameBytes)
-        while at < end {
-            let length = unsafe packet[at]
-            if length == 0 {
-                return unsafe (at - headerBytes, UInt16(packet[at + 1]) << 8 | UInt16(packet[at + 2]))
-            }
-            guard length <= maxLabelBytes else { break }
-            at &+= 1 &+ Int(length)
-        }
-        return (-1, nil)
     }
 
     /// Inlined explicitly, as are its parts, because every cache hit calls it.

@@ -30,6 +30,16 @@ struct QueryVectorTests {
         }
     }
 
+    @Test("the bounds of a question, read before its validation, are those of the query")
+    func bounds() {
+        var stand = ServingStand()
+        for vector in vectors {
+            guard case .miss(let query) = stand.ask(vector.bytes).outcome else { continue }
+            let bounds = QuestionBounds(in: vector.bytes.span)
+            #expect(bounds?.nameBytes == query.nameBytes && bounds?.type == query.type, "\(vector)")
+        }
+    }
+
     @Test("a filled cache changes nothing but the misses, which get as many whole records as fit")
     func filled() throws {
         for vector in vectors {
@@ -69,6 +79,9 @@ struct QueryVectorTests {
         for vector in vectors {
             for count in 0..<vector.bytes.count {
                 let packet = Array(vector.bytes[..<count])
+                if let bounds = QuestionBounds(in: packet.span) {
+                    #expect(Header.byteCount + bounds.nameBytes + 4 <= count, "\(vector)")
+                }
                 let (outcome, reply) = stand.ask(packet)
                 checkShape(outcome, reply, to: packet, "\(vector) cut to \(count)")
                 if count < Header.byteCount { #expect(outcome == .dropped(.short)) }

@@ -132,6 +132,11 @@ struct SharedCacheTests {
         while !ledger.isDone.load(ordering: .acquiring) {
             let number = Int.random(in: 0..<names, using: &random)
             let floor = ledger.floors[number].generation.load(ordering: .acquiring)
+            for name in 0..<names {
+                let question = question(name)
+                path.announce(QueryPacket(question.name, question.type).bytes.span)
+            }
+            path.prefetch()
             guard let generation = ask(&path, question(number), ledger) else { continue }
             if generation < floor { ledger.faults.add(1, ordering: .relaxed) }
         }

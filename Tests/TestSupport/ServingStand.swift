@@ -51,7 +51,8 @@ package struct ServingStand: ~Copyable {
         return (outcome ?? .dropped(.short), reply)
     }
 
-    /// Allocations of this thread while the fast path answers the packet `count` times into one buffer. The age of
+    /// Allocations of this thread while the fast path answers the packet `count` times into one buffer, announced
+    /// before. The age of
     /// what is cached grows from run to run, so that TTLs are counted down.
     package mutating func allocations(
         answering packet: [UInt8], streamLimitBytes: Int?, count: Int, counter: () -> UInt64
@@ -62,6 +63,8 @@ package struct ServingStand: ~Copyable {
             let before = counter()
             for run in 0..<count {
                 output.removeAll()
+                path.announce(packet.span)
+                path.prefetch()
                 _ = path.respond(
                     to: packet.span, from: ServingStand.loopback, nowMilliseconds: Int64(run),
                     streamLimitBytes: streamLimitBytes, into: &output)

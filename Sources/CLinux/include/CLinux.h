@@ -34,6 +34,9 @@ int clinux_epoll_control(int epoll, int operation, int descriptor, uint32_t even
 
 int clinux_epoll_wait(int epoll, struct clinux_event *_Nonnull events, int count, int milliseconds);
 
+/// Starts loading the cache line of an address, which need not be valid.
+static inline void clinux_prefetch(const void *_Nonnull address) { __builtin_prefetch(address); }
+
 /// Returns whether a time service synchronises the wall clock: 1, 0, or -1 if unknown (adjtimex, whose header Glibc
 /// lacks).
 int clinux_clock_is_synchronised(void);

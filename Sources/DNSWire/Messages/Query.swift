@@ -125,7 +125,7 @@ package struct Query: Equatable, Sendable {
 
     /// Returns the offset after a name; nil if it leaves the packet or is too long. With `mayBeCompressed` a pointer
     /// ends the name and is not followed.
-    private static func endOfName(in packet: Span<UInt8>, at start: Int, mayBeCompressed: Bool = false) -> Int? {
+    static func endOfName(in packet: Span<UInt8>, at start: Int, mayBeCompressed: Bool = false) -> Int? {
         var at = start
         while at < packet.count {
             let length = Int(packet[at])

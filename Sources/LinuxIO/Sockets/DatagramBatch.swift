@@ -96,6 +96,11 @@ import Glibc
         return unsafe _overrideLifetime(packet, borrowing: self)
     }
 
+    /// Lets `body` read datagram `place`, until the next `receive`.
+    package func withPacket<Result>(_ place: Int, _ body: (_ packet: Span<UInt8>) -> Result) -> Result {
+        body(packet(place))
+    }
+
     /// Returns a copy for a later answer.
     package func bytes(_ place: Int) -> [UInt8] {
         let length = unsafe min(Int(incoming[place].length), DatagramBatch.packetBytes)

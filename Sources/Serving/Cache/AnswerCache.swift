@@ -174,6 +174,14 @@ import Synchronization
         }
     }
 
+    /// Starts loading the entries with these hashes into the processor's caches. One lookup waits for three loads in a
+    /// row, longer than all its instructions take; those of many lookups overlap.
+    func prefetch(_ hashes: [UInt64]) {
+        for hash in hashes { withTable(hash) { $0.prefetchIndex(hash) } }
+        for hash in hashes { withTable(hash) { $0.prefetchSlots(hash) } }
+        for hash in hashes { withTable(hash) { $0.prefetchStorage(hash) } }
+    }
+
     package func counts() -> Counts {
         var total = Counts()
         for shard in 0..<AnswerCache.shardCount {

@@ -10,6 +10,7 @@
 //   and evicts the first entry without one.
 
 import DNSWire
+import LinuxIO
 
 /// `@unchecked Sendable`: sole owner of the memory behind its pointers, so it may move between threads as a whole.
 @safe struct AnswerTable: ~Copyable, @unchecked Sendable {
@@ -67,6 +68,36 @@ import DNSWire
             let entry = unsafe index[position]
             guard entry != 0 else { return nil }
             if unsafe slots[Int(entry - 1)].matches(key) { return entry - 1 }
+            position = (position + 1) & indexMask
+        }
+    }
+
+    // An entry is reached by three loads, each from the address that the last one found. Each step below starts one of
+    // them for one hash, after the step before has had time to end.
+
+    func prefetchIndex(_ hash: UInt64) {
+        unsafe prefetch(index + (Int(truncatingIfNeeded: hash) & indexMask))
+    }
+
+    func prefetchSlots(_ hash: UInt64) {
+        let home = Int(truncatingIfNeeded: hash) & indexMask
+        for position in [home, (home + 1) & indexMask] {
+            let entry = unsafe index[position]
+            if entry == 0 { return }
+            unsafe prefetch(slots + Int(entry - 1))
+        }
+    }
+
+    func prefetchStorage(_ hash: UInt64) {
+        var position = Int(truncatingIfNeeded: hash) & indexMask
+        while unsafe index[position] != 0 {
+            let slot = unsafe slots + Int(index[position] - 1)
+            if unsafe slot.pointee.hash == hash {
+                guard let storage = unsafe slot.pointee.storage else { return }
+                unsafe prefetch(storage)
+                unsafe prefetch(storage + 64)
+                return
+            }
             position = (position + 1) & indexMask
         }
     }

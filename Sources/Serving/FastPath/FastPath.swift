@@ -2,6 +2,7 @@
 // allocates nothing for a hit, and reads no clock: the caller does so once per batch.
 
 package import DNSWire
+import LinuxIO
 
 package struct FastPath: ~Copyable {
     private let cache: AnswerCache
@@ -12,6 +13,8 @@ package struct FastPath: ~Copyable {
     private let version: String
     /// Set for each packet; a stored property because a name has up to 255 bytes.
     private var key: AnswerKey
+    /// Of the announced queries.
+    private var hashes: [UInt64] = []
     /// Extended error of the last reply that was refused or local; nil: none.
     package private(set) var remark: UInt16?
 
@@ -42,6 +45,20 @@ package struct FastPath: ~Copyable {
         self.gate = gate
         self.version = version
         key = AnswerKey(partition: view.partition(for: .none))
+        hashes.reserveCapacity(DatagramBatch.capacity)
+    }
+
+    /// Announces a query for the next `prefetch`.
+    package mutating func announce(_ packet: Span<UInt8>) {
+        guard let question = QuestionBounds(in: packet) else { return }
+        key.set(packet, from: Header.byteCount, count: question.nameBytes, type: question.type, hashing: cache.hashing)
+        hashes.append(key.hash)
+    }
+
+    /// Starts loading the cache entries of the announced queries.
+    package mutating func prefetch() {
+        cache.prefetch(hashes)
+        hashes.removeAll(keepingCapacity: true)
     }
 
     /// - Parameters:

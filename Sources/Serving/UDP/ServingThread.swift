@@ -103,6 +103,10 @@ struct ServingThread: ~Copyable {
         let nowMilliseconds = Clock.millisecondsSinceBoot(now)
         served.removeAll(keepingCapacity: true)
         tally.add(.udpQueries, UInt64(count))
+        if count > 1 {
+            for place in 0..<count { batch.withPacket(place) { fastPath.announce($0) } }
+            fastPath.prefetch()
+        }
         for place in 0..<count {
             guard let peer = batch.peer(place) else {
                 tally.add(.droppedShort)
