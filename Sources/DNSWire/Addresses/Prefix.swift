@@ -44,7 +44,9 @@ package struct Prefix: Hashable, Sendable {
 
     package func contains(_ other: Address) -> Bool {
         switch (address, other) {
-        case (.v4, .v4), (.v6, .v6): other.masked(to: length) == address
+        // A shift by the full width yields 0.
+        case (.v4(let network), .v4(let client)): (network ^ client) >> (32 - length) == 0
+        case (.v6, .v6): other.masked(to: length) == address
         default: false
         }
     }

@@ -54,16 +54,6 @@ package struct Cookie: Equatable, Sendable {
     }
 }
 
-extension OutputSpan<UInt8> {
-    @_lifetime(self: copy self)
-    fileprivate mutating func appendBigEndian(_ value: UInt64) {
-        appendBigEndian(UInt16(truncatingIfNeeded: value >> 48))
-        appendBigEndian(UInt16(truncatingIfNeeded: value >> 32))
-        appendBigEndian(UInt16(truncatingIfNeeded: value >> 16))
-        appendBigEndian(UInt16(truncatingIfNeeded: value))
-    }
-}
-
 extension Span<UInt8> {
     fileprivate func bigEndian64(at offset: Int) -> UInt64 {
         UInt64(bigEndian32(at: offset)) << 32 | UInt64(bigEndian32(at: offset + 4))

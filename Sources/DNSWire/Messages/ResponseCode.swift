@@ -7,6 +7,9 @@ package struct ResponseCode: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
+    /// `RawRepresentable` has a slower one, which is generic.
+    package static func == (left: ResponseCode, right: ResponseCode) -> Bool { left.rawValue == right.rawValue }
+
     package static let noError = ResponseCode(rawValue: 0)
     package static let formatError = ResponseCode(rawValue: 1)
     package static let serverFailure = ResponseCode(rawValue: 2)

@@ -7,6 +7,9 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
+    /// `RawRepresentable` has a slower one, which is generic.
+    package static func == (left: RecordType, right: RecordType) -> Bool { left.rawValue == right.rawValue }
+
     package static let a = RecordType(rawValue: 1)
     package static let ns = RecordType(rawValue: 2)
     package static let cname = RecordType(rawValue: 5)

@@ -47,6 +47,7 @@ import Glibc
             unsafe (vectors + place).initialize(to: clinux_vector(bytes: packet, count: DatagramBatch.packetBytes))
             unsafe (vectors + capacity + place).initialize(to: clinux_vector(bytes: reply, count: 0))
             unsafe (incoming + place).initialize(to: clinux_datagram())
+            unsafe prepare(&incoming[place], place)
         }
     }
 
@@ -62,7 +63,8 @@ import Glibc
 
     /// Receives the queued datagrams without waiting. Returns 0 if there are none.
     package mutating func receive(from socket: borrowing DatagramSocket) throws(SystemError) -> Int {
-        for place in 0..<DatagramBatch.capacity { unsafe prepare(&incoming[place], place) }
+        // The kernel has changed only these.
+        for place in 0..<received { unsafe prepare(&incoming[place], place) }
         queued = 0
         received = 0
         let count = try SystemCall.attempt("recvmmsg") {

@@ -141,7 +141,7 @@ package struct FastPath: ~Copyable {
                     return body.code
                 }
                 // A reply has a single outcome: the awaited mark stays for the next reply.
-                if freshness == .due, table.askForRefresh(entry) {
+                if case .due = freshness, table.askForRefresh(entry) {
                     return .answeredAndDue(code, Question(query.name(in: packet), query.type, from: subnet))
                 }
                 guard table.takeAwaited(entry) else { return .answered(code) }
@@ -157,7 +157,12 @@ package struct FastPath: ~Copyable {
 
 extension Freshness {
     /// The cache serves it by itself; a provider's answer comes before the system resolver's.
-    package var isGivenAtOnce: Bool { self == .fresh || self == .due }
+    package var isGivenAtOnce: Bool {
+        switch self {
+        case .fresh, .due: true
+        case .stale, .gone: false
+        }
+    }
 }
 
 // Rate limit and cookie of a remote client, before any lookup. Separate from `respond`, because local clients skip it.
