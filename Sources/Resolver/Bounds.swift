@@ -227,8 +227,8 @@ package enum Bounds {
     static let refreshStep: Duration = .milliseconds(20)
     /// Interval of refreshes after an outage of the providers. Each of these questions makes a client wait until it is
     /// refreshed. Over HTTP/1.1, eight connections to a provider 30 ms away carry 260 requests per second, and fewer
-    /// while requests of the outage hold some. Clients' questions need a share of these.
-    package static let retryStep: Duration = .milliseconds(8)
+    /// while requests of the outage hold some. Clients' questions need a quarter of these.
+    package static let retryStep: Duration = .milliseconds(5)
     /// A question whose retry is due within this time may share the request of another one.
     static let earlyRetry: Duration = .seconds(1)
     /// Time for which an answer learned on another network waits for the upstreams of this one (RFC 8767 section 5).
