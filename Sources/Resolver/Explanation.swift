@@ -110,14 +110,21 @@ extension Resolver {
     }
 
     private func isRefreshedWhenDue(_ question: Question, now: Instant) -> Bool {
-        var tried = self
+        var tried = copy()
         var actions: [Action] = []
         tried.handle(.prefetchDue(question), now: now, actions: &actions)
         return tried.numberOfQuestion[question] != nil
     }
 
+    /// Returns a resolver that shares no state with this one.
+    private func copy() -> Resolver {
+        var copy = self
+        copy.state.ranking = state.ranking.copy()
+        return copy
+    }
+
     private func prospect(of question: Question, _ expired: AgedAnswer?, now: Instant) -> Explanation.Prospect {
-        var tried = self
+        var tried = copy()
         var actions: [Action] = []
         tried.handle(.asked(question, Resolver.trialWaiter, expired: expired), now: now, actions: &actions)
         for action in actions {

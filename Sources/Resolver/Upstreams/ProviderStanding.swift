@@ -2,7 +2,9 @@
 
 import DNSWire
 
-struct ProviderStanding {
+/// A class with one owner, the ranking, because a lookup reads several of its properties dozens of times: the compiler
+/// copies a struct of this size for most reads of an array element.
+final class ProviderStanding {
     let traits: ProviderTraits
     private var latency = LatencyEstimate()
     /// Presumed latency in milliseconds since another upstream was quicker; nil from the next answer on. Kept apart
@@ -55,6 +57,22 @@ struct ProviderStanding {
 
     init(_ traits: ProviderTraits) {
         self.traits = traits
+    }
+
+    /// Returns a copy of all state, for a trial run and for another network.
+    func copy() -> ProviderStanding {
+        let copy = ProviderStanding(traits)
+        (copy.latency, copy.doubt, copy.answers, copy.failures) = (latency, doubt, answers, failures)
+        (copy.breaker, copy.hasLostConnection, copy.isUnacknowledged) = (breaker, hasLostConnection, isUnacknowledged)
+        (copy.streak, copy.trust) = (streak, trust)
+        (copy.pausedUntil, copy.hasOwnPause, copy.pausesInARow) = (pausedUntil, hasOwnPause, pausesInARow)
+        (copy.outstanding, copy.outstandingDomains) = (outstanding, outstandingDomains)
+        (copy.silentSince, copy.heardAt) = (silentSince, heardAt)
+        (copy.unanswered, copy.unansweredSince) = (unanswered, unansweredSince)
+        (copy.isBackFromSilence, copy.lastSilenceEndedAt) = (isBackFromSilence, lastSilenceEndedAt)
+        (copy.refreshes, copy.questions, copy.triedAt) = (refreshes, questions, triedAt)
+        (copy.firstChoices, copy.reportedState) = (firstChoices, reportedState)
+        return copy
     }
 
     // MARK: evaluation
@@ -163,15 +181,16 @@ struct ProviderStanding {
 
     // MARK: events
 
-    /// Discards measurements, back-offs, blocks and pauses. Requests in flight and spent budgets remain.
-    mutating func reset() {
-        var new = ProviderStanding(traits)
+    /// Returns the state without measurements, back-offs, blocks and pauses. Requests in flight and spent budgets
+    /// remain.
+    func afterReset() -> ProviderStanding {
+        let new = ProviderStanding(traits)
         new.refreshes = refreshes
         new.questions = questions
         new.outstanding = outstanding
         new.outstandingDomains = outstandingDomains
         new.reportedState = reportedState
-        self = new
+        return new
     }
 
     /// Returns the state for use on another network. The breaker closes, and the failure streak ends. Budgets, account
@@ -179,7 +198,7 @@ struct ProviderStanding {
     ///
     /// - Parameter known: the state measured earlier on the new network; nil: none.
     func moved(to known: ProviderStanding?) -> ProviderStanding {
-        var new = known ?? ProviderStanding(traits)
+        let new = known?.copy() ?? ProviderStanding(traits)
         new.refreshes = refreshes
         new.questions = questions
         new.outstanding = outstanding
@@ -197,7 +216,7 @@ struct ProviderStanding {
         return new
     }
 
-    mutating func begun(_ domain: Name, now: Instant) {
+    func begun(_ domain: Name, now: Instant) {
         silentSince = silentSince ?? now
         if let triedAt, now - triedAt > Bounds.unresponsiveMemory { (unansweredSince, unanswered) = (nil, [:]) }
         triedAt = now
@@ -208,12 +227,12 @@ struct ProviderStanding {
     }
 
     /// Ignored if no request is in flight any more.
-    mutating func unacknowledged() { isUnacknowledged = outstanding > 0 }
+    func unacknowledged() { isUnacknowledged = outstanding > 0 }
 
-    mutating func chosenFirst(now: Instant) { firstChoices.add(1, now: now) }
+    func chosenFirst(now: Instant) { firstChoices.add(1, now: now) }
 
     /// - Parameter isHeard: whether a reply arrived, a failure included.
-    mutating func ended(_ domain: Name, isHeard: Bool, now: Instant) {
+    func ended(_ domain: Name, isHeard: Bool, now: Instant) {
         outstanding = max(0, outstanding - 1)
         let left = (outstandingDomains[domain] ?? 0) - 1
         outstandingDomains[domain] = left > 0 ? left : nil
@@ -233,7 +252,7 @@ struct ProviderStanding {
     /// retry.
     ///
     /// - Returns: whether the provider had failed before.
-    mutating func answered(after elapsed: Duration, now: Instant) -> Bool {
+    func answered(after elapsed: Duration, now: Instant) -> Bool {
         let isBack = replied(now: now)
         if !isBack || !isMeasured { latency.measure(elapsed, now: now) }
         doubt = nil
@@ -244,7 +263,7 @@ struct ProviderStanding {
     /// resolution of a broken name takes long.
     ///
     /// - Returns: whether the provider had failed before in a way that no single name explains.
-    mutating func replied(now: Instant) -> Bool {
+    func replied(now: Instant) -> Bool {
         let hasFailed = streak.isProvidersOwn || isBackFromSilence
         isBackFromSilence = false
         streak = FailureStreak()
@@ -255,11 +274,11 @@ struct ProviderStanding {
 
     /// Lowers the success share, and with it the rank: a provider that replies SERVFAIL to everything must not stay
     /// first.
-    mutating func contradicted(now: Instant) { failures.add(1, now: now) }
+    func contradicted(now: Instant) { failures.add(1, now: now) }
 
     /// Records that another upstream was quicker. The elapsed time is a lower bound of the latency and counts if it
     /// exceeds the presumed one.
-    mutating func overtaken(after elapsed: Duration) {
+    func overtaken(after elapsed: Duration) {
         let presumed = doubt ?? latency.smoothed ?? Bounds.hedgeUnmeasured.milliseconds
         let elapsed = min(elapsed, Bounds.providerTimeout).milliseconds
         guard elapsed > presumed else { return }
@@ -268,7 +287,7 @@ struct ProviderStanding {
 
     /// Records a failure. An outage counts as one failure regardless of the number of trials, so that a recovered
     /// provider keeps its rank.
-    mutating func failed(_ failure: FetchFailure, of domain: Name, startedAt: Instant, now: Instant) {
+    func failed(_ failure: FetchFailure, of domain: Name, startedAt: Instant, now: Instant) {
         if breaker.isClosed, streak.isEmpty { failures.add(1, now: now) }
         if failure == .timeout { endedUnanswered(of: domain, startedAt: startedAt, now: now) }
         let isProven = streak.add(
@@ -284,11 +303,11 @@ struct ProviderStanding {
 
     /// Records a request that ended without a reply, or that got no slot while others get no reply. A reply after its
     /// start disproves the silence.
-    mutating func endedUnanswered(of domain: Name, startedAt: Instant, now: Instant) {
+    func endedUnanswered(of domain: Name, startedAt: Instant, now: Instant) {
         if startedAt > heardAt ?? now - Bounds.unresponsiveMemory { noteUnanswered(domain, since: startedAt) }
     }
 
-    private mutating func noteUnanswered(_ domain: Name, since instant: Instant) {
+    private func noteUnanswered(_ domain: Name, since instant: Instant) {
         unansweredSince = min(unansweredSince ?? instant, instant)
         // More domains would not change `isUnresponsive`.
         guard unanswered[domain] != nil || unanswered.count < Bounds.timedOutDomainsToOpen else { return }
@@ -297,16 +316,16 @@ struct ProviderStanding {
 
     /// Closes the breaker and ends the failure streak, because the failures had a local cause. An account block and the
     /// measured success share remain.
-    mutating func forgive() {
+    func forgive() {
         if !breaker.isBlocked { breaker = Breaker() }
         streak = FailureStreak()
     }
 
-    mutating func refused(now: Instant) { breaker.refused(now: now) }
+    func refused(now: Instant) { breaker.refused(now: now) }
 
     /// - Parameter pause: the pause that the provider named; nil: none named. Then the resolver's back-off applies,
     ///   unless the provider is paused already.
-    mutating func throttled(for pause: Duration?, now: Instant) {
+    func throttled(for pause: Duration?, now: Instant) {
         if let pause {
             pausedUntil = now + min(pause, Bounds.throttleLimit)
             hasOwnPause = false
@@ -317,11 +336,11 @@ struct ProviderStanding {
         }
     }
 
-    mutating func recordConfirmed(about name: Name, now: Instant) { trust.recordConfirmed(about: name, now: now) }
-    mutating func recordForged(about name: Name, now: Instant) { trust.recordForged(about: name, now: now) }
+    func recordConfirmed(about name: Name, now: Instant) { trust.recordConfirmed(about: name, now: now) }
+    func recordForged(about name: Name, now: Instant) { trust.recordForged(about: name, now: now) }
 
     /// Charges the budget for one refresh. Returns nil if it may begin, else the earliest start.
-    mutating func spend(now: Instant) -> Instant? {
+    func spend(now: Instant) -> Instant? {
         refreshes.spend(perSecond: traits.budgetPerSecond, now: now)
     }
 

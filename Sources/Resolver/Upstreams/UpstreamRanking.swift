@@ -3,6 +3,7 @@
 
 import DNSWire
 
+/// A plain copy shares the providers' state: `copy` does not.
 struct UpstreamRanking {
     /// The providers' state on the current network.
     private(set) var standings: [ProviderStanding] = []
@@ -19,6 +20,13 @@ struct UpstreamRanking {
         chance = SeededGenerator(seed: seed)
     }
 
+    /// Returns a ranking that shares no state with this one.
+    func copy() -> UpstreamRanking {
+        var copy = self
+        copy.standings = standings.map { $0.copy() }
+        return copy
+    }
+
     /// Replaces the list of providers. Unchanged providers keep their measurements.
     mutating func setProviders(_ providers: [ProviderTraits]) {
         let old = standings
@@ -28,7 +36,7 @@ struct UpstreamRanking {
     /// - Parameter provider: the provider to reset; nil: all.
     mutating func reset(_ provider: ProviderID?) {
         for index in standings.indices where provider == nil || standings[index].traits.id == provider {
-            standings[index].reset()
+            standings[index] = standings[index].afterReset()
         }
     }
 
@@ -79,7 +87,14 @@ struct UpstreamRanking {
     }
 
     /// The first provider of `order`.
-    func best(for type: RecordType, now: Instant) -> ProviderID? { order(for: type, now: now).first }
+    func best(for type: RecordType, now: Instant) -> ProviderID? {
+        var best: Place?
+        for index in standings.indices where isCandidate(index, type) && !standings[index].isThrottled(now) {
+            let place = place(index, now)
+            if best.map({ place.precedes($0) }) ?? true { best = place }
+        }
+        return best.map { standings[$0.index].traits.id }
+    }
 
     /// Returns the order for one lookup. Of two random picks near the best, the one with the lower load goes first
     /// (power of two choices).
@@ -123,6 +138,8 @@ struct UpstreamRanking {
         let rank: Rank
         let cost: Double
         let index: Int
+
+        func precedes(_ other: Place) -> Bool { (rank, cost, index) < (other.rank, other.cost, other.index) }
     }
 
     private func isCandidate(_ index: Int, _ type: RecordType) -> Bool {
@@ -135,7 +152,7 @@ struct UpstreamRanking {
         for index in standings.indices where isCandidate(index, type) && !standings[index].isThrottled(now) {
             places.append(place(index, now))
         }
-        if places.count > 1 { places.sort { ($0.rank, $0.cost, $0.index) < ($1.rank, $1.cost, $1.index) } }
+        if places.count > 1 { places.sort { $0.precedes($1) } }
         return places
     }
 
@@ -386,7 +403,7 @@ struct UpstreamRanking {
         return nil
     }
 
-    private mutating func update(_ provider: ProviderID, _ change: (inout ProviderStanding) -> Void) {
-        if let index = index(of: provider) { change(&standings[index]) }
+    private func update(_ provider: ProviderID, _ change: (ProviderStanding) -> Void) {
+        if let index = index(of: provider) { change(standings[index]) }
     }
 }
