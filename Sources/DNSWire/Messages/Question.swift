@@ -13,6 +13,11 @@ package struct Question: Hashable, Sendable {
         self.subnet = subnet
     }
 
+    /// As in `Name`.
+    package func _rawHashValue(seed: Int) -> Int {
+        name._rawHashValue(seed: seed ^ Int(type.rawValue) ^ Int(truncatingIfNeeded: subnet.code))
+    }
+
     /// Returns a question for another type of the same name and client subnet.
     package func with(_ type: RecordType) -> Question { Question(name, type, from: subnet) }
 }
