@@ -22,7 +22,7 @@ extension NameVerification {
     /// Returns whether the current verdicts require other addresses or another order than the cached answer has.
     func isOutdated(_ kept: VerifiedQuestion.Kept, _ question: Question) -> Bool {
         guard question.type.isAddress else { return arranged(question, kept.answer) != kept.handedOut }
-        guard hasVerdict || kept.handedOut != kept.answer else { return false }
+        guard hasVerdict || kept.isArranged else { return false }
         return order(of: kept.answer.addresses).isNews(to: kept.handedOut.addresses)
     }
 

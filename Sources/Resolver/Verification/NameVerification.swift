@@ -7,7 +7,15 @@ struct NameVerification {
     let name: Name
     var touchedAt: Instant
     private(set) var terms = ProbeTerms(ProbePolicy(), Rule())
-    private(set) var addresses: [KnownAddress] = []
+    private(set) var addresses: [KnownAddress] = [] {
+        didSet {
+            hasVerdict = addresses.contains { $0.hasVerdict }
+            hasMismatched = addresses.contains { $0.judgement.verdict.isMismatched }
+        }
+    }
+    // Stored, as most events of a name read them, and the compiler copies a name to compute them.
+    private(set) var hasVerdict = false
+    private(set) var hasMismatched = false
     /// The latest last.
     var statements: [Statement] = []
     private(set) var questions: [VerifiedQuestion] = []
@@ -31,10 +39,6 @@ struct NameVerification {
     func judgement(of address: Address) -> Judgement { known(address)?.judgement ?? .none }
 
     func known(_ address: Address) -> KnownAddress? { addresses.first { $0.address == address } }
-
-    var hasVerdict: Bool { addresses.contains(where: \.hasVerdict) }
-
-    var hasMismatched: Bool { addresses.contains { $0.judgement.verdict.isMismatched } }
 
     /// Answers may omit addresses of this name.
     var hasBad: Bool {
@@ -78,7 +82,7 @@ struct NameVerification {
 
     func wasAlive(_ family: RecordType) -> Bool { everAlive.contains(family) }
 
-    func index(of question: Question) -> Int? { questions.firstIndex { $0.question == question } }
+    func index(of question: Question) -> Int? { questions.index(of: question) }
 
     /// Returns whether the question is in use or doubtful.
     func isWorthProbing(_ known: VerifiedQuestion) -> Bool { known.isInUse || known.isDoubted || hasMismatched }
@@ -256,7 +260,22 @@ struct VerifiedQuestion {
         let source: Source
         let endsAt: Instant
         /// The form of the answer in the cache.
-        var handedOut: Answer
+        private(set) var handedOut: Answer
+        /// That form is not the answer as it was received.
+        private(set) var isArranged: Bool
+
+        init(answer: Answer, source: Source, endsAt: Instant, handedOut: Answer) {
+            self.answer = answer
+            self.source = source
+            self.endsAt = endsAt
+            self.handedOut = handedOut
+            isArranged = handedOut != answer
+        }
+
+        mutating func handOut(_ arranged: Answer) {
+            handedOut = arranged
+            isArranged = arranged != answer
+        }
 
         /// Returns the answer with its remaining TTL.
         func left(_ now: Instant) -> Answer {
@@ -284,5 +303,15 @@ struct VerifiedQuestion {
     mutating func asked() { asks = min(asks + 1, 2) }
     mutating func isRefreshed() { asks = 2 }
 
+    /// Whether its cached answer may have to be arranged anew although no address has a verdict.
+    fileprivate var mayBeOutdated: Bool { !question.type.isAddress || kept?.isArranged ?? false }
+
     func hasNoneBetter(_ now: Instant) -> Bool { noneBetterUntil.map { now < $0 } ?? false }
+}
+
+// For callers that would copy the whole name to ask it.
+extension [VerifiedQuestion] {
+    func index(of question: Question) -> Int? { indices.first { self[$0].question == question } }
+
+    var mayBeOutdated: Bool { indices.contains { self[$0].mayBeOutdated } }
 }

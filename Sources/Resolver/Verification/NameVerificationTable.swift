@@ -80,7 +80,7 @@ struct NameVerificationTable {
     // Reads the properties in place: a copy of a name retains all its lists.
     private func worth(_ number: Int) -> Int {
         if names[number].statements.isEmpty { return 0 }
-        if names[number].addresses.contains(where: \.judgement.verdict.isMismatched) { return 3 }
-        return names[number].addresses.contains(where: \.hasVerdict) ? 2 : 1
+        if names[number].hasMismatched { return 3 }
+        return names[number].hasVerdict ? 2 : 1
     }
 }

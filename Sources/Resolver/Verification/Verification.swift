@@ -48,7 +48,7 @@ struct Verification {
 
     /// When `timePassed` is due; nil if nothing is scheduled.
     var nextDeadline: Instant? {
-        [plan.nextDeadline, known.nextMark].compactMap { $0 }.min()
+        Instant.earliest(plan.nextDeadline, known.nextMark)
     }
 
     // MARK: events
@@ -276,6 +276,7 @@ struct Verification {
         guard let number = known.number(of: question.name) else {
             return question.type.isServiceBinding ? answer.withoutHints : answer
         }
+        guard known.names[number].hasVerdict || question.type.isServiceBinding else { return answer }
         return known.names[number].arranged(question, answer, &chance)
     }
 
@@ -359,10 +360,11 @@ struct Verification {
 
     private mutating func rearrange(_ number: Int) {
         let questions = known.names[number].questions
+        guard known.names[number].hasVerdict || questions.mayBeOutdated else { return }
         for (index, question) in questions.enumerated() {
             guard let kept = question.kept, known.names[number].isOutdated(kept, question.question) else { continue }
             let arranged = known.names[number].arranged(question.question, kept.answer, &chance)
-            known.change(number) { $0.change(index) { $0.kept?.handedOut = arranged } }
+            known.change(number) { $0.change(index) { $0.kept?.handOut(arranged) } }
             consequences.append(.rearrange(question.question, arranged, kept.source))
         }
     }

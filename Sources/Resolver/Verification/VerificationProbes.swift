@@ -21,19 +21,24 @@ extension Verification {
     /// Probes the addresses of a cached answer if it is in use or doubtful; else awaits the next query. If the name has
     /// a mismatched address, the addresses from all sources are probed.
     mutating func probeKept(_ question: Question, _ number: Int, now: Instant) {
-        guard let index = known.names[number].index(of: question),
+        guard let index = known.names[number].questions.index(of: question),
             known.names[number].questions[index].kept?.answer.kind == .records
         else { return }
         guard known.names[number].terms.scope != .nothing else {
             tally.skipped[.disabled, default: 0] += 1
             return
         }
-        let name = known.names[number]
-        guard let kept = name.questions[index].kept else { return }
-        guard name.isWorthProbing(name.questions[index]) else {
-            if kept.endsAt > now { consequences.append(.awaitAsk(question, kept.source)) }
+        let isInUse = known.names[number].questions[index].isInUse || known.names[number].questions[index].isDoubted
+        guard isInUse || known.names[number].hasMismatched else {
+            if let endsAt = known.names[number].questions[index].kept?.endsAt, endsAt > now,
+                let source = known.names[number].questions[index].kept?.source
+            {
+                consequences.append(.awaitAsk(question, source))
+            }
             return
         }
+        let name = known.names[number]
+        guard let kept = name.questions[index].kept else { return }
         let others = name.hasMismatched ? name.statements.filter { !$0.isLate(now) }.flatMap(\.addresses) : []
         probe(kept.answer.addresses + others, number, now: now)
     }
