@@ -310,22 +310,25 @@ package struct Resolver {
     mutating func change(
         _ number: Int, now: Instant, _ body: (inout Lookup, inout ResolverState) -> Void
     ) {
-        guard var lookup = lookups[number].take() else { return }
-        body(&lookup, &state)
+        // In place: a lookup is large.
+        guard let step = lookups[number]?.change(&state, body) else { return }
         for id in state.begun { lookupOfFetch[id] = number }
         for id in state.ended { lookupOfFetch[id] = nil }
         state.begun.removeAll(keepingCapacity: true)
         state.ended.removeAll(keepingCapacity: true)
-        remember(lookup, now: now)
-        if lookup.isFinished {
+        noticeRecovery(now: now)
+        switch step {
+        case .continues(let deadline, let hasNews):
+            if hasNews, let lookup = lookups[number] { remember(lookup, now: now) }
+            deadlines.set(deadline, for: number)
+        case .ends:
+            guard let lookup = lookups[number].take() else { return }
+            remember(lookup, now: now)
             numberOfQuestion[lookup.question] = nil
             freeNumbers.append(number)
             shares.remove(number)
             deadlines.remove(number)
             if lookup.isRefresh { refreshesInFlight -= 1 }
-        } else {
-            deadlines.set(lookup.nextDeadline, for: number)
-            lookups[number] = consume lookup
         }
     }
 
@@ -353,7 +356,6 @@ package struct Resolver {
 
     /// Records the lookup's result for later questions and refreshes.
     private mutating func remember(_ lookup: Lookup, now: Instant) {
-        noticeRecovery(now: now)
         if let learned = state.learned {
             state.learned = nil
             failures.answered(lookup.question)

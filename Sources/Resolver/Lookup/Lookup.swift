@@ -187,6 +187,22 @@ struct Lookup {
 
     // MARK: events
 
+    /// What follows from a change for the resolver's tables.
+    enum Step {
+        /// - Parameter hasNews: there is a result to record.
+        case continues(until: Instant, hasNews: Bool)
+        case ends
+    }
+
+    /// Applies a change in place.
+    mutating func change(
+        _ state: inout ResolverState, _ body: (inout Lookup, inout ResolverState) -> Void
+    ) -> Step {
+        body(&self, &state)
+        guard !isFinished else { return .ends }
+        return .continues(until: nextDeadline, hasNews: state.learned != nil || hasAnsweredDuringChange)
+    }
+
     /// Applies shorter deadlines, counted from the start of the lookup.
     mutating func shortenDeadlines(_ terms: SystemTerms, now: Instant, _ state: inout ResolverState) {
         holdUntil = min(holdUntil, startedAt + terms.patience)
