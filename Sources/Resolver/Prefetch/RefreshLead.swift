@@ -38,11 +38,13 @@ extension RefreshPlan {
         }
     }
 
-    /// Returns whether the refresh may be moved. One that was already charged to a provider keeps its time.
+    /// Returns whether the refresh may be moved. One that was already charged to a provider keeps its time. Reads the
+    /// properties in place: a copy of an entry retains its question.
     private func isPlannedAhead(_ number: Int, _ kind: RecordType?) -> Bool {
-        let entry = entries[number]
-        return deadlines.contains(number) && (entry.question.type.isAddress ? entry.question.type : nil) == kind
-            && entry.lifetimeSeconds > 0 && entry.dueAt < entry.expiresAt && !entry.waitsForExpiry
-            && entry.payment == nil && !entry.isPostponed
+        let type = entries[number].question.type
+        return deadlines.contains(number) && (type.isAddress ? type : nil) == kind
+            && entries[number].lifetimeSeconds > 0 && entries[number].dueAt < entries[number].expiresAt
+            && !entries[number].countsDown && entries[number].usualSeconds == nil
+            && entries[number].payment == nil && !entries[number].isPostponed
     }
 }
