@@ -28,12 +28,17 @@ package final class Mailbox<Message: Sendable>: Sendable {
     /// Appends as many messages as there is room for, in order. Wakes the reader if the mailbox was empty.
     ///
     /// - Returns: the number of accepted messages, counted from the first. The caller must refuse the rest.
-    package func post(contentsOf batch: some Collection<Message>) -> Int {
+    package func post(contentsOf batch: [Message]) -> Int {
         let (accepted, wasEmpty) = messages.withLock { messages in
-            let wasEmpty = messages.isEmpty
-            let room = capacity - messages.count
-            messages.append(contentsOf: batch.prefix(room))
-            return (min(room, batch.count), wasEmpty)
+            // `isEmpty` is generic code of the library here.
+            let wasEmpty = messages.count == 0
+            let accepted = min(capacity - messages.count, batch.count)
+            if wasEmpty, accepted == batch.count {
+                messages = batch
+            } else {
+                messages.append(contentsOf: batch.prefix(accepted))
+            }
+            return (accepted, wasEmpty)
         }
         if accepted > 0, wasEmpty { wakeReader() }
         return accepted
@@ -41,7 +46,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
 
     /// - Returns: false if the mailbox is full.
     package func post(_ message: Message) -> Bool {
-        post(contentsOf: CollectionOfOne(message)) == 1
+        post(contentsOf: [message]) == 1
     }
 
     /// Returns all queued messages in the order of posting. For the one reader.
