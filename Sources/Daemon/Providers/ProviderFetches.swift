@@ -197,16 +197,19 @@ final class ProviderFetches: LoopPart {
             }
         }
         takePlaces(now: now)
-        // Failures first: an answer in the same reply is the latest information about the provider.
-        let inOrder = finished.filter { !$0.result.isReply } + finished.filter(\.result.isReply)
         defer {
             finished.removeAll(keepingCapacity: true)
             redirected.removeAll(keepingCapacity: true)
             throttled.removeAll(keepingCapacity: true)
             volunteered.removeAll(keepingCapacity: true)
         }
-        let unacknowledged = silent.map { Event.unacknowledged($0) }
-        return redirected + unacknowledged + throttled + inOrder.map { .fetchFinished($0.id, $0.result) } + volunteered
+        var events = redirected
+        events += silent.map { .unacknowledged($0) }
+        events += throttled
+        // Failures first: an answer in the same reply is the latest information about the provider.
+        for (id, result) in finished where !result.isReply { events.append(.fetchFinished(id, result)) }
+        for (id, result) in finished where result.isReply { events.append(.fetchFinished(id, result)) }
+        return events + volunteered
     }
 
     /// Sends a request that belongs to no fetch. `takeEvents` calls `finish`, unless the request is cancelled.

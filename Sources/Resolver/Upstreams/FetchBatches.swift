@@ -39,6 +39,7 @@ package struct FetchBatches {
         /// name, since a request lists its types once for all names. Both are asked only if clients asked for both:
         /// otherwise the vendor's bill would double for machines without IPv6.
         package var questions: [Question] {
+            guard fetches.count > 1 else { return [fetches[0].question] }
             let asked = fetches.map(\.question)
             guard Set(asked.map(\.type)).count > 1 else { return asked }
             return names.flatMap { name in
