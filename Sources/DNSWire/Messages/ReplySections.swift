@@ -17,12 +17,14 @@ struct ReplySections {
 
     /// Starts after the question section.
     init(_ cursor: inout ByteCursor, _ header: Header, _ question: Question) throws(MalformedMessage) {
-        let counts = [header.answerCount, header.authorityCount, header.additionalCount].map(Int.init)
-        guard counts.reduce(0, +) <= UpstreamReply.maxRecords else { throw cursor.malformed(.tooManyRecords) }
+        let counts = (Int(header.answerCount), Int(header.authorityCount), Int(header.additionalCount))
+        guard counts.0 + counts.1 + counts.2 <= UpstreamReply.maxRecords else {
+            throw cursor.malformed(.tooManyRecords)
+        }
         answersOffset = cursor.offset
         var answers: [ResourceRecord] = []
         var saysAnything = false
-        for _ in 0..<counts[0] {
+        for _ in 0..<counts.0 {
             let head = try RecordHead(&cursor)
             saysAnything = saysAnything || head.type != .opt
             let isNeeded = question.asks(for: head.type) || head.type == .cname
@@ -30,14 +32,14 @@ struct ReplySections {
         }
         var startsOfAuthority: [ResourceRecord] = []
         var hasNameservers = false
-        for _ in 0..<counts[1] {
+        for _ in 0..<counts.1 {
             let head = try RecordHead(&cursor)
             hasNameservers = hasNameservers || (head.type == .ns && head.recordClass == Query.classIN)
             if let record = try head.record(&cursor, isNeeded: head.type == .soa) { startsOfAuthority.append(record) }
         }
         var extendedCode: UInt16?
         var extendedError: ExtendedError?
-        for _ in 0..<counts[2] {
+        for _ in 0..<counts.2 {
             let head = try RecordHead(&cursor)
             if head.type == .opt {
                 guard extendedCode == nil else { throw cursor.malformed(.secondOptionRecord) }

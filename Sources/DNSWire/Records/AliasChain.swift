@@ -20,13 +20,14 @@ package struct AliasChain: Equatable, Sendable {
     /// Takes time linear in the number of records. If a name has several CNAME records, the first counts.
     package init(from question: Question, through records: [ResourceRecord]) throws(Failure) {
         var links: [ResourceRecord] = []
-        var visited: Set<Name> = [question.name]
+        var visited: Set<Name> = []
         var end = question.name
         let aliases = question.type == .cname || question.type == .any ? [] : records.filter { $0.type == .cname }
         while true {
             let found = AliasChain.unique(records.filter { question.asks(for: $0.type) && $0.owner == end })
             if found.isEmpty, let link = aliases.first(where: { $0.owner == end }), let target = link.aliasTarget {
-                guard visited.insert(target).inserted else { throw .loop }
+                visited.insert(end)
+                guard !visited.contains(target) else { throw .loop }
                 guard links.count < AliasChain.maxLinks else { throw .tooLong }
                 links.append(link)
                 end = target

@@ -42,7 +42,9 @@ package struct DoHDialect: SingleQuestionDialect {
 
     package func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer {
         let body = try reply.acceptedBody()
-        if let type = reply.headers["Content-Type"], !type.lowercased().hasPrefix(DoHDialect.mediaType) {
+        if let type = reply.headers["Content-Type"], type != DoHDialect.mediaType,
+            !type.lowercased().hasPrefix(DoHDialect.mediaType)
+        {
             throw .garbage("Content-Type is not \(DoHDialect.mediaType)")
         }
         let answer: Answer

@@ -26,10 +26,14 @@ package struct HTTPHeaders: Equatable, Sendable {
 
     /// The value of the first field with this name.
     package subscript(name: String) -> String? {
-        fields.first { field in
-            field.name.utf8.count == name.utf8.count
-                && zip(field.name.utf8, name.utf8).allSatisfy { $0.lowercased == $1.lowercased }
-        }?.value
+        for field in fields where HTTPHeaders.areEqual(field.name.utf8.span, name.utf8.span) { return field.value }
+        return nil
+    }
+
+    private static func areEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        for index in left.indices where left[index].lowercased != right[index].lowercased { return false }
+        return true
     }
 }
 
