@@ -27,7 +27,8 @@ struct FailureMemory {
     ///
     /// - Parameter hasExpired: an expired answer can be served instead.
     func failure(of question: Question, hasExpired: Bool, now: Instant) -> Failure? {
-        failures[question].flatMap { (hasExpired ? $0.recheckAt : $0.until) > now ? $0 : nil }
+        // A look-up in an empty table hashes the name, too.
+        failures.isEmpty ? nil : failures[question].flatMap { (hasExpired ? $0.recheckAt : $0.until) > now ? $0 : nil }
     }
 
     /// - Parameters:
@@ -71,7 +72,7 @@ struct FailureMemory {
         return recheckAt
     }
 
-    mutating func answered(_ question: Question) { failures[question] = nil }
+    mutating func answered(_ question: Question) { if !failures.isEmpty { failures[question] = nil } }
 
     mutating func forget(_ scope: QuestionScope) {
         for question in order where scope.contains(question) { failures[question] = nil }

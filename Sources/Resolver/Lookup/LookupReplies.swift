@@ -389,7 +389,7 @@ extension Lookup {
     }
 
     mutating func replyToAll(_ answer: Answer, from source: Source, _ state: inout ResolverState) {
-        state.actions += waiters.map { .reply($0, answer, source) }
+        for waiter in waiters { state.actions.append(.reply(waiter, answer, source)) }
         waiters = []
     }
 

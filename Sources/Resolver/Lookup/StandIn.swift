@@ -55,7 +55,7 @@ struct Substitutes {
     }
 
     /// Stops tracking a question that a provider or the daemon itself has answered.
-    mutating func answered(_ question: Question) { endOf[question] = nil }
+    mutating func answered(_ question: Question) { if !endOf.isEmpty { endOf[question] = nil } }
 
     /// Takes the questions with unexpired answers, sorted by their text: the same events give the same actions.
     mutating func takeAll(now: Instant) -> [Question] {

@@ -202,9 +202,10 @@ struct PortalWatch {
         case .resting(let until) where now < until: return
         case .resting, .clear: break
         }
+        guard hasSystem, watched.contains(where: { $0.hinderedAt != nil }) else { return }
         let reachable = watched.filter { !unreachable.contains($0.id) }
         let hindered = reachable.compactMap(\.hinderedAt)
-        guard hasSystem, let first = hindered.min(), hindered.count == reachable.count,
+        guard let first = hindered.min(), hindered.count == reachable.count,
             now - first <= Bounds.portalSignLife,
             let systemAnsweredAt, systemAnsweredAt >= first
         else { return }

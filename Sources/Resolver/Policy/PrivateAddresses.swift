@@ -6,8 +6,10 @@ import DNSWire
 extension NamePolicy {
     /// The answer without such addresses, whichever upstream gave it; nil when none of its addresses is left.
     func withoutPrivateAddresses(_ answer: Answer) -> Answer? {
-        let isPrivate = { (address: Address) in address.isPrivate(behind: probes.translationPrefixes) }
-        guard !allowsPrivate, answer.addresses.contains(where: isPrivate) else { return answer }
+        guard !allowsPrivate else { return answer }
+        let prefixes = probes.translationPrefixes
+        let isPrivate = { (address: Address) in address.isPrivate(behind: prefixes) }
+        guard answer.addresses.contains(where: isPrivate) else { return answer }
         let records = answer.records.filter { !($0.address.map(isPrivate) ?? false) }
         guard records.contains(where: { $0.address != nil }) else { return nil }
         return Answer(records: records).remarked(.filteredAddresses)

@@ -53,7 +53,7 @@ struct Routing {
         let inTrouble = working.isEmpty
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
-            providers: order.filter { !onTrial.contains($0) }, trialPending: onTrial,
+            providers: onTrial.isEmpty ? order : order.filter { !onTrial.contains($0) }, trialPending: onTrial,
             trialPatience: onTrial.map(ranking.hedgeDelay).max() ?? .zero, throttled: throttled, upstreams: upstreams,
             hasSystem: hasSystem, inTrouble: inTrouble,
             isUnresponsive: order.count == 1

@@ -32,7 +32,7 @@ struct ShadowFetches {
     func areAsking(_ provider: ProviderID) -> Bool { pending.contains { $0.provider == provider && $0.isRunning } }
 
     /// When `popDue` is due.
-    var nextDeadline: Instant? { pending.lazy.map(\.until).min() }
+    var nextDeadline: Instant? { pending.lazy.map { $0.until }.min() }
 
     /// Returns the counts of a shadow provider; all 0 for other providers.
     func counts(of provider: ProviderID) -> ShadowCounts { countsOf[provider] ?? ShadowCounts() }
