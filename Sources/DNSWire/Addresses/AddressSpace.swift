@@ -19,7 +19,7 @@ extension Address {
     /// The use of the longest matching prefix in the table.
     private var use: AddressUse {
         var (longest, use) = (-1, AddressUse.global)
-        for entry in isIPv6 ? AddressUse.prefixes6 : AddressUse.prefixes4 {
+        for entry in AddressUse.prefixes(near: self) {
             guard entry.prefix.length > longest, entry.prefix.contains(self) else { continue }
             (longest, use) = (entry.prefix.length, entry.use)
         }
@@ -53,10 +53,27 @@ private enum AddressUse {
     /// The IPv4 address in the last 32 bits decides (RFC 6052 section 2.1).
     case nat64
 
-    static let prefixes4 = parsed(iPv4)
-    static let prefixes6 = parsed(iPv6)
+    typealias Entry = (prefix: Prefix, use: AddressUse)
 
-    private static func parsed(_ entries: [(String, AddressUse)]) -> [(prefix: Prefix, use: AddressUse)] {
+    /// By the first byte of the address, because most bytes have no entry.
+    private static let prefixes4 = {
+        let entries = parsed(iPv4)
+        return (0...255).map { byte in
+            let network = Address.v4(UInt32(byte) << 24)
+            return entries.filter { $0.prefix.contains(network) || $0.prefix.address.masked(to: 8) == network }
+        }
+    }()
+    private static let prefixes6 = parsed(iPv6)
+
+    /// Returns the entries that may contain the address.
+    static func prefixes(near address: Address) -> [Entry] {
+        switch address {
+        case .v4(let value): prefixes4[Int(value >> 24)]
+        case .v6: prefixes6
+        }
+    }
+
+    private static func parsed(_ entries: [(String, AddressUse)]) -> [Entry] {
         entries.map { entry in
             guard let prefix = Prefix(entry.0) else { preconditionFailure("\(entry.0) is not a prefix") }
             return (prefix, entry.1)
