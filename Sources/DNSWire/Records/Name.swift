@@ -75,6 +75,16 @@ package struct Name: Sendable {
         return labels
     }
 
+    /// A number for the last label, to rule out with one comparison that the name ends in another one: its length, and
+    /// its last seven bytes in lower case.
+    package var topLevelCode: UInt64 {
+        var (label, end) = (0, 0)
+        while wire[end] != 0 { (label, end) = (end, end + 1 + Int(wire[end])) }
+        var code = UInt64(wire[label])
+        for byte in wire[max(label + 1, end - 7)..<max(label + 1, end)] { code = code << 8 | UInt64(byte.lowercased) }
+        return code
+    }
+
     /// The name without its first label; nil for the root.
     package var parent: Name? { isRoot ? nil : Name(unchecked: Array(wire[(1 + Int(wire[0]))...])) }
 

@@ -13,6 +13,7 @@ enum LocalNames {
     /// /etc/hosts first, as on any Unix; then the special names of RFC 6761, 6303, 7686, 8375.
     static func route(_ question: Question, _ hosts: HostsTable) -> Route {
         if let answer = hosts.answer(question) { return .here(answer) }
+        guard question.name.isSingleLabel || topLevels.contains(question.name.topLevelCode) else { return .anywhere }
         // Other questions in the explanation zone get "no data" here and are not sent upstream.
         if question.name.isWithin(Explanation.zone) { return .here(Answer(negative: .noData, ttlSeconds: 0)) }
         if question.name.isWithin(localhost) { return .here(loopback(question)) }
@@ -29,7 +30,7 @@ enum LocalNames {
     /// Returns whether the name has one label, or is a special-use name of the local network. Its addresses may be
     /// private.
     static func isOfLocalNetwork(_ name: Name) -> Bool {
-        name.isSingleLabel || localTopLevels.contains(where: name.isWithin) && name.isWithin(anyOf: localNetwork)
+        name.isSingleLabel || topLevels.contains(name.topLevelCode) && name.isWithin(anyOf: localNetwork)
     }
 
     /// TTL of answers that an RFC fixes (RFC 6303 section 3 uses 10,800 s in its example zone).
@@ -59,8 +60,10 @@ enum LocalNames {
             + (16...31).map { name("\($0).172.in-addr.arpa") } + (64...127).map { name("\($0).100.in-addr.arpa") }
             + [Address.v6(high: 0, low: 0).reverseName])
 
-    /// The last labels of `localNetwork`.
-    private static let localTopLevels = ["local", "test", "internal", "arpa"].map(name)
+    /// The last labels of all special names. They rule most names out.
+    private static let topLevels =
+        ["local", "test", "internal", "arpa"].map { name($0).topLevelCode }
+        + (nonexistent + [localhost, Explanation.zone]).map(\.topLevelCode)
 
     private static func loopback(_ question: Question) -> Answer {
         let address: Address
