@@ -21,7 +21,7 @@ package struct RenderedAnswer: Equatable, Sendable {
 
     /// Fits any reply to this question, since its length does not depend on letter case.
     package init(_ answer: Answer, to question: Question, recordClass: UInt16 = Query.classIN) {
-        var writer = Writer(question: question.name, recordClass: recordClass)
+        var writer = Writer(question: question.name, recordClass: recordClass, records: answer.records.count)
         var answers: UInt16 = 0
         for record in answer.records where writer.append(record) { answers += 1 }
         var authorities: UInt16 = 0
@@ -74,21 +74,32 @@ package struct RenderedAnswer: Equatable, Sendable {
     private struct Writer {
         var body: [UInt8] = []
         var ttlOffsets: [UInt16] = []
-        /// Names in the message and their offsets: the question, its ancestors, then targets of CNAME records.
+        /// Names in the message and their offsets: the question, its ancestors, then targets of CNAME records. Empty
+        /// while no record needs more than a pointer to the question, as in most answers.
         private var known: [(name: Name, offset: Int)] = []
+        private let question: Name
         private let bodyOffset: Int
         private let recordClass: UInt16
         /// Enough for a chain and a zone name; searched linearly for each owner.
         private static let maxKnown = 32
+        private static let pointerToQuestion: [UInt8] = [0xC0, UInt8(Header.byteCount)]
+        /// An AAAA record.
+        private static let usualRecordBytes = 28
 
-        init(question: Name, recordClass: UInt16) {
+        /// - Parameter records: expected number of records.
+        init(question: Name, recordClass: UInt16, records: Int) {
+            self.question = question
             self.recordClass = recordClass
             bodyOffset = Header.byteCount + question.wire.count + 4
-            remember(question, at: Header.byteCount)
+            body.reserveCapacity(records * Writer.usualRecordBytes)
+            ttlOffsets.reserveCapacity(records)
         }
 
         mutating func append(_ record: ResourceRecord) -> Bool {
-            let owner = compressed(record.owner)
+            let isQuestions =
+                known.isEmpty && record.type != .cname && record.owner == question && !question.isRoot
+            if known.isEmpty, !isQuestions { remember(question, at: Header.byteCount) }
+            let owner = isQuestions ? Writer.pointerToQuestion : compressed(record.owner)
             guard body.count + owner.count + 10 + record.data.count <= maxBodyBytes, record.data.count <= 0xFFFF else {
                 return false
             }
