@@ -124,6 +124,7 @@ extension DialectError {
 extension Question {
     /// Lowers the letter case, so that equal questions give equal requests.
     fileprivate var lowercased: Question {
-        Question(Name(wire: name.wire.map(\.lowercased)) ?? name, type)
+        guard name.wire.contains(where: { $0 != $0.lowercased }) else { return Question(name, type) }
+        return Question(Name(wire: name.wire.map(\.lowercased)) ?? name, type)
     }
 }
