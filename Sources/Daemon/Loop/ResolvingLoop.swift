@@ -81,12 +81,12 @@ final class ResolvingLoop: LoopPart {
 
     /// When `timePassed` and `settle` are due.
     var nextDeadline: Instant? {
-        streams.hasNotices ? settledAt : Instant.earliest(resolver.nextDeadline, parts.nextDeadline)
+        streams.hasNotices ? settledAt : Instant.earliest(inPlace { $0.nextDeadline }, parts.nextDeadline)
     }
 
     func timePassed(now: Instant) {
         parts.timePassed(now: now)
-        if let deadline = resolver.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
+        if let deadline = inPlace({ $0.nextDeadline }), deadline <= now { handle(.timePassed, now: now) }
     }
 
     /// Handles everything that finished since the last turn, with its consequences. Questions that streams bring
@@ -116,6 +116,9 @@ final class ResolvingLoop: LoopPart {
         replies.send()
         tally.add(.unsentReplies, UInt64(replies.takeUnsent()))
     }
+
+    /// Reads the resolver in place: a call on the property copies the resolver, which retains all its tables.
+    private func inPlace<Value>(_ read: (inout Resolver) -> Value) -> Value { read(&resolver) }
 
     /// Passes an event to the resolver and carries out the actions that it returns.
     func handle(_ event: Event, now: Instant) {
@@ -269,7 +272,7 @@ final class ResolvingLoop: LoopPart {
             fail(client, .notReady, now: now)
             return
         }
-        let expired = answers.expired(question, within: resolver.limits(for: question), now: now)
+        let expired = answers.expired(question, within: inPlace { $0.limits(for: question) }, now: now)
         handle(.asked(question, waiter, expired: expired), now: now)
     }
 
@@ -337,7 +340,8 @@ final class ResolvingLoop: LoopPart {
     ) {
         guard let store else { return }
         let entry = answers.entry(
-            question, answer, provenance, lifetimeSeconds: lifetimeSeconds, demand: resolver.demand(for: question),
+            question, answer, provenance, lifetimeSeconds: lifetimeSeconds,
+            demand: inPlace { $0.demand(for: question) },
             storedAtMilliseconds: Clock.wallMilliseconds() - ageMilliseconds)
         if let entry { store.keep(entry, now: now) }
     }

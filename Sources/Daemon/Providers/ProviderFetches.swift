@@ -112,7 +112,7 @@ final class ProviderFetches: LoopPart {
     }
 
     var nextDeadline: Instant? {
-        let ofBatches = Instant.earliest(batches.nextDeadline, shares.nextDeadline(now: Clock.now()))
+        let ofBatches = Instant.earliest(batches.nextDeadline, inPlace { $0.nextDeadline(now: Clock.now()) })
         return Instant.earliest(http.nextDeadline, ofBatches)
     }
 
@@ -156,7 +156,7 @@ final class ProviderFetches: LoopPart {
         // Asked again because a shared request is slow: alone, so that it does not delay the same questions once
         // more.
         let isSlow =
-            shares.isAskedAlone(holder.domain, now: now)
+            inPlace { $0.isAskedAlone(holder.domain, now: now) }
             || !questionsTogether.isEmpty && questionsTogether[question] != nil
         let fetch = FetchBatches.Fetch(id, question, startedAt: now, holder: holder, isSlow: isSlow)
         guard let dialect = index(of: provider).map({ providers[$0].dialect }) else {
@@ -487,6 +487,9 @@ final class ProviderFetches: LoopPart {
         }
         return places
     }
+
+    /// Reads the shares in place: a call on the property copies them, which retains all their tables.
+    private func inPlace<Value>(_ read: (inout RequestShares) -> Value) -> Value { read(&shares) }
 
     /// Starts and ends requests as `shares` decides.
     private func takePlaces(now: Instant) {
