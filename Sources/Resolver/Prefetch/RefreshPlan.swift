@@ -417,10 +417,11 @@ struct RefreshPlan {
 
     /// Returns the least used entry of a rotating sample, so that eviction costs the same at every table size.
     private mutating func leastInUse(now: Instant) -> Int {
-        var least = hand
+        var (least, lowest) = (hand, worth(hand, at: now))
         for _ in 0..<Bounds.planSample {
             hand = (hand + 1) % entries.count
-            if worth(hand, at: now) < worth(least, at: now) { least = hand }
+            let worth = worth(hand, at: now)
+            if worth < lowest { (least, lowest) = (hand, worth) }
         }
         hand = (hand + 1) % entries.count
         return least
