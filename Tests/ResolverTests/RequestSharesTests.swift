@@ -76,6 +76,20 @@ struct RequestSharesTests {
         }
     }
 
+    @Test("a time without requests is no silence of the provider")
+    mutating func idle() throws {
+        try add("www.other.example", at: 0)
+        shares.end(0, .answered, now: at(40))
+        try add("given-up.example", at: 100)
+        shares.end(1, .other, now: at(110))
+        try add("www.quick.example", at: 5000)
+        for number in 3...9 { #expect(try add("n\(number).zone.example", at: 5000) == [.start(number)]) }
+        shares.end(2, .answered, now: at(5040))
+        #expect(try add("n10.zone.example", at: 5041) == [.start(10)])
+        #expect(try add("n11.zone.example", at: 5042).isEmpty)
+        #expect(steps(at: 5160) == [.expire(11)])
+    }
+
     @Test("a request sent just before a silence ended gives its place as soon as it is overdue")
     mutating func lateInSilence() throws {
         try add("n0.example", at: 0)

@@ -1,5 +1,5 @@
 // Schedules requests to providers: starts, queues or displaces them, so that requests of a slow domain leave slots to
-// others. A value without clock or timers; its owner carries out each step.
+// others. Has neither clock nor timers; its owner carries out each step. Copies share the requests.
 //
 // Invariants: a request in `requests` is running or in `waiting`; the running ones agree with both tables of shares.
 
@@ -92,7 +92,9 @@ package struct RequestShares {
         var domain: Name
         var at: Instant
         var otherAt: Instant?
-        /// The last answer after more than `Bounds.overdueCeiling` without one.
+        /// Since when the provider owes an answer; nil: no request has run since the last one.
+        var owedSince: Instant?
+        /// The last answer that was owed for longer than `Bounds.overdueCeiling`.
         var silenceEndedAt: Instant?
     }
 
@@ -226,9 +228,11 @@ package struct RequestShares {
             if request.domains.count > 1 {
                 for domain in request.domains { RequestShares.remember(domain, in: &suspectUntil, now: now) }
             }
-        case .other: break
+        case .other: if !isRunning(request.provider) { answers[request.provider]?.owedSince = nil }
         }
     }
+
+    private func isRunning(_ provider: ProviderID) -> Bool { (ofProvider[provider]?.count ?? 0) > 0 }
 
     /// Returns the next step; nil if there is none until `nextDeadline`, `add` or `end`.
     package mutating func next(now: Instant) -> Step? {
@@ -398,6 +402,9 @@ package struct RequestShares {
         requests[id] = request
         all.add(id, for: request.holder)
         ofProvider[request.provider]?.add(id, for: ShareHolder(domain: request.holder.domain, client: nil))
+        if let answers = answers[request.provider], answers.owedSince == nil {
+            self.answers[request.provider]?.owedSince = now
+        }
     }
 
     private mutating func release(_ id: ID) -> Request? {
@@ -416,9 +423,10 @@ package struct RequestShares {
             if !suspectUntil.isEmpty { suspectUntil[domain] = nil }
             let last = answers[request.provider]
             let otherAt = last.flatMap { $0.domain == domain ? $0.otherAt : $0.at }
-            let wasSilent = last.map { $0.at + Bounds.overdueCeiling <= now } ?? false
+            let wasSilent = last?.owedSince.map { $0 + Bounds.overdueCeiling <= now } ?? false
             answers[request.provider] = Answers(
-                domain: domain, at: now, otherAt: otherAt, silenceEndedAt: wasSilent ? now : last?.silenceEndedAt)
+                domain: domain, at: now, otherAt: otherAt, owedSince: isRunning(request.provider) ? now : nil,
+                silenceEndedAt: wasSilent ? now : last?.silenceEndedAt)
         }
     }
 
