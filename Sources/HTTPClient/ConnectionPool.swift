@@ -22,7 +22,7 @@ final class ConnectionPool {
     /// Nil while dormant, and while no request may use the HTTP/2 client.
     private var tls: TLSClient?
     /// Of the last `tls`.
-    private var session: KeptSession?
+    private var resumption = Resumption.nothing
     /// Retired sets; each still has a transfer.
     private var retired: [ConnectionSet] = []
     /// Number of sets retired so far.
@@ -143,7 +143,7 @@ final class ConnectionPool {
         (usualAcknowledgement, repliedAt) = (nil, nil)
         closeAll()
         // A session would identify this client in both networks.
-        session = nil
+        resumption = .nothing
     }
 
     func takeFinished() -> [Finished] {
@@ -358,7 +358,7 @@ final class ConnectionPool {
     private func tlsClient() throws(TransferFailure) -> TLSClient? {
         guard endpoint.scheme == .https, endpoint.proxy == nil, !isHTTP1 else { return nil }
         if let tls { return tls }
-        let made = try TLSClient(for: endpoint, session: session)
+        let made = try TLSClient(for: endpoint, resumption)
         tls = made
         return made
     }
@@ -381,7 +381,7 @@ final class ConnectionPool {
         current = nil
         dormantAt = nil
         // Frees the authorities.
-        session = tls?.session
+        if let tls { resumption = tls.resumption }
         tls = nil
     }
 }

@@ -88,7 +88,7 @@ final class ConnectionSet {
     /// Records the connection's progress; called after each sent part of the request.
     func noteSending(of transfer: Transfer) { transfer.noteSending(progress(from: transfer.localPort)) }
 
-    /// Asks the server of the transfer's connection for a sign of life, if HTTP/2 carries it.
+    /// Sends a PING on the transfer's connection, if HTTP/2 carries it.
     func ping(_ transfer: Transfer, now: Instant) {
         http2?.ping(transfer, now: now)
         moveToLibcurl(now: now)

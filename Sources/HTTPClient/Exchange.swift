@@ -35,7 +35,7 @@ final class Exchange {
     private var stage: Stage
     /// Usual time until the peer's kernel acknowledges a new connection; nil: unknown.
     private let dialTimeout: Duration?
-    /// When the stage became `slow`, and the server was asked for a sign of life.
+    /// When the stage became `slow`, and a PING was sent.
     private var slowAt: Instant?
     /// When `hasDeadPath` must be called.
     private(set) var deadPathAt: Instant?
@@ -111,7 +111,7 @@ final class Exchange {
         case none
         /// Repeat the request over a new connection because of this failure.
         case silent(TransferFailure)
-        /// Ask the server for a sign of life.
+        /// Send a PING.
         case slow(Transfer)
         /// `stuckTransfer` is set.
         case stuck

@@ -259,6 +259,24 @@ import Testing
         }
     }
 
+    @Test("a server that gave up at an offer gets none after an idle time either")
+    func noOfferAfterIdleTime() throws {
+        let giveUp: Script = [.awaitBytes(1)]
+        let answers = ["two", "three"].map { opening(identity) + answer(1, $0) + [.hang] }
+        let scripts = [opening(identity) + answer(1, "one"), giveUp] + answers + [giveUp]
+        try StubServer.with(scripts: scripts) { server in
+            let request = try makeRequest(server)
+            #expect(text(loop.reply(to: request)) == "one")
+            loop.run { loop.client.connections.open == 0 }
+            for expected in ["two", "three"] {
+                #expect(text(loop.reply(to: request)) == expected)
+                loop.skip(.seconds(HTTPEndpoint.defaultIdleSeconds + 1))
+                #expect(loop.client.connections.open == 0)
+            }
+            #expect(loop.failure(of: request)?.kind == "tls", "after an offer, the request would be repeated")
+        }
+    }
+
     @Test("a server that gives up at a handshake without an offer is not asked again")
     func refusedHandshake() throws {
         try StubServer.with([.awaitBytes(1)]) { server in

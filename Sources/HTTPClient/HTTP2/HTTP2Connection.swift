@@ -89,7 +89,8 @@ final class HTTP2Connection {
     /// Queues a PING until `flush`, unless the server has sent nothing since the last one.
     func ping() { session.ping() }
 
-    /// True if the connection has ended and the server cannot have processed the request.
+    /// True if the connection has ended before the whole request was written to it. If the kernel took a part, the
+    /// server may have processed the request, which is idempotent; it is repeated once.
     func hasNotCarried(_ transfer: Transfer) -> Bool {
         switch phase {
         case .ended(.tls): offeredSession != nil

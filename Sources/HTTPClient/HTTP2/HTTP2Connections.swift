@@ -73,7 +73,7 @@ final class HTTP2Connections: Connections {
         settle(now: now)
     }
 
-    /// Asks the server of the transfer's connection for a sign of life.
+    /// Sends a PING on the transfer's connection.
     func ping(_ transfer: Transfer, now: Instant) {
         guard case .http2(let connection) = transfer.carrier else { return }
         connection.ping()
@@ -124,7 +124,7 @@ final class HTTP2Connections: Connections {
         // Without a free stream, the request waits for one. Connections that drain do not count: each ends with its
         // last transfer.
         if connections.count(where: \.isUsable) >= ConnectionSet.maxConnections,
-            let usable = connections.last(where: \.isUsable)
+            let usable = connections.reversed().filter(\.isUsable).min(by: { $0.transfers.count < $1.transfers.count })
         {
             return usable
         }

@@ -31,7 +31,7 @@ import CNghttp2
 
     private(set) var openStreams = 0
     /// True from a PING until the server sends anything.
-    private var awaitsSign = false
+    private var awaitsPingAcknowledgement = false
     /// The server has refused a stream, although it allowed the number of streams.
     private var hasRefusedStream = false
     /// From the last GOAWAY: streams above it are not processed.
@@ -128,15 +128,15 @@ import CNghttp2
         }
     }
 
-    /// Asks the server for a sign of life, unless one is awaited.
+    /// Queues a PING, unless the acknowledgement of one is awaited.
     func ping() {
-        guard !awaitsSign else { return }
-        awaitsSign = unsafe nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) == 0
+        guard !awaitsPingAcknowledgement else { return }
+        awaitsPingAcknowledgement = unsafe nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) == 0
     }
 
     /// - Returns: libnghttp2's text if the server broke the protocol; nil otherwise.
     func receive(_ bytes: ArraySlice<UInt8>) -> String? {
-        awaitsSign = false
+        awaitsPingAcknowledgement = false
         let taken = unsafe bytes.withUnsafeBufferPointer {
             unsafe nghttp2_session_mem_recv(session, $0.baseAddress, $0.count)
         }

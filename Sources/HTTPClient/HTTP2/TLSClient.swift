@@ -11,18 +11,24 @@ struct KeptSession {
     let verifiedAt: Instant
 }
 
+/// What the next handshake offers to resume. Outlives the client of an idle endpoint.
+enum Resumption {
+    case nothing
+    /// From the last reply.
+    case session(KeptSession)
+    /// The server has ended a handshake that offered a session, so none is offered any more.
+    case isRejected
+}
+
 final class TLSClient {
     static let http2 = "h2"
 
     /// A server can extend its sessions without end, so the certificate is verified again after this time (RFC 8446
-    /// section 4.6.1). Then it matters within the hour that it was revoked or has expired.
+    /// section 4.6.1). Then it matters within the hour that it has expired.
     private static let maxVerificationAge: Duration = .seconds(3600)
 
     private let context: TLSContext
-    /// From the last reply.
-    private(set) var session: KeptSession?
-    /// False if the server has ended a handshake that offered a session.
-    private var keepsSessions = true
+    private(set) var resumption: Resumption
     /// The last connection's limit, at least 1. The next one begins with it, since its requests precede the SETTINGS.
     var maxStreams = HTTP2Session.usualStreams
     /// From the socket, overwritten by each read. A reply has a few hundred bytes, a server's handshake flight 2 to 8
@@ -33,19 +39,22 @@ final class TLSClient {
     /// Before their encryption, overwritten by each write.
     var frames: [UInt8] = []
 
-    init(for endpoint: HTTPEndpoint, session: KeptSession?) throws(TransferFailure) {
+    init(for endpoint: HTTPEndpoint, _ resumption: Resumption) throws(TransferFailure) {
         do throws(CryptoError) {
             context = try TLSContext(caFile: endpoint.caFile, protocols: [TLSClient.http2, "http/1.1"], for: .requests)
         } catch {
             throw .tls(error.text)
         }
-        self.session = session
+        self.resumption = resumption
     }
 
     /// - Returns: the connection and the session that it offers to resume.
     func connection(to endpoint: HTTPEndpoint, now: Instant) throws(CryptoError) -> (TLSConnection, KeptSession?) {
-        let offered = session.flatMap { now < $0.verifiedAt + TLSClient.maxVerificationAge ? $0 : nil }
-        session = nil
+        var offered: KeptSession?
+        if case .session(let kept) = resumption {
+            if now < kept.verifiedAt + TLSClient.maxVerificationAge { offered = kept }
+            resumption = .nothing
+        }
         let connection = try TLSConnection(
             context, serverName: endpoint.serverName, verifiedName: endpoint.checkedName, resuming: offered?.session)
         return (connection, offered)
@@ -53,10 +62,11 @@ final class TLSClient {
 
     /// Keeps the connection's session for the next one.
     func keepSession(of connection: TLSConnection, verifiedAt: Instant) {
-        guard keepsSessions else { return }
-        session = connection.resumableSession().map { KeptSession(session: $0, verifiedAt: verifiedAt) }
+        if case .isRejected = resumption { return }
+        resumption =
+            connection.resumableSession().map { .session(KeptSession(session: $0, verifiedAt: verifiedAt)) } ?? .nothing
     }
 
     /// Records that the server has ended a handshake that offered a session.
-    func failedToResume() { (session, keepsSessions) = (nil, false) }
+    func failedToResume() { resumption = .isRejected }
 }
