@@ -36,7 +36,7 @@ package enum Action: Equatable, Sendable {
     case countHits([Question])
 }
 
-/// The lookup that a fetch is made for.
+/// The holder that a fetch counts for, and whether a client started its lookup.
 package struct FetchPurpose: Equatable, Sendable {
     /// The domain and client that the lookup's slot counts for.
     package let holder: ShareHolder

@@ -17,18 +17,18 @@ struct ProviderTests {
         return try #require(Provider(id: ProviderID(1), account, seed: 0))
     }
 
-    private func fail(_ provider: inout Provider, at endpoint: HTTPEndpoint, isAddress: Bool) {
+    private func fail(_ provider: Provider, at endpoint: HTTPEndpoint, isAddress: Bool) {
         provider.failed(.timeout, "time-out", at: endpoint, isAddress: isAddress, now: Clock.now())
     }
 
     @Test("an address that fails makes room for the next one, and what is not its fault does not")
     func addresses() throws {
-        var provider = try provider()
+        let provider = try provider()
         let first = provider.chooseEndpoints(now: Clock.now()).first.endpoint
         #expect(first.address == "223.5.5.5")
-        fail(&provider, at: first, isAddress: false)
+        fail(provider, at: first, isAddress: false)
         #expect(provider.chooseEndpoints(now: Clock.now()).first.endpoint == first)
-        fail(&provider, at: first, isAddress: true)
+        fail(provider, at: first, isAddress: true)
         #expect(provider.chooseEndpoints(now: Clock.now()).first.endpoint.address == "223.6.6.6")
         #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [false, true])
         #expect(provider.failures == [.timeout: 2] && provider.lastReason == "time-out")
@@ -36,9 +36,9 @@ struct ProviderTests {
 
     @Test("a request that fails in part has been answered, and every request counts once")
     func results() throws {
-        var provider = try provider()
+        let provider = try provider()
         let endpoint = provider.chooseEndpoints(now: Clock.now()).first.endpoint
-        fail(&provider, at: endpoint, isAddress: false)
+        fail(provider, at: endpoint, isAddress: false)
         provider.failedInPart(.server)
         provider.answered(at: endpoint, after: .milliseconds(3), now: Clock.now())
         #expect(provider.failedRequests == [.timeout: 1] && provider.answeredRequests == 1)
@@ -52,8 +52,8 @@ struct ProviderTests {
 
     @Test("after a reset no address is left alone")
     func reset() throws {
-        var provider = try provider()
-        fail(&provider, at: provider.chooseEndpoints(now: Clock.now()).first.endpoint, isAddress: true)
+        let provider = try provider()
+        fail(provider, at: provider.chooseEndpoints(now: Clock.now()).first.endpoint, isAddress: true)
         provider.resetAddresses()
         #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true])
         #expect(provider.chooseEndpoints(now: Clock.now()).first.endpoint.address == "223.5.5.5")
@@ -61,19 +61,19 @@ struct ProviderTests {
 
     @Test("a list of nodes goes before the settings' addresses, which stand in when all nodes fail")
     func nodes() throws {
-        var provider = try provider()
+        let provider = try provider()
         let old = provider.chooseEndpoints(now: Clock.now()).first.endpoint
         let list = try #require(ServiceNodes(text: "203.0.113.1 203.0.113.2:8443"))
         provider.setNodes(list)
         #expect(provider.endpoints.map(\.address) == ["203.0.113.1", "203.0.113.2", "223.5.5.5", "223.6.6.6"])
         #expect(provider.endpoints.map(\.port) == [443, 8443, 443, 443])
         #expect(Set(provider.endpoints.map(\.host)) == [old.host])
-        fail(&provider, at: old, isAddress: true)
+        fail(provider, at: old, isAddress: true)
         #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true, false, true])
         for _ in 0..<2 {
             let node = provider.chooseEndpoints(now: Clock.now()).first.endpoint
             #expect(provider.endpoints.prefix(2).contains(node))
-            fail(&provider, at: node, isAddress: true)
+            fail(provider, at: node, isAddress: true)
         }
         #expect(provider.chooseEndpoints(now: Clock.now()).first.endpoint.address == "223.6.6.6")
         #expect(provider.configuredEndpoints.first == old)

@@ -236,7 +236,6 @@ final class ProviderFetches: LoopPart {
     /// Nil for an unknown provider.
     func name(of id: ProviderID) -> String? { index(of: id).map { providers[$0].settings.name } }
 
-    // Functions that run per request use the index: a copy of a provider retains its tables.
     private func index(of id: ProviderID) -> Int? { providers.indices.first { providers[$0].id == id } }
 
     func setNodes(_ list: ServiceNodes, of provider: ProviderID) {

@@ -81,11 +81,9 @@ import LinuxIO
 
     func prefetchSlots(_ hash: UInt64) {
         let home = Int(truncatingIfNeeded: hash) & indexMask
-        for position in [home, (home + 1) & indexMask] {
-            let entry = unsafe index[position]
-            if entry == 0 { return }
-            unsafe prefetch(slots + Int(entry - 1))
-        }
+        let (first, second) = unsafe (index[home], index[(home + 1) & indexMask])
+        if first != 0 { unsafe prefetch(slots + Int(first - 1)) }
+        if first != 0, second != 0 { unsafe prefetch(slots + Int(second - 1)) }
     }
 
     func prefetchStorage(_ hash: UInt64) {
