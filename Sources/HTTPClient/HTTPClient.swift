@@ -62,8 +62,8 @@ package final class HTTPClient {
     /// Returns how many requests to the endpoint run in parallel. Assumes HTTP/2 for TLS until a reply shows
     /// HTTP/1.1.
     package func parallelRequests(to endpoint: HTTPEndpoint) -> Int {
-        let isHTTP1 = endpoint.scheme == .http || pools.contains { $0.endpoint == endpoint && $0.isHTTP1 }
-        return isHTTP1 ? ConnectionSet.maxConnections : ConnectionSet.maxStreams
+        let isHTTP1 = pools.contains { $0.endpoint == endpoint && $0.isHTTP1 }
+        return isHTTP1 ? ConnectionSet.maxConnections : endpoint.expectedParallelRequests
     }
 
     package var connections: ConnectionCounts { pools.reduce(ConnectionCounts()) { $0 + $1.connections } }

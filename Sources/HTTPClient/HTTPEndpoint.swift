@@ -67,6 +67,11 @@ package final class HTTPEndpoint: Sendable {
         authority = hostHeader ?? HTTPEndpoint.bracketed(host) + (isDefaultPort ? "" : ":\(port)")
     }
 
+    /// How many requests run in parallel. Assumes HTTP/2 for TLS.
+    package var expectedParallelRequests: Int {
+        scheme == .http ? ConnectionSet.maxConnections : ConnectionSet.maxStreams
+    }
+
     /// The IP literal of the TCP connection: the proxy's, or `address`.
     package var dialledAddress: String { proxy?.address ?? address }
 

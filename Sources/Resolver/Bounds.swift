@@ -225,9 +225,10 @@ package enum Bounds {
     static let systemPatienceAtFirst: Duration = .milliseconds(250)
     /// Interval of refreshes after a network change: 50 questions a second.
     static let refreshStep: Duration = .milliseconds(20)
-    /// Interval of refreshes after an outage of the providers. Each of these questions makes a client wait until it is
-    /// refreshed. Over HTTP/1.1, eight connections to a provider 30 ms away carry 260 requests per second, and fewer
-    /// while requests of the outage hold some. Clients' questions need a quarter of these.
+    /// Shortest interval of refreshes after an outage of the providers. Each of these questions makes a client wait
+    /// until it is refreshed. Over HTTP/1.1, eight connections to a provider 30 ms away carry 260 requests per second,
+    /// and fewer while requests of the outage hold some. Clients' questions need a quarter of these: with a slower
+    /// provider the interval is longer (`ProviderStanding.retryStep`).
     package static let retryStep: Duration = .milliseconds(5)
     /// A question whose retry is due within this time may share the request of another one.
     static let earlyRetry: Duration = .seconds(1)

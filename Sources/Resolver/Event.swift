@@ -115,6 +115,8 @@ package struct ProviderTraits: Hashable, Sendable {
     package let maxNames: Int
     /// One request can ask for both address families of its names.
     package let asksBothFamilies: Bool
+    /// Requests that its connections carry at once, as far as known before the first connection.
+    package let parallelRequests: Int
     /// Maximum number of refresh questions per second.
     package let budgetPerSecond: Int
     /// Maximum number of questions per second, clients' included, while another upstream can serve; nil: unlimited.
@@ -126,13 +128,14 @@ package struct ProviderTraits: Hashable, Sendable {
     package let verifies: Bool
 
     package init(
-        id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, budgetPerSecond: Int = 100,
-        questionsPerSecond: Int? = nil, shadowShare: Double? = nil, verifies: Bool = true
+        id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
+        budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, shadowShare: Double? = nil, verifies: Bool = true
     ) {
         self.id = id
         self.types = types
         self.maxNames = maxNames
         self.asksBothFamilies = asksBothFamilies
+        self.parallelRequests = parallelRequests
         self.budgetPerSecond = budgetPerSecond
         self.questionsPerSecond = questionsPerSecond
         self.shadowShare = shadowShare

@@ -285,7 +285,7 @@ package struct Resolver {
 
     /// Refreshes questions in use that failed, without waiting for the end of their pause.
     mutating func retry(_ questions: [Question], now: Instant) {
-        plan.retry(questions.filter(isPlanned), now: now)
+        plan.retry(questions.filter(isPlanned), step: state.ranking.retryStep(now: now), now: now)
     }
 
     private func isPlanned(_ question: Question) -> Bool {

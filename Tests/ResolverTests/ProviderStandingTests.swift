@@ -32,6 +32,19 @@ struct ProviderStandingTests {
         return standing
     }
 
+    @Test("refreshes after an outage leave a quarter of the connections of a slow provider to clients")
+    func retryStep() {
+        let slow = ProviderStanding(ProviderTraits(id: ProviderID(0), types: .any, parallelRequests: 8))
+        #expect(slow.retryStep == .zero)
+        _ = slow.answered(after: .milliseconds(60), now: now)
+        #expect(slow.retryStep == .milliseconds(10))
+        var ranking = UpstreamRanking(seed: 1)
+        ranking.setProviders([slow.traits])
+        #expect(ranking.retryStep(now: now) == Bounds.retryStep)
+        _ = ranking.standings[0].answered(after: .milliseconds(60), now: now)
+        #expect(ranking.retryStep(now: now) == .milliseconds(10))
+    }
+
     /// The reply that ends a silence is being processed.
     private var back: ProviderStanding {
         let standing = busy

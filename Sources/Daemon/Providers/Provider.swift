@@ -66,6 +66,7 @@ final class Provider {
         let types: ProviderTraits.Types = dialect.supports(Provider.unassignedType) ? .any : .listed(Set(listed))
         return ProviderTraits(
             id: id, types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
+            parallelRequests: endpoints.map(\.expectedParallelRequests).max() ?? 1,
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
             questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow,
             verifies: settings.url.isSecure)

@@ -255,10 +255,12 @@ struct RefreshPlan {
 
     /// Schedules questions that failed, the most asked first, after a provider has answered again. The provider's
     /// budget bounds the rate.
-    mutating func retry(_ questions: [Question], now: Instant) {
+    ///
+    /// - Parameter step: the interval between two of them.
+    mutating func retry(_ questions: [Question], step: Duration, now: Instant) {
         let numbers = Set(questions.compactMap { numberOf[$0] })
         let ordered = byDemand(now) { numberOf[$0.question].map(numbers.contains) ?? false }
-        for (place, number) in ordered.enumerated() { schedule(number, at: now + Bounds.retryStep * place) }
+        for (place, number) in ordered.enumerated() { schedule(number, at: now + step * place) }
     }
 
     /// Postpones the refresh of a question in use for want of room. The caller takes no more due questions until there

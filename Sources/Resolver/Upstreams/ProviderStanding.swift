@@ -154,6 +154,11 @@ final class ProviderStanding {
     /// 95th percentile latency plus a margin, after which a hedge makes sense; nil until measured.
     var expectedAnswerTime: Duration? { latency.expectedAnswerTime.map { .milliseconds($0) } }
 
+    /// Interval of refreshes that take three quarters of what the provider's connections carry.
+    var retryStep: Duration {
+        .milliseconds((latency.smoothed ?? 0) / 0.75 / Double(traits.parallelRequests * traits.maxNames))
+    }
+
     /// 95th percentile latency; nil until the first answer.
     var slowLatency: Duration? { latency.percentile95.map { .milliseconds($0) } }
 

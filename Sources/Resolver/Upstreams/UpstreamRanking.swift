@@ -264,6 +264,13 @@ struct UpstreamRanking {
             }
     }
 
+    /// Interval of refreshes after an outage: `Bounds.retryStep`, or longer if the connections to the best provider
+    /// carry less.
+    func retryStep(now: Instant) -> Duration {
+        let best = best(for: .a, now: now).flatMap { index(of: $0) }
+        return max(Bounds.retryStep, best.map { standings[$0].retryStep } ?? .zero)
+    }
+
     /// Whether a request sent at `instant` has taken more than twice the provider's usual answer time.
     func isOverdue(_ provider: ProviderID, since instant: Instant, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].isOverdue(since: instant, now) } ?? false
