@@ -1,0 +1,129 @@
+# scripts/run, in a copy of the clone whose build does nothing: what it refuses before it builds, and what it leaves
+# behind when its terminal is closed.
+
+import os
+import pty
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import places
+from cases import Case
+from places import eventually, free_port
+
+
+class Script(Case):
+    def setUp(self):
+        self.clone = Path(tempfile.mkdtemp(prefix="e2e-run-"))
+        self.addCleanup(shutil.rmtree, self.clone, ignore_errors=True)
+        self.clone.chmod(0o755)
+        for name in ("scripts", "etc"):
+            shutil.copytree(places.ROOT / name, self.clone / name)
+        (self.clone / ".build").mkdir()
+        (self.clone / ".build" / "release").symlink_to(places.binaries.resolve())
+        # In place of the compiler. It says that it was called.
+        self.built = self.clone / "built"
+        swift = self.clone / "bin" / "swift"
+        swift.parent.mkdir()
+        swift.write_text(f"#!/bin/sh\necho built >>'{self.built}'\n")
+        swift.chmod(0o755)
+        self.environment = os.environ | {"PATH": f"{swift.parent}:{os.environ['PATH']}", "TMPDIR": str(self.clone)}
+
+    def command(self, *arguments):
+        return [str(self.clone / "scripts" / "run"), *arguments]
+
+    def run_script(self, *arguments):
+        return subprocess.run(
+            self.command(*arguments), env=self.environment, text=True, capture_output=True, timeout=places.PATIENCE)
+
+
+class Refused(Script):
+    def test_help_and_wrong_arguments_build_nothing(self):
+        shown = self.run_script("--help")
+        self.assertEqual((0, ""), (shown.returncode, shown.stderr))
+        self.assertIn("scripts/run [--lab]", shown.stdout)
+        for arguments in (["--nothing"], ["--lab", "--listen"], ["--listen", "127.0.0.1"], ["--config"]):
+            refused = self.run_script(*arguments)
+            self.assertEqual(3, refused.returncode, arguments)
+            self.assertRegex(refused.stderr, r"^scripts/run: .*see scripts/run --help\n$")
+        self.assertFalse(self.built.exists())
+
+    def test_a_port_in_use_is_found_before_the_build(self):
+        for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+            with socket.socket(socket.AF_INET, kind) as taken:
+                taken.bind(("127.0.0.1", free_port()))
+                if kind == socket.SOCK_STREAM:
+                    taken.listen()
+                port = taken.getsockname()[1]
+                refused = self.run_script("--lab", "--listen", f"127.0.0.1:{port}")
+                self.assertEqual(1, refused.returncode)
+                self.assertIn(f"port {port} is in use", refused.stderr)
+        self.assertFalse(self.built.exists())
+
+
+class Running(Script):
+    def setUp(self):
+        super().setUp()
+        self.port = free_port()
+        self.state = Path("/var/lib/httpdnsd")
+        self.had_state = self.state.exists()
+
+    def start(self, *arguments):
+        """In a terminal of its own. Its process id, which is that of its session, and the terminal."""
+        process, terminal = pty.fork()
+        if process == 0:
+            os.execve(self.command()[0], self.command(*arguments, "--listen", f"127.0.0.1:{self.port}"), self.environment)
+        self.addCleanup(self.end_session, process)
+        eventually(self.answers, what="the daemon answers")
+        return process, terminal
+
+    def end_session(self, session):
+        for process in self.processes_of(session):
+            os.kill(process, signal.SIGKILL)
+
+    def processes_of(self, session):
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            # State and session; a process that has ended but is not waited for is gone.
+            if int(fields[3]) == session and fields[0] != "Z":
+                found.append(int(folder.name))
+        return found
+
+    def answers(self):
+        shown = subprocess.run(
+            [places.binaries / "httpdnsctl", "--socket", ".build/control.sock", "status"], cwd=self.clone,
+            text=True, capture_output=True)
+        return shown.returncode == 0
+
+    def test_the_end_of_the_terminal_ends_everything(self):
+        process, terminal = self.start("--lab")
+        found = subprocess.run(
+            ["dig", "@127.0.0.1", "-p", str(self.port), "www.lab.example", "+short"], text=True, capture_output=True)
+        self.assertEqual(2, len(found.stdout.split()), found.stdout)
+        os.close(terminal)
+        os.waitpid(process, 0)
+        eventually(lambda: not self.processes_of(process), what="no process is left")
+        self.assertEqual(["bin", "built", "etc", "scripts"], sorted(p.name for p in self.clone.iterdir() if p.name[0] != "."))
+        self.assertEqual(["release"], [p.name for p in (self.clone / ".build").iterdir()])
+        self.assertEqual(self.had_state, self.state.exists())
+
+    def test_a_signal_ends_daemon_and_lab_and_is_told(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            process, terminal = self.start("--lab")
+            os.kill(process, number)
+            _, status = os.waitpid(process, 0)
+            self.assertEqual(code, os.waitstatus_to_exitcode(status))
+            eventually(lambda: not self.processes_of(process), what="no process is left")
+            os.close(terminal)
+
+
+if __name__ == "__main__":
+    unittest.main()
