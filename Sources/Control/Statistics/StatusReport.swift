@@ -6,6 +6,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var processID: Int
     /// "ADDR:PORT", each for UDP and TCP.
     package var listeners: [String]
+    /// Listeners whose address no interface has; nil if there are none.
+    package var missingListeners: [String]?
     /// Number of serving threads; each has its own UDP socket per listener.
     package var threads: Int
     package var providers: [Provider] = []
@@ -47,6 +49,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
         case version, listeners, threads, providers, cache, switches, network, portal, rights
         case uptimeSeconds = "uptime_s"
         case processID = "pid"
+        case missingListeners = "missing_listeners"
         case openDescriptors = "open_fds"
         case descriptorLimit = "max_fds"
         case systemServers = "system_servers"
@@ -95,6 +98,7 @@ extension StatusReport {
     /// Facts that only some daemons report.
     private var further: [(String, String)] {
         [
+            ("missing", missingListeners.map { "\($0.joined(separator: " ")): no interface has the address" }),
             ("network", network?.line), ("portal", portal ?? network?.portal),
             ("rights", rights), ("files", descriptorText),
             ("switched", switches.isEmpty ? nil : switches.map(\.text).joined(separator: " | ")),

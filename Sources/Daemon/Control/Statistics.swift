@@ -38,6 +38,8 @@ struct Statistics {
         var report = StatusReport(
             uptimeSeconds: stats.uptimeSeconds, processID: Int(Machine.processID), listeners: listen.map(\.description),
             threads: threads.count)
+        let missing = Interfaces.missing(of: listen)
+        report.missingListeners = missing.isEmpty ? nil : missing.map(\.description)
         report.providers = resolving.providers.providers.map { provider in
             StatusReport.Provider(
                 name: provider.name, state: resolving.state(of: provider, now: now).rawValue,

@@ -14,6 +14,8 @@ enum LogEvent {
     case notStarted([String])
     case ready(listen: [String], threads: Int, providers: [String], systemServers: [String])
     case addressLeftOut(String)
+    /// Whether an interface has this listen address. If none has, no query arrives at it.
+    case listenAddress(SocketAddress, isPresent: Bool)
     /// Privileges were dropped: started by root, the daemon now runs as this user.
     case servesAs(user: String, userID: UInt32, groupID: UInt32)
     /// Other programs may run as the same user.
@@ -73,12 +75,14 @@ enum LogEvent {
         case .ready, .servesAs, .pagesServed, .stopping, .stopped, .settingsReloaded, .levelChanged, .providerUp,
             .providerThrottled, .providerAskedAgain, .networkLost, .networkChanged, .networkRecovered,
             .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserverAskedAgain, .providersAvoided,
-            .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks, .query, .queriesLeftOut:
+            .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks, .query, .queriesLeftOut,
+            .listenAddress(_, isPresent: true):
             .info
         case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .portal(.suspected),
             .nameserverLoops,
             .fileUnreadable,
-            .addressLeftOut, .storeSetAside, .storeFails, .probesOff, .divergence, .recorderWritten, .recorderFails:
+            .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
+            .recorderWritten, .recorderFails:
             .warning
         case .settingsRefused, .notStarted: .error
         case .requestFailed: .debug

@@ -25,7 +25,7 @@ extension LogEvent {
             nil
         case .providerDown, .providerUp, .providerBlocked, .providerThrottled, .providerAskedAgain, .networkLost,
             .networkChanged, .networkRecovered, .portal, .nameserverLoops, .nameserverAskedAgain, .nameserversChanged,
-            .storeFails, .storeWorks:
+            .storeFails, .storeWorks, .listenAddress:
             LogEvent.changesAtOnce
         case .addressLeftOut, .unfiltered, .probesOff, .divergence, .providersAvoided, .fileUnreadable,
             .storeSetAside, .recorderFails, .queriesLeftOut:
@@ -41,6 +41,8 @@ extension LogEvent {
         case .notStarted: "not-started"
         case .ready: "ready"
         case .addressLeftOut: "address-left-out"
+        case .listenAddress(_, isPresent: false): "listen-address-missing"
+        case .listenAddress: "listen-address-present"
         case .servesAs: "serves-as"
         case .sharesUser: "shares-user"
         case .unfiltered: "unfiltered"
@@ -103,7 +105,8 @@ extension LogEvent {
             ["user": .text(user), "uid": .number(Int(userID)), "gid": .number(Int(groupID))]
         case .sharesUser(let userID): ["uid": .number(Int(userID))]
         case .unfiltered(let reason): ["reason": .text(reason)]
-        case .pagesServed(let address), .pagesOpen(let address): ["address": .text(address.description)]
+        case .pagesServed(let address), .pagesOpen(let address), .listenAddress(let address, _):
+            ["address": .text(address.description)]
         case .stopping(let signal): ["signal": .text(signal)]
         case .settingsReloaded(let report): ["need_restart": .list(report.needRestart)]
         case .levelChanged(let report): ["log_level": .text(report.level.rawValue)]

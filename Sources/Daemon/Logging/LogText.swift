@@ -17,6 +17,7 @@ extension LogEvent {
             "ready: listening on \(list(listen)) (UDP x\(threads), TCP); providers \(list(providers)); "
                 + "system resolver \(list(systemServers))"
         case .addressLeftOut(let failure): failure
+        case .listenAddress(let address, let isPresent): LogEvent.listening(on: address, isPresent)
         case .servesAs(let user, let userID, let groupID):
             "dropped privileges: user \(user) (\(userID)), group \(groupID), no capabilities"
         case .sharesUser(let userID): LogEvent.sharing(userID)
@@ -32,8 +33,7 @@ extension LogEvent {
         case .stopping(let signal): "stopping on \(signal)"
         case .stopped: "stopped"
         case .settingsReloaded(let report): report.text
-        case .settingsRefused:
-            "settings not reloaded, the old ones stay in force:"
+        case .settingsRefused: "settings not reloaded, the old ones stay in force:"
         case .providerDown(let name, let reason): "provider \(name) is down: \(reason)"
         case .providerUp(let name): "provider \(name) is up"
         case .providerBlocked(let name, let reason): "provider \(name) is blocked: \(reason)"
@@ -103,6 +103,13 @@ extension LogEvent {
             "system resolver: \(list(nameservers.servers.map(\.description)))"
             + (path.map { ", from \($0)" } ?? "")
         return omitted.isEmpty && unreadable.isEmpty ? asked : "\(asked); not used: \(list(omitted + unreadable))"
+    }
+
+    private static func listening(on address: SocketAddress, _ isPresent: Bool) -> String {
+        "listening on \(address)"
+            + (isPresent
+                ? ": an interface has this address now"
+                : ", but no interface has this address: no query arrives until one has it")
     }
 
     private static func sharing(_ userID: UInt32) -> String {

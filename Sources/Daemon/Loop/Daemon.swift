@@ -28,6 +28,7 @@ final class Daemon {
     private let loop: EventLoop
     private let signals: SignalWatch
     private let ports: PortBinding
+    private var listening: ListenAddressWatch
     private let cache: AnswerCache
     private let view: ServingView
     private let recorder: FlightRecorder
@@ -72,7 +73,7 @@ final class Daemon {
         (self.settings, settingsOfStart) = (settings, settings)
         (self.provisions, self.options) = (provisions, options)
         (self.notice, self.rights) = (notice, rights)
-        (log, ports) = (Log(settings.log), openings.ports)
+        (log, ports, listening) = (Log(settings.log), openings.ports, ListenAddressWatch(openings.ports.addresses))
         startedAt = Clock.now()
         settingsAtWall = startedAtWall
         do {
@@ -133,6 +134,7 @@ final class Daemon {
         // Reads the routes before the first query.
         roaming?.follow(settings, lateBy: .zero, now: Clock.now()).forEach { log($0) }
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
+        listening.news(routeChanges: roaming?.network.routeChanges ?? 0).forEach { log($0) }
         // From here on queries are received, and a stop answers them first.
         try signals.add(StopSignal.all)
         try threads.start()
@@ -185,7 +187,10 @@ final class Daemon {
     private func turn(lateBy: Duration, now: Instant) {
         if localFiles.takeNameserversChange() { readNameservers(now: now) }
         // Before the timers: after a suspend, requests may look timed out only because the machine slept.
-        roaming?.follow(settings, lateBy: lateBy, now: now).forEach { log($0) }
+        if let roaming {
+            roaming.follow(settings, lateBy: lateBy, now: now).forEach { log($0) }
+            listening.news(routeChanges: roaming.network.routeChanges).forEach { log($0) }
+        }
         parts.timePassed(now: now)
         for name in switches.takeSwitchedOn() { log(.switchedOn(name: name)) }
         if localFiles.takeHostsChange() { readHosts(now: now) }

@@ -27,10 +27,9 @@ struct BoundListeners {
     private static func bind(
         _ settings: Settings, _ options: Options, threads: Int
     ) throws(StartFailure) -> PortBinding {
-        let isDefault = options.listen.isEmpty && settings.server.listen == Settings.defaults.server.listen
         let addresses = options.listen.isEmpty ? settings.server.listen : options.listen
         do throws(PortBinding.Failure) {
-            return try PortBinding(addresses, threads: threads, mayLackSome: isDefault)
+            return try PortBinding(addresses, threads: threads)
         } catch {
             throw StartFailure(error)
         }

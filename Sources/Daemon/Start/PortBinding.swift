@@ -10,7 +10,7 @@ struct PortBinding {
     /// One array per thread, with one socket per address.
     let datagrams: [[DatagramSocket]]
     let listeners: [Listener]
-    /// Addresses that were skipped because this machine does not have them (`mayLackSome`).
+    /// Loopback addresses, or those of a family, that this machine does not have.
     let leftOut: [Failure]
     /// Passed in by the service manager, instead of the addresses of the settings and the command line.
     let areHandedOver: Bool
@@ -39,9 +39,10 @@ struct PortBinding {
 
     /// - Parameters:
     ///   - addresses: each gets one listener and `threads` datagram sockets, all on one port.
-    ///   - mayLackSome: skips an address that the machine does not have if another one can be bound. The defaults
-    ///     name both families, and many machines have IPv4 alone.
-    init(_ addresses: [SocketAddress], threads: Int, mayLackSome: Bool) throws(Failure) {
+    ///     A loopback address that the machine does not have is left out if another one can be bound: the defaults
+    ///     name both families, and many machines have IPv4 alone. Other addresses are bound before an interface has
+    ///     them, because DHCP may come after the start.
+    init(_ addresses: [SocketAddress], threads: Int) throws(Failure) {
         var bound: [SocketAddress] = []
         var listeners: [Listener] = []
         var leftOut: [Failure] = []
@@ -50,7 +51,7 @@ struct PortBinding {
                 // A listener does not share its port, so it detects other daemons whose sockets SO_REUSEPORT would
                 // join.
                 let listener = try PortBinding.bind(address, .tcp) { address throws(SystemError) in
-                    try Listener(on: address)
+                    try Listener(on: address, mayBeAbsent: !address.address.isLoopback)
                 }
                 let place = try PortBinding.bind(address, .tcp) { _ throws(SystemError) in
                     try listener.localAddress()
@@ -58,7 +59,7 @@ struct PortBinding {
                 bound.append(place)
                 listeners.append(listener)
             } catch {
-                guard mayLackSome, error.error.isAddressUnavailable else { throw error }
+                guard error.error.isAddressUnavailable else { throw error }
                 leftOut.append(error)
             }
         }
@@ -67,7 +68,7 @@ struct PortBinding {
         for address in bound {
             for thread in 0..<threads {
                 let socket = try PortBinding.bind(address, .udp) { address throws(SystemError) in
-                    try DatagramSocket(serving: address)
+                    try DatagramSocket(serving: address, mayBeAbsent: !address.address.isLoopback)
                 }
                 datagrams[thread].append(socket)
             }

@@ -14,11 +14,13 @@ package final class DatagramSocket: Sendable {
     /// Creates a socket that serves `address`. Several may serve the same one (SO_REUSEPORT), and the kernel spreads
     /// clients. SO_REUSEPORT admits a second daemon of the same user, so bind the TCP listener first, which does not.
     ///
+    /// - Parameter mayBeAbsent: also if no interface has the address.
     /// - Throws: EADDRINUSE, EADDRNOTAVAIL, EACCES (port under 1024), EAFNOSUPPORT (no IPv6).
-    package init(serving address: SocketAddress) throws(SystemError) {
+    package init(serving address: SocketAddress, mayBeAbsent: Bool = false) throws(SystemError) {
         let descriptor = try FileDescriptor(socketOf: address.family, type: SOCK_DGRAM)
         try descriptor.setOption(SOL_SOCKET, SO_REUSEPORT, to: 1)
         if address.isIPv6 { try descriptor.setOption(Int32(IPPROTO_IPV6), IPV6_V6ONLY, to: 1) }
+        if mayBeAbsent { try descriptor.mayBindAbsentAddress(isIPv6: address.isIPv6) }
         try descriptor.prepareToServe(address)
         try descriptor.bindSocket(to: address)
         self.descriptor = descriptor

@@ -18,4 +18,13 @@ package enum Interfaces {
         }
         return addresses
     }
+
+    /// Returns the listen addresses that no interface has. Queries to them do not arrive.
+    package static func missing(of listen: [SocketAddress]) -> [SocketAddress] {
+        // No interface names the whole of 127.0.0.0/8.
+        let candidates = listen.filter { !$0.isWildcard && !$0.address.isLoopback }
+        guard !candidates.isEmpty else { return [] }
+        let present = Set(addresses())
+        return candidates.filter { !present.contains($0.address) }
+    }
 }

@@ -14,11 +14,13 @@ package final class Listener: Sendable {
     /// Listens on `address`. SO_REUSEADDR allows a restart while old connections are in TIME-WAIT; a second listener is
     /// still refused.
     ///
+    /// - Parameter mayBeAbsent: also if no interface has the address.
     /// - Throws: EADDRINUSE, EADDRNOTAVAIL, EACCES (port under 1024), EAFNOSUPPORT (no IPv6).
-    package init(on address: SocketAddress) throws(SystemError) {
+    package init(on address: SocketAddress, mayBeAbsent: Bool = false) throws(SystemError) {
         let descriptor = try FileDescriptor(socketOf: address.family, type: SOCK_STREAM)
         try descriptor.setOption(SOL_SOCKET, SO_REUSEADDR, to: 1)
         if address.isIPv6 { try descriptor.setOption(Int32(IPPROTO_IPV6), IPV6_V6ONLY, to: 1) }
+        if mayBeAbsent { try descriptor.mayBindAbsentAddress(isIPv6: address.isIPv6) }
         try descriptor.bindSocket(to: address)
         try SystemCall.run("listen") { listen(descriptor.raw, Listener.backlog) }
         self.descriptor = descriptor

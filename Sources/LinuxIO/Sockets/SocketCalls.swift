@@ -31,6 +31,16 @@ extension FileDescriptor {
         return value
     }
 
+    /// Lets the next bind use an address that no interface has: packets arrive as soon as one has it (ip(7),
+    /// IP_FREEBIND; IPv6 since Linux 4.15).
+    func mayBindAbsentAddress(isIPv6: Bool) throws(SystemError) {
+        if isIPv6 {
+            try setOption(Int32(IPPROTO_IPV6), IPV6_FREEBIND, to: 1)
+        } else {
+            try setOption(Int32(IPPROTO_IP), IP_FREEBIND, to: 1)
+        }
+    }
+
     func bindSocket(to address: SocketAddress) throws(SystemError) {
         var kernel = address.kernel
         try SystemCall.run("bind") { unsafe kernel.withPointer { unsafe bind(raw, $0, $1) } }

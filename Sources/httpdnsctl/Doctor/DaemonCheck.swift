@@ -26,7 +26,7 @@ struct DaemonCheck: Equatable, Sendable {
         /// The port is closed.
         case refused
         case silent
-        /// This machine does not have the listen address.
+        /// No interface has the listen address.
         case addressMissing
         /// The query could not be sent; holds the system's error text.
         case unsent(String)
@@ -147,11 +147,12 @@ struct DaemonCheck: Equatable, Sendable {
         listeners.contains { $0.replies.contains { $0.reply == .ours || $0.reply == .declined } }
     }
 
-    /// Reports an absent listen address, such as [::1] with IPv6 off. systemd listens there anyway (FreeBind).
+    /// Reports a listen address that may come later, by DHCP, or not at all, such as [::1] with IPv6 off.
     private func absentAddress(_ listener: Listener, _ transport: String) -> Finding {
         Finding(
-            .note, .daemon, "\(listener.place) over \(transport): this machine does not have the address",
-            remedy: "none needed; or remove it from server.listen or httpdnsd.socket")
+            isReachedElsewhere ? .note : .fault, .daemon,
+            "\(listener.place) over \(transport): no interface has the address",
+            remedy: "none needed if it comes later; or remove it from server.listen or httpdnsd.socket")
     }
 
     private func silences(_ listener: Listener) -> [Finding] {
@@ -162,8 +163,7 @@ struct DaemonCheck: Equatable, Sendable {
             case .ours, .declined, .foreign: return nil
             case .refused: what = "connection refused"
             case .silent: what = "no answer"
-            case .addressMissing where isReachedElsewhere: return absentAddress(listener, transport)
-            case .addressMissing: what = "this machine does not have the address"
+            case .addressMissing: return absentAddress(listener, transport)
             case .unsent(let why): what = "can't be queried: \(why)"
             }
             return Finding(

@@ -9,10 +9,13 @@ struct DaemonQuestions {
     let place: SocketAddress
     let udp: QueryCheck
     let tcp: QueryCheck
+    /// No interface has the address, so another machine may have it: it is not asked.
+    private let isMissing: Bool
 
     /// - Parameter place: the listen address; a wildcard is queried at loopback.
     init(place: SocketAddress, _ entropy: SystemEntropy) {
         self.place = place
+        isMissing = !Interfaces.missing(of: [place]).isEmpty
         let loopback = SocketAddress(place.isIPv6 ? .loopback6 : .loopback4, port: place.port)
         let target = place.isWildcard ? loopback : place
         udp = QueryCheck(
@@ -21,10 +24,11 @@ struct DaemonQuestions {
             DaemonProof.version.question, to: target, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
     }
 
-    var checks: [any NetworkCheck] { [udp, tcp] }
+    var checks: [any NetworkCheck] { isMissing ? [] : [udp, tcp] }
 
     var listener: DaemonCheck.Listener {
-        DaemonCheck.Listener("\(place)", udp: DaemonQuestions.reply(udp), tcp: DaemonQuestions.reply(tcp))
+        if isMissing { return DaemonCheck.Listener("\(place)", udp: .addressMissing, tcp: .addressMissing) }
+        return DaemonCheck.Listener("\(place)", udp: DaemonQuestions.reply(udp), tcp: DaemonQuestions.reply(tcp))
     }
 
     /// A query to a non-loopback address of this machine comes from that address. The daemon's access list may

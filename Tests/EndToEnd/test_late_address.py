@@ -1,0 +1,69 @@
+# Listen addresses that come after the start, as by DHCP, and go again.
+
+import json
+import os
+import unittest
+
+import places
+from cases import LAB_WWW
+from lab import Lab
+from programs import Daemon
+from test_programs import NamespaceCase
+
+LAN, LAN_6 = "192.0.2.77", "2001:db8::77"
+
+
+@unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
+class LateAddress(NamespaceCase):
+    def setUp(self):
+        self.inside = self.namespace()
+        provider = self.own(Lab(prefix=self.inside.prefix)).up()
+        self.listen = [f"{LAN}:53", f"[{LAN_6}]:53"]
+        self.server = self.own(Daemon(
+            [provider.provider("json")], listen=[*self.listen, "127.0.0.1:53"], prefix=self.inside.prefix,
+            server='allow = ["192.0.2.0/24", "2001:db8::/32", "127.0.0.0/8"]')).up()
+
+    def address(self, change, address):
+        self.assertEqual(0, self.inside.run("ip", "address", change, address, "dev", "lo").returncode)
+
+    def missing(self):
+        return json.loads(self.ctl("--json", "status").stdout).get("missing_listeners")
+
+    def ctl(self, *arguments):
+        return self.inside.run(places.binaries / "httpdnsctl", "--socket", self.server.control, *arguments)
+
+    def answers(self, address, *options):
+        found = self.inside.run("dig", f"@{address}", "www.lab.example", "+short", "+tries=1", "+time=2", *options)
+        return set(found.stdout.split()) == LAB_WWW
+
+    def test_it_is_served_as_soon_as_it_is_there(self):
+        self.server.wait_for(f"listening on {LAN}:53, but no interface has this address")
+        self.assertTrue(self.answers("127.0.0.1"))
+        self.assertEqual(self.listen, self.missing())
+        self.assertIn("no interface has the address", self.ctl("status").stdout)
+
+        self.address("add", f"{LAN}/32")
+        self.address("add", f"{LAN_6}/128")
+        self.server.wait_for(rf"listening on {LAN}:53: an interface has this address now")
+        self.assertTrue(self.answers(LAN))
+        self.assertTrue(self.answers(LAN, "+tcp"))
+        self.assertTrue(self.answers(LAN_6))
+        self.assertTrue(self.answers(LAN_6, "+tcp"))
+        self.assertIsNone(self.missing())
+
+        before = len(self.server.log)
+        self.address("delete", f"{LAN}/32")
+        self.server.wait_for(f"listening on {LAN}:53, but no interface has this address", since=before)
+        self.assertEqual([f"{LAN}:53"], self.missing())
+
+    def test_the_doctor_asks_no_other_machine_that_has_it(self):
+        config = self.server.config
+        done = self.inside.run(places.binaries / "httpdnsctl", "--socket", self.server.control, "--json", "doctor", "--config", config, timeout=60)
+        findings = [one["text"] for one in json.loads(done.stdout)["findings"] if one["subject"] == "daemon"]
+        for place in self.listen:
+            for transport in ("UDP", "TCP"):
+                self.assertIn(f"{place} over {transport}: no interface has the address", findings)
+
+
+if __name__ == "__main__":
+    unittest.main()
