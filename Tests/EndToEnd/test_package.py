@@ -191,6 +191,15 @@ class Installed(OnMachine):
             "--clear-groups", "head", "-c16", "/usr/share/publicsuffix/public_suffix_list.dafsa")
         self.assertEqual(".DAFSA@PSL_0   \n", read.stdout, read.stderr)
 
+    def test_a_reload_fails_if_the_settings_are_refused_and_the_former_ones_stay(self):
+        self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS + "\n[log]\nlevel = \"loud\"\n")
+        refused = self.machine.run("systemctl", "reload", "httpdnsd")
+        self.assertEqual(1, refused.returncode, refused.stdout)
+        said = self.machine.check("journalctl", "--unit=httpdnsd", "--no-pager", "--lines=20")
+        self.assertIn("log.level", said)
+        self.assertEqual("active", self.property("ActiveState"))
+        self.use_lab()
+
     def test_the_units_are_without_fault(self):
         paths = [f"/lib/systemd/system/{unit}" for unit in UNITS]
         verified = self.machine.run("systemd-analyze", "verify", "--man=no", *paths)
