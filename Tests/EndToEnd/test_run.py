@@ -76,10 +76,17 @@ class Running(Script):
         """In a terminal of its own. Its process id, which is that of its session, and the terminal."""
         process, terminal = pty.fork()
         if process == 0:
+            # A shell can't trap a signal that was ignored when it started, as under nohup.
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
             os.execve(self.command()[0], self.command(*arguments, "--listen", f"127.0.0.1:{self.port}"), self.environment)
         self.addCleanup(self.end_session, process)
         eventually(self.answers, what="the daemon answers")
         return process, terminal
+
+    def exit_code(self, process):
+        ended = eventually(lambda: (found := os.waitpid(process, os.WNOHANG))[0] and found, what="the script ends")
+        return os.waitstatus_to_exitcode(ended[1])
 
     def end_session(self, session):
         for process in self.processes_of(session):
@@ -109,7 +116,7 @@ class Running(Script):
             ["dig", "@127.0.0.1", "-p", str(self.port), "www.lab.example", "+short"], text=True, capture_output=True)
         self.assertEqual(2, len(found.stdout.split()), found.stdout)
         os.close(terminal)
-        os.waitpid(process, 0)
+        self.assertEqual(129, self.exit_code(process))
         eventually(lambda: not self.processes_of(process), what="no process is left")
         self.assertEqual(["bin", "built", "etc", "scripts"], sorted(p.name for p in self.clone.iterdir() if p.name[0] != "."))
         self.assertEqual(["release"], [p.name for p in (self.clone / ".build").iterdir()])
@@ -119,8 +126,7 @@ class Running(Script):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             process, terminal = self.start("--lab")
             os.kill(process, number)
-            _, status = os.waitpid(process, 0)
-            self.assertEqual(code, os.waitstatus_to_exitcode(status))
+            self.assertEqual(code, self.exit_code(process))
             eventually(lambda: not self.processes_of(process), what="no process is left")
             os.close(terminal)
 
