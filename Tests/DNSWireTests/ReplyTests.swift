@@ -90,7 +90,8 @@ struct ReplyTests {
 
     @Test(
         "an extended error stands in the OPT record, with its text, and its room is kept free",
-        arguments: [.prohibited, .noReachableAuthority, .networkError, .portalSuspected, .notReady] as [ExtendedError])
+        arguments: [.prohibited, .noReachableAuthority, .networkError, .noRoute, .portalSuspected, .notReady]
+            as [ExtendedError])
     func extendedErrors(error: ExtendedError) throws {
         let packet = QueryPacket(name, .a, payloadSize: 512)
         let text = Array("\(error.text)".utf8)

@@ -50,6 +50,7 @@ package struct ExtendedError: Hashable, Sendable {
     package static let portalSuspected = ExtendedError(
         code: 22, text: "a portal is suspected: sign in to the network")
     package static let networkError = ExtendedError(code: 23, text: "every upstream failed")
+    package static let noRoute = ExtendedError(code: 23, text: "no route to any provider")
     package static let notReady = ExtendedError(code: 14, text: "too many queries are waiting")
 
     /// "Other Error" (0): RFC 8914 has no code for an answer of the system resolver instead of a provider.

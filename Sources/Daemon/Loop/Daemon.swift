@@ -143,6 +143,7 @@ final class Daemon {
                 listen: ports.addresses.map(\.description), threads: threads.count,
                 providers: resolving.providers.providers.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
+        if let roaming, !roaming.network.hasWayOut { log(.networkLost) }
         if OpenResolverCheck.isOpenResolver(listen: ports.addresses, allow: settingsOfStart.server.allow) {
             log(.openResolver)
         }

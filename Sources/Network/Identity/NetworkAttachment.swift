@@ -44,6 +44,8 @@ struct NetworkAttachment: Equatable {
 
     func cause(after before: NetworkAttachment) -> NetworkCause {
         let (old, new) = (before.identity, identity)
+        // An epoch without a route is only ever the first one.
+        guard old.kind != .none else { return .restored }
         guard old.hasSameWayOut(as: new), old.gatewayHardware == new.gatewayHardware else { return .route }
         if old.tunnels != new.tunnels || old.exits != new.exits { return .vpn }
         return old.searchDomains == new.searchDomains ? .route : .domain

@@ -22,7 +22,7 @@ package enum NetworkCause: String, CaseIterable, Sendable {
     case route
     /// The same default route, and another VPN or none.
     case vpn
-    /// The default route was missing for longer than `NetworkBounds.gap`.
+    /// The default route was missing at the start, or for longer than `NetworkBounds.gap`.
     case restored
     case wake
     /// Only the search domains differ.

@@ -47,10 +47,12 @@ struct FailureRecord {
     mutating func lostRoute() { hasSilentUpstream = true }
     mutating func failedForIPv4() { hasFailedUpstream = true }
 
-    func reason(isPortalSuspected: Bool) -> LookupFailure {
+    /// - Parameter hasNoRoute: the machine has no route to any provider.
+    func reason(isPortalSuspected: Bool, hasNoRoute: Bool) -> LookupFailure {
         if isPortalSuspected { return LookupFailure(.portalSuspected) }
         if lacksRoom { return LookupFailure(.notReady) }
         if let verdict { return LookupFailure(verdict) }
+        if hasNoRoute { return LookupFailure(.noRoute) }
         return LookupFailure(hasFailedUpstream ? .networkError : .noReachableAuthority)
     }
 }

@@ -314,7 +314,8 @@ extension Lookup {
     }
 
     mutating func fail(now: Instant, _ state: inout ResolverState) {
-        let failure = failures.reason(isPortalSuspected: state.portal.isSuspected)
+        let failure = failures.reason(
+            isPortalSuspected: state.portal.isSuspected, hasNoRoute: state.ranking.isCutOff)
         replyExpired(.failure, &state)
         if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &state) }
         state.actions += waiters.map { .fail($0, failure.extendedError, failure.responseCode) }
