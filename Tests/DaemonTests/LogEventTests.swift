@@ -25,6 +25,8 @@ struct LogEventTests {
         (.levelChanged(LogLevelReport(level: .debug, levelOfSettings: .info)), "level-changed"),
         (.providerDown(name: "a", reason: "r"), "provider-down"), (.providerUp(name: "a"), "provider-up"),
         (.providerBlocked(name: "a", reason: "r"), "provider-blocked"),
+        (.providersFail([.timeout: 1], hasSystemResolver: true), "providers-fail"),
+        (.providersWork(after: .seconds(1)), "providers-work"),
         (.providerThrottled(name: "a"), "provider-throttled"), (.providerAskedAgain(name: "a"), "provider-asked-again"),
         (.requestFailed(provider: "a", reason: "r"), "request-failed"), (.probesOff("r"), "probes-off"),
         (.divergence(source: "a"), "divergence"), (.providersAvoided(variable: "a"), "providers-avoided"),

@@ -49,7 +49,9 @@ class Outage(Case):
         self.recovers(server, {"203.0.113.99"})
         self.provider.up()
         self.recovers(server, {"192.0.2.99"})
-        self.assertRegex(server.log, "provider doh is down: (refused|reset)(.|\n)*provider doh is up")
+        self.assertRegex(server.log, "provider doh is down: (connection refused|reset)(.|\n)*provider doh is up")
+        begin = r"every provider fails \((connection refused|reset) 1\): the system resolver answers"
+        self.assertRegex(server.log, begin + r"(.|\n)*a provider works again after \d+ s without any")
         self.assertSums(server.stats())
 
     def test_silence_is_answered_in_time_too(self):

@@ -37,6 +37,10 @@ enum LogEvent {
     case providerDown(name: String, reason: String)
     case providerUp(name: String)
     case providerBlocked(name: String, reason: String)
+    /// No provider works; the number of providers by their last failure.
+    case providersFail([FetchFailure: Int], hasSystemResolver: Bool)
+    /// The end of `providersFail`.
+    case providersWork(after: Duration)
     case providerThrottled(name: String)
     case providerAskedAgain(name: String)
     case requestFailed(provider: String, reason: String)
@@ -73,14 +77,14 @@ enum LogEvent {
     var level: LogLevel {
         switch self {
         case .ready, .servesAs, .pagesServed, .stopping, .stopped, .settingsReloaded, .levelChanged, .providerUp,
+            .providersWork,
             .providerThrottled, .providerAskedAgain, .networkLost, .networkChanged, .networkRecovered,
             .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserverAskedAgain, .providersAvoided,
             .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks, .query, .queriesLeftOut,
             .listenAddress(_, isPresent: true):
             .info
-        case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .portal(.suspected),
-            .nameserverLoops,
-            .fileUnreadable,
+        case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providersFail,
+            .portal(.suspected), .nameserverLoops, .fileUnreadable,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
             .recorderWritten, .recorderFails:
             .warning

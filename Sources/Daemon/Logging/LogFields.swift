@@ -23,7 +23,8 @@ extension LogEvent {
             .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .openResolver, .recorderWritten, .query,
             .requestFailed:
             nil
-        case .providerDown, .providerUp, .providerBlocked, .providerThrottled, .providerAskedAgain, .networkLost,
+        case .providerDown, .providerUp, .providerBlocked, .providersFail, .providersWork, .providerThrottled,
+            .providerAskedAgain, .networkLost,
             .networkChanged, .networkRecovered, .portal, .nameserverLoops, .nameserverAskedAgain, .nameserversChanged,
             .storeFails, .storeWorks, .listenAddress:
             LogEvent.changesAtOnce
@@ -57,6 +58,8 @@ extension LogEvent {
         case .providerDown: "provider-down"
         case .providerUp: "provider-up"
         case .providerBlocked: "provider-blocked"
+        case .providersFail: "providers-fail"
+        case .providersWork: "providers-work"
         case .providerThrottled: "provider-throttled"
         case .providerAskedAgain: "provider-asked-again"
         case .requestFailed: "request-failed"
@@ -120,6 +123,12 @@ extension LogEvent {
         case .switchedOn(let name): ["name": .text(name.description)]
         case .networkChanged(let id, let words, let cause):
             ["network": .text(id), "words": .text(words), "cause": .text(cause.rawValue)]
+        case .providersFail(let failures, let hasSystemResolver):
+            [
+                "failures": .list(failures.map { "\($0.key.rawValue) \($0.value)" }.sorted()),
+                "system_resolver": .text(hasSystemResolver ? "answers" : "none"),
+            ]
+        case .providersWork(let duration): ["after_ms": .number(duration.wholeMilliseconds)]
         case .networkRecovered(let duration): ["after_ms": .number(duration.wholeMilliseconds)]
         case .portal(.redirects(let host)): ["host": .text(host.description)]
         case .nameserverLoops(let server), .nameserverAskedAgain(let server): ["server": .text(server)]

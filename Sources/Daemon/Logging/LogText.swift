@@ -37,6 +37,8 @@ extension LogEvent {
         case .providerDown(let name, let reason): "provider \(name) is down: \(reason)"
         case .providerUp(let name): "provider \(name) is up"
         case .providerBlocked(let name, let reason): "provider \(name) is blocked: \(reason)"
+        case .providersFail(let failures, let hasSystem): LogEvent.outage(failures, hasSystem)
+        case .providersWork(let duration): "a provider works again after \(duration.wholeSeconds) s without any"
         case .providerThrottled(let name): "provider \(name) is throttled: it asked for fewer requests"
         case .providerAskedAgain(let name): "provider \(name) is no longer throttled"
         case .requestFailed(let provider, let reason): "request to \(provider) failed: \(reason)"
@@ -61,9 +63,7 @@ extension LogEvent {
             "\(path) is \(setAside.finding); renamed to \(setAside.newPath), a new file was created"
         case .storeFails(let path, let failure): "\(path) can't be used, the cache is in memory only: \(failure)"
         case .storeWorks(let path): "\(path) can be used again"
-        case .recorderWritten(let path):
-            "at least half of the lookups within 10 s failed; the events before that are in "
-                + "\(path), to be read with: httpdnsctl recorder read"
+        case .recorderWritten(let path): LogEvent.recorded(in: path)
         case .recorderFails(let path, let reason): "the flight recorder can't be written to \(path): \(reason)"
         case .query(let report): String(report.line.dropLast())
         case .queriesLeftOut(let count): "\(count) queries not logged because of the rate limit"
@@ -112,6 +112,21 @@ extension LogEvent {
                 : ", but no interface has this address: no query arrives until one has it")
     }
 
+    /// The most frequent failure first.
+    private static func outage(_ failures: [FetchFailure: Int], _ hasSystemResolver: Bool) -> String {
+        let counts = failures.sorted { ($1.value, $0.key.rawValue) < ($0.value, $1.key.rawValue) }
+            // "refused" alone would look like the response code REFUSED.
+            .map { "\($0.key == .refused ? "connection refused" : $0.key.rawValue) \($0.value)" }
+            .joined(separator: ", ")
+        return "every provider fails (\(counts)): "
+            + (hasSystemResolver ? "the system resolver answers" : "only cached answers are left")
+    }
+
+    private static func recorded(in path: String) -> String {
+        "at least half of the lookups within 10 s failed; the events before that are in "
+            + "\(path), to be read with: httpdnsctl recorder read"
+    }
+
     private static func sharing(_ userID: UInt32) -> String {
         "user \(userID) is shared with other programs: key files are refused, commands that change state are "
             + "for root only; \(ServingUser.remedyForShared)"
@@ -125,7 +140,7 @@ extension NetworkCause {
         switch self {
         case .route: "the default route changed"
         case .vpn: "a VPN connected or disconnected"
-        case .restored: "a route to the Internet is available again"
+        case .restored: "a route to the Internet is available"
         case .wake: "the machine resumed from sleep"
         case .domain: "the search domains changed"
         }

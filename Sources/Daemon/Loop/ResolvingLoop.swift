@@ -50,6 +50,7 @@ final class ResolvingLoop: LoopPart {
     /// Notices of serving threads, read in this turn.
     private var notices: [Notice] = []
     /// A buffer for the actions of the next event.
+    private var outage = ProviderOutage()
     private var spareActions: [Action] = []
     /// Rate limit of explanations, by DNS and over the control socket. Unrestricted control users are exempt.
     var explanationPace = ExplanationPace()
@@ -149,11 +150,22 @@ final class ResolvingLoop: LoopPart {
 
     /// Returns changes of provider state since the last call, for the log.
     func takeStateChanges(now: Instant) -> [LogEvent] {
-        resolver.takeStateChanges(now: now).compactMap { change in
+        let changes = resolver.takeStateChanges(now: now)
+        guard !changes.isEmpty else { return [] }
+        let events = changes.compactMap { change -> LogEvent? in
             guard let provider = providers.provider(change.provider) else { return nil }
             recorder.changed(provider.name, to: change.to, now: now)
             return LogEvent(change, of: provider)
         }
+        let inUse = providers.providers.filter { !$0.isShadow }
+        let failures = inUse.map { provider -> FetchFailure? in
+            switch state(of: provider, now: now) {
+            case .down, .blocked: provider.lastFailure
+            case .up, .throttled, .overBudget, .unmeasured: nil
+            }
+        }
+        let outage = outage.changed(to: failures, hasSystemResolver: !system.servers.isEmpty, now: now)
+        return events + [outage].compactMap { $0 }
     }
 
     // MARK: verified addresses

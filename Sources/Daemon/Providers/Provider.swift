@@ -27,6 +27,8 @@ final class Provider {
     private var reachability = Reachability()
     private var addresses: AddressChoice
     private let seed: UInt64
+    /// Its answers are compared with those of others, and clients never get them.
+    var isShadow: Bool { settings.shadow != nil }
     var requests: UInt64 = 0
     /// Questions in requests: at least one per request.
     var names: UInt64 = 0
@@ -36,6 +38,7 @@ final class Provider {
     private(set) var failedRequests: [FetchFailure: UInt64] = [:]
     /// Reason of the last failure, for the log.
     private(set) var lastReason = ""
+    private(set) var lastFailure: FetchFailure?
     var latency = LatencyHistogram()
     var clock = ServerClock()
     private var forbidding = ForbiddenNames()
@@ -181,6 +184,7 @@ final class Provider {
         failures[failure, default: 0] += 1
         failedRequests[failure, default: 0] += 1
         lastReason = reason
+        lastFailure = failure
         if isAddress, let index = endpoints.firstIndex(of: endpoint) { addresses.failed(index, now: now) }
     }
 
@@ -235,8 +239,9 @@ extension TransferFailure {
     var description: String {
         switch self {
         case .tls(let reason), .proxy(let reason), .garbage(let reason), .local(let reason): "\(kind): \(reason)"
-        case .refused, .unreachable, .unacknowledged, .timeout, .reset, .oversized, .busy, .networkChanged, .badRequest:
-            kind
+        // "refused" alone would look like the response code REFUSED.
+        case .refused: "connection refused"
+        case .unreachable, .unacknowledged, .timeout, .reset, .oversized, .busy, .networkChanged, .badRequest: kind
         }
     }
 }

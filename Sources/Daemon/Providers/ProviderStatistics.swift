@@ -41,9 +41,9 @@ extension Statistics {
         if let estimate { line.trust = estimate.trust }
         if let estimate, provider.requests > 0 {
             line.success = estimate.successShare
-            line.share = provider.settings.shadow == nil ? estimate.firstShare : nil
+            line.share = provider.isShadow ? nil : estimate.firstShare
         }
-        if provider.settings.shadow != nil { line.shadow = .init(resolving.shadowCounts(of: provider.id)) }
+        if provider.isShadow { line.shadow = .init(resolving.shadowCounts(of: provider.id)) }
         return line
     }
 }
