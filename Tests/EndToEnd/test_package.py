@@ -314,7 +314,7 @@ class Removed(OnMachine):
     def test_a_purge_leaves_no_file(self):
         self.machine.copy(package(), "/opt/httpdnsd.deb")
         before, resolv_conf = self.machine.files(), self.machine.read("/etc/resolv.conf")
-        self.install_package()
+        self.assertRegex(self.install_package(), "sudo httpdnsctl doctor\n +sudo httpdnsctl system use\n")
         self.use_lab()
         self.machine.write("/etc/httpdnsd/lab.key", "secret\n", "600")
 
