@@ -82,9 +82,11 @@ private struct Output {
 }
 
 do {
-    switch try Invocation(arguments: Array(CommandLine.arguments.dropFirst())) {
+    let socket = Environment.value(of: Invocation.socketVariable)
+    switch try Invocation(arguments: Array(CommandLine.arguments.dropFirst()), socket: socket) {
     case .showVersion: StandardStreams.writeOutput("httpdnsctl \(programVersion)\n")
-    case .showHelp: StandardStreams.writeOutput(Invocation.usage)
+    case .showUsage: StandardStreams.writeOutput(Invocation.usage)
+    case .help(let word, let wantsJSON): StandardStreams.writeOutput(Reply.help(word).rendered(asJSON: wantsJSON))
     case .ask(let line, let socket): ask(line, at: socket)
     case .top(let socket):
         var top = try Top(socket: socket)

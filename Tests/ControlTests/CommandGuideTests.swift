@@ -28,6 +28,7 @@ struct CommandGuideTests {
                     sets the log level until the next change or reload
                     LEVEL           error, warning, info, debug
                     --for DURATION  for this time; then the level of the settings applies
+                Example: httpdnsctl log debug --for 5m
                 Only root and the daemon's own user and group may run it.
                 With --json: one JSON object per line.
 

@@ -367,8 +367,8 @@ struct InvocationTests {
         #expect(outcome("--json", "stats", "--json") == "ask(line: \"stats --json\", socket: \"\(socket)\")")
         #expect(outcome("--socket", "/s", "flush", "a") == "ask(line: \"flush a\", socket: \"/s\")")
         #expect(outcome("--version") == "showVersion")
-        #expect(outcome("-h") == "showHelp")
-        #expect(outcome("--help", "x") == "showHelp")
+        #expect(outcome("-h") == "showUsage")
+        #expect(outcome("--help", "x") == "showUsage")
         #expect(outcome("top") == "top(socket: \"\(socket)\")")
         #expect(outcome("--json", "top") == "ask(line: \"top --json\", socket: \"\(socket)\")")
         #expect(outcome("top", "x") == "ask(line: \"top x\", socket: \"\(socket)\")")
@@ -378,6 +378,32 @@ struct InvocationTests {
             #expect((try? Invocation(arguments: words)) == .watchStats(socket: socket, wantsJSON: true))
         }
         #expect(outcome("stats", "--watch") == "watchStats(socket: \"\(socket)\", wantsJSON: false)")
+    }
+
+    @Test("--socket precedes the environment, which precedes the default")
+    func sockets() throws {
+        #expect(try Invocation(arguments: ["status"], socket: "/e") == .ask(line: "status", socket: "/e"))
+        #expect(
+            try Invocation(arguments: ["--socket", "/s", "status"], socket: "/e") == .ask(line: "status", socket: "/s"))
+        #expect(
+            try Invocation(arguments: ["status"], socket: "")
+                == .ask(line: "status", socket: "/run/httpdnsd/control.sock"))
+    }
+
+    @Test("help needs no daemon, and every command has one with an example that is a command")
+    func help() throws {
+        #expect(try Invocation(arguments: ["help"]) == .help(nil, wantsJSON: false))
+        #expect(try Invocation(arguments: ["--json", "help", "log"]) == .help(.log, wantsJSON: true))
+        #expect(try Invocation(arguments: ["flush", "a", "--help"]) == .help(.flush, wantsJSON: false))
+        #expect(try Invocation(arguments: ["help", "-h"]) == .help(nil, wantsJSON: false))
+        for word in Command.Word.allCases where word != .help {
+            #expect(try Invocation(arguments: [word.rawValue, "-h"]) == .help(word, wantsJSON: false))
+            #expect(Reply.help(word).rendered(asJSON: false).contains("Example: httpdnsctl \(word.rawValue)"))
+            let example = word.example.split(separator: " ").map { $0.filter { $0 != "'" } }
+            guard case .ask(let line, _) = try Invocation(arguments: example) else { continue }
+            #expect(throws: Never.self) { try Request(line: Array(line.utf8)) }
+        }
+        #expect(outcome("nonsense", "--help").hasPrefix("usage: no command \"nonsense\""))
     }
 
     @Test("what cannot be meant is a usage error")

@@ -124,6 +124,38 @@ extension Command.Word {
     }
 }
 
+extension Command.Word {
+    /// A command line that works as it is; a test parses each.
+    package var example: String {
+        switch self {
+        case .status: "status"
+        case .stats: "stats --watch"
+        case .cache: "cache get www.example.com"
+        case .flush: "flush --tree example.com"
+        case .prefetch: "prefetch www.example.com"
+        case .httpdns: "httpdns off --for 10m --rule example.com"
+        case .providers: "providers test cloudflare"
+        case .network: "network history"
+        case .verify: "verify www.example.com"
+        case .verdicts: "verdicts www.example.com"
+        case .report: "report www.example.com 192.0.2.1"
+        case .evidence: "evidence"
+        case .whois: "whois 192.0.2.1"
+        case .explain: "explain www.example.com AAAA"
+        case .query: "query www.example.com --no-cache"
+        case .top: "top"
+        case .inflight: "inflight"
+        case .watch: "watch --name '*.example.com'"
+        case .recorder: "recorder dump"
+        case .log: "log debug --for 5m"
+        case .reload: "reload"
+        case .help: "help explain"
+        case .system: "system use --dry-run"
+        case .doctor: "doctor"
+        }
+    }
+}
+
 extension CommandForm {
     /// "error, warning, info, debug"
     static let levels = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")

@@ -23,7 +23,7 @@ package enum CommandGuide {
             [form.usage, "    \(form.summary)"]
                 + LineFormat.aligned(form.options.map { [$0.usage, $0.summary] }).map { "    \($0)" }
         }
-        return (forms + [word.whoMayAsk, word.asJSON]).map { "\($0)\n" }.joined()
+        return (forms + ["Example: httpdnsctl \(word.example)", word.whoMayAsk, word.asJSON]).map { "\($0)\n" }.joined()
     }
 
     private static var overview: String {
@@ -33,7 +33,7 @@ package enum CommandGuide {
         return
             (lines + [
                 #"All take --json, and can be sent as JSON: {"command":"flush","name":"www.example.com","tree":true}"#,
-                "A duration is 1s to 30d, such as 10m or 2h. \"help COMMAND\" shows the options of a command.",
+                "A duration is 1s to 30d, such as 10m or 2h. \"help COMMAND\" shows options and an example.",
                 "Only root and the daemon's own user and group may run \(reserved.joined(separator: ", ")),",
                 "providers reset and test, query --no-cache and --provider, watch and recorder dump with --clients.",
             ]).map { "\($0)\n" }.joined()

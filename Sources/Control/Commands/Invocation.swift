@@ -12,16 +12,21 @@ package enum Invocation: Equatable, Sendable {
     case system(SystemAction, socket: String, wantsJSON: Bool)
     /// Nil settings: the daemon's default path.
     case doctor(settings: String?, socket: String, wantsJSON: Bool)
+    /// Nil: the overview of all commands.
+    case help(Command.Word?, wantsJSON: Bool)
     case showVersion
-    case showHelp
+    case showUsage
 
     package static let defaultSocket = "/run/httpdnsd/control.sock"
+    package static let socketVariable = "HTTPDNSD_SOCKET"
 
     /// Options precede the command. All arguments after it belong to the command, and the daemon checks them.
     ///
-    /// - Parameter arguments: without the name of the program.
-    package init(arguments: [String]) throws(UsageError) {
-        var socket = Invocation.defaultSocket
+    /// - Parameters:
+    ///   - arguments: without the name of the program.
+    ///   - socket: value of `socketVariable`; nil or empty: the default socket.
+    package init(arguments: [String], socket preset: String? = nil) throws(UsageError) {
+        var socket = preset.flatMap { $0.isEmpty ? nil : $0 } ?? Invocation.defaultSocket
         var wantsJSON = false
         var rest = arguments[...]
         while let option = rest.first, option.hasPrefix("-") {
@@ -32,7 +37,7 @@ package enum Invocation: Equatable, Sendable {
                 self = .showVersion
                 return
             case "--help", "-h":
-                self = .showHelp
+                self = .showUsage
                 return
             case "--socket":
                 guard let path = rest.popFirst(), !path.isEmpty else { throw UsageError("--socket needs a path") }
@@ -41,6 +46,10 @@ package enum Invocation: Equatable, Sendable {
             }
         }
         guard !rest.isEmpty else { throw UsageError("no command") }
+        if let help = try Invocation.help(Array(rest), wantsJSON: wantsJSON) {
+            self = help
+            return
+        }
         if let file = try Invocation.recordFile(Array(rest), wantsJSON: wantsJSON) {
             self = file
             return
@@ -75,6 +84,22 @@ package enum Invocation: Equatable, Sendable {
         }
     }
 
+    /// Nil unless the words are `help`, `help COMMAND` or a command with `--help` or `-h`.
+    private static func help(_ words: [String], wantsJSON: Bool) throws(UsageError) -> Invocation? {
+        let isOption = { (word: String) in word == "--help" || word == "-h" }
+        let rest = words.filter { !isOption($0) }
+        let help = Command.Word.help.rawValue
+        guard let first = rest.first, first == help || rest.count < words.count else { return nil }
+        let asked = first == help ? rest : [help, first]
+        do throws(Refusal) {
+            let request = try Request(line: Array(asked.joined(separator: " ").utf8))
+            guard case .help(let word) = request.command else { return nil }
+            return .help(word, wantsJSON: wantsJSON || words.contains("--json"))
+        } catch {
+            throw UsageError(error.reason)
+        }
+    }
+
     /// Nil if no file is given.
     private static func settingsFile(_ words: [String]) throws(UsageError) -> String? {
         guard !words.isEmpty else { return nil }
@@ -105,8 +130,8 @@ package enum Invocation: Equatable, Sendable {
                httpdnsctl doctor [--config FILE]
                httpdnsctl --version | --help
 
-        "httpdnsctl help" lists the commands of the running daemon.
-        The default socket is \(defaultSocket).
+        "httpdnsctl help" lists the commands, and "httpdnsctl help COMMAND" shows one with an example.
+        The socket is PATH, else that of $\(socketVariable), else \(defaultSocket).
         Exit codes: 0 ok, 1 refused or failed, 2 cannot connect, 3 usage.
 
         """
