@@ -104,23 +104,41 @@ class Running(Script):
                 found.append(int(folder.name))
         return found
 
+    def control(self, *arguments):
+        return subprocess.run(
+            [places.binaries / "httpdnsctl", "--socket", ".build/control.sock", *arguments], cwd=self.clone,
+            text=True, capture_output=True, timeout=places.PATIENCE)
+
     def answers(self):
-        shown = subprocess.run(
-            [places.binaries / "httpdnsctl", "--socket", ".build/control.sock", "status"], cwd=self.clone,
-            text=True, capture_output=True)
-        return shown.returncode == 0
+        return self.control("status").returncode == 0
+
+    def addresses(self, name):
+        return subprocess.run(
+            ["dig", "@127.0.0.1", "-p", str(self.port), name, "+short"], text=True, capture_output=True,
+            timeout=places.PATIENCE).stdout.split()
 
     def test_the_end_of_the_terminal_ends_everything(self):
         process, terminal = self.start("--lab")
-        found = subprocess.run(
-            ["dig", "@127.0.0.1", "-p", str(self.port), "www.lab.example", "+short"], text=True, capture_output=True)
-        self.assertEqual(2, len(found.stdout.split()), found.stdout)
+        self.assertEqual(2, len(self.addresses("www.lab.example")))
         os.close(terminal)
         self.assertEqual(129, self.exit_code(process))
         eventually(lambda: not self.processes_of(process), what="no process is left")
         self.assertEqual(["bin", "built", "etc", "scripts"], sorted(p.name for p in self.clone.iterdir() if p.name[0] != "."))
         self.assertEqual(["release"], [p.name for p in (self.clone / ".build").iterdir()])
         self.assertEqual(self.had_state, self.state.exists())
+
+    def test_the_lab_has_a_liar_that_is_found_named_and_avoided(self):
+        _, terminal = self.start("--lab")
+        self.addCleanup(os.close, terminal)
+        self.assertEqual(["127.0.3.1"], self.addresses("bank.lab.example"))
+        # A name is probed when it is asked for again.
+        eventually(lambda: self.addresses("bank.lab.example") == ["127.0.2.1"], what="the forged address is left out")
+        evidence = eventually(lambda: "1 divergence" in (text := self.control("evidence").stdout) and text,
+                              what="the lie is recorded")
+        self.assertIn("lab-liar returned 127.0.3.1 (name-mismatch: the certificate is for evil.example;", evidence)
+        self.assertIn("returned 127.0.2.1 (verified;", evidence)
+        verified = self.control("verify", "bank.lab.example")
+        self.assertRegex(verified.stdout, r"127\.0\.2\.1:\d+ +verified")
 
     def test_a_signal_ends_daemon_and_lab_and_is_told(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
