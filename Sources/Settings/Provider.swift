@@ -83,6 +83,16 @@ extension Settings {
         package var connectionRequests: Int?
 
         package static let regions = ["cn", "hk", "sg", "de", "us", "global"]
+
+        /// True if requests carry names over the network without TLS or encryption by the dialect.
+        package var exposesNames: Bool {
+            guard !url.isSecure, !addresses.allSatisfy(\.isLoopback) else { return false }
+            return switch dialect {
+            case .dnspodDES, .dnspodAES: false
+            case .alicloudV2: (cipher ?? .plain) == .plain
+            default: true
+            }
+        }
     }
 }
 

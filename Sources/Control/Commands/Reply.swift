@@ -86,7 +86,7 @@ func decoded<Value: Decodable>(_ text: String) -> Value? {
     try? JSONDecoder().decode(Value.self, from: Data(text.utf8))
 }
 
-func counted(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }
+package func counted(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }
 
 /// Encodes a report. Reports hold only numbers and strings, so encoding should not fail; if it does, the result says
 /// so.

@@ -53,10 +53,12 @@ package enum Program {
     private static func check(_ settings: Settings, _ options: Options) throws {
         if Privileges.isRoot {
             try ServingUser(settings.server.user).takeOver()
-            _ = try SettingsFile.read(options)
         }
+        let isPresent = try SettingsFile.readIfPresent(options) != nil
         _ = try LoadedSecrets(for: settings, options)
-        StandardStreams.writeOutput("httpdnsd: settings are valid\n")
+        let report = CheckReport(settings, file: isPresent ? SettingsFile.path(options) : nil)
+        StandardStreams.writeOutput(report.text)
+        for warning in report.warnings { StandardStreams.writeError("httpdnsd: \(warning)\n") }
     }
 
     private static func serve(_ settings: Settings, _ options: Options, _ log: Log) throws {

@@ -16,12 +16,17 @@ enum SettingsFile {
     static func path(_ options: Options) -> String { options.configFile ?? standardPath }
 
     static func read(_ options: Options) throws(Unusable) -> Settings {
+        try readIfPresent(options) ?? .defaults
+    }
+
+    /// Returns nil if the standard file does not exist. A missing `--config` file is an error.
+    static func readIfPresent(_ options: Options) throws(Unusable) -> Settings? {
         let path = path(options)
         let bytes: [UInt8]
         do throws(SystemError) {
             bytes = try TextFile.read(path, maxBytes: maxBytes)
         } catch {
-            if options.configFile == nil, error.isNoSuchFile { return .defaults }
+            if options.configFile == nil, error.isNoSuchFile { return nil }
             let remedy =
                 error.isPermissionDenied
                 ? "; user \(Machine.user.userID) must read it (chmod 0644) and search its directories (chmod 0755)"

@@ -1,0 +1,24 @@
+// Output of `--check` for settings without errors.
+
+import Control
+import Settings
+
+struct CheckReport {
+    let text: String
+    /// One line for each provider that sends readable names.
+    let warnings: [String]
+
+    /// - Parameter file: nil if the settings are the built-in defaults.
+    init(_ settings: Settings, file: String?) {
+        guard let file else {
+            (text, warnings) = ("no file: built-in defaults\n", [])
+            return
+        }
+        let providers = counted(settings.providers.count, "provider", "providers")
+        text = "\(file): valid: \(providers), \(counted(settings.rules.count, "rule", "rules"))\n"
+        warnings = settings.providers.filter(\.exposesNames).map { provider in
+            "\(file): warning: provider \"\(provider.name)\" has an http URL: everyone on the path can read the names "
+                + "and change the answers; use https if the provider offers it"
+        }
+    }
+}

@@ -1,0 +1,55 @@
+// The output of `--check` for settings without errors.
+
+import Settings
+import Testing
+
+@testable import Daemon
+
+@Suite("Check report")
+struct CheckReportTests {
+    private func report(_ text: String) throws -> CheckReport {
+        CheckReport(try Settings.parse(bytes: Array(text.utf8), file: "f"), file: "f")
+    }
+
+    private func provider(_ dialect: String, _ url: String, _ keys: String = "") -> String {
+        "[[provider]]\nname = \"a\"\ndialect = \"\(dialect)\"\nurl = \"\(url)\"\n\(keys)\n"
+    }
+
+    @Test("providers and rules are counted, also one of them")
+    func counts() throws {
+        #expect(try report("").text == "f: valid: 4 providers, 0 rules\n")
+        let text = provider("doh", "https://192.0.2.1/") + "[[rule]]\nmatch = [\"a.example\"]\nstale = false"
+        #expect(try report(text).text == "f: valid: 1 provider, 1 rule\n")
+    }
+
+    @Test("without a file the defaults are named")
+    func noFile() {
+        #expect(CheckReport(.defaults, file: nil).text == "no file: built-in defaults\n")
+    }
+
+    @Test("an http URL is warned of, if names are readable on the path")
+    func readableNames() throws {
+        let account = "account = \"1\"\nkey-file = \"k\""
+        let cipher = "\(account)\ncipher-key-file = \"c\"\ncipher"
+        let expected = """
+            f: warning: provider "a" has an http URL: everyone on the path can read the names and change the answers; \
+            use https if the provider offers it
+            """
+        for text in [
+            provider("dnspod", "http://192.0.2.1/d"), provider("json", "http://192.0.2.1/"),
+            provider("alicloud-v2", "http://192.0.2.1/", account),
+            provider("alicloud-v2", "http://192.0.2.1/", "\(account)\ncipher = \"none\""),
+        ] {
+            #expect(try report(text).warnings == [expected], "\(text)")
+        }
+        for text in [
+            provider("doh", "https://192.0.2.1/"), provider("json", "http://127.0.0.1:8080/"),
+            provider("dnspod-des", "http://192.0.2.1/d", account),
+            provider("dnspod-aes", "http://192.0.2.1/d", account),
+            provider("alicloud-v2", "http://192.0.2.1/", "\(cipher) = \"gcm\""),
+            provider("alicloud-v2", "http://192.0.2.1/", "\(cipher) = \"cbc\""),
+        ] {
+            #expect(try report(text).warnings == [], "\(text)")
+        }
+    }
+}
