@@ -16,6 +16,22 @@ struct Findings {
     /// Bounds the number of exceptions to the general settings.
     private static let maxRules = 1000
 
+    /// Where each known key belongs.
+    private static let homes: [(header: String, keys: [String])] = [
+        ("at the top of the file, above every table", Settings.keys.map(\.name)),
+        ("under [server]", Settings.Server.keys.map(\.name)),
+        ("under [[provider]]", ProviderDraft.keys.map(\.name)),
+        ("under [system-resolver]", Settings.SystemResolver.keys.map(\.name)),
+        ("under [cache]", Settings.Cache.keys.map(\.name)),
+        ("under [prefetch]", Settings.Prefetch.keys.map(\.name)),
+        ("under [stale]", Settings.Stale.keys.map(\.name)),
+        ("under [probe]", Settings.Probe.keys.map(\.name)),
+        ("under [network]", Settings.Network.keys.map(\.name)),
+        ("under [control]", Settings.Control.keys.map(\.name)),
+        ("under [log]", Settings.Log.keys.map(\.name)),
+        ("under [[rule]]", Settings.Rule.keys.map(\.name)),
+    ]
+
     /// The result is valid only if there are no findings afterwards.
     mutating func settings(from root: TOMLNode) -> Settings {
         var settings = Settings()
@@ -234,11 +250,13 @@ struct Findings {
     }
 
     private mutating func unknown(_ key: String, _ node: TOMLNode, place: String, known: [String]) {
-        let isTop = place != "at the top" && Settings.keys.contains { $0.name == key }
+        let homes = Findings.homes.filter { $0.keys.contains(key) }.map(\.header)
         let hint =
-            isTop
-            ? "; it belongs at the top of the file, above every table;"
-            : nearestName(to: key, among: known).map { "; did you mean \"\($0)\"?" } ?? ";"
+            if let near = nearestName(to: key, among: known) {
+                "; did you mean \"\(near)\"?"
+            } else {
+                homes.isEmpty ? ";" : "; it belongs \(homes.joined(separator: " or "));"
+            }
         note(
             node, aboutKey: true,
             "unknown key \(quoted(key)) \(place)\(hint) allowed: \(known.joined(separator: ", "))")

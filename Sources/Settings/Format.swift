@@ -138,7 +138,10 @@ extension Format {
         return Format<[Value]>(
             allowed: allowed,
             read: { [self] node throws(Misfit) in
-                guard case .array(let nodes) = node.value else { throw Misfit(node, allowed: allowed) }
+                guard case .array(let nodes) = node.value else {
+                    let element = (try? read(node)).flatMap(write)
+                    throw Misfit(node, allowed: allowed, remedy: element.map { "brackets are missing: write [\($0)]" })
+                }
                 guard counts.contains(nodes.count) else {
                     throw Misfit([.init(node: node.index, text: "found \(nodes.count) elements; allowed: \(allowed)")])
                 }

@@ -30,7 +30,14 @@ extension Format<Prefix> {
         remedy: cut, parse: { Prefix($0) }, write: \.description)
 
     @Sendable fileprivate static func cut(_ node: TOMLNode) -> String? {
-        guard case .string(let text) = node.value, let cut = Prefix(cutting: text) else { return nil }
+        guard case .string(let text) = node.value else { return nil }
+        let length = text.lastIndex(of: "/") ?? text.startIndex
+        if Address(text) == nil, let port = text[length...].lastIndex(of: ":"),
+            let prefix = Prefix(String(text[..<port]))
+        {
+            return "leave out the port: write \"\(prefix)\""
+        }
+        guard let cut = Prefix(cutting: text) else { return nil }
         return "bits after the prefix are set: write \"\(cut)\""
     }
 }
@@ -148,6 +155,9 @@ extension Format<Settings.ProviderURL> {
         allowed: "\"https://HOST[:PORT]/PATH\" or \"http://HOST[:PORT]/PATH\" without user name, query and fragment",
         remedy: { node in
             guard case .string(let text) = node.value else { return nil }
+            if !text.contains("://"), let url = Settings.ProviderURL("https://\(text)") {
+                return "a scheme is missing: write \"\(url)\""
+            }
             return Settings.ProviderURL.remedy(text)
         },
         parse: { Settings.ProviderURL($0) }, write: \.description)

@@ -31,7 +31,10 @@ let wrongSections: [Case] = [
         """#),
     Case(
         #"[cache]\#nprefetch = 1"#,
-        #"f:2:1: unknown key "prefetch" in [cache]; allowed: size, min-ttl, max-ttl, negative-max-ttl, store"#),
+        #"""
+        f:2:1: unknown key "prefetch" in [cache]; it belongs under [[rule]]; allowed: size, min-ttl, max-ttl, \#
+        negative-max-ttl, store
+        """#),
     Case(
         #"server = 3"#,
         #"f:1:1: server: found 3; allowed: a table [server]"#),
@@ -100,7 +103,10 @@ let wrongValues: [Case] = [
         #"f:2:11: server.threads: found a date or time; allowed: an integer from 0 to 256 (0 = one per core)"#),
     Case(
         #"[server]\#nlisten = "127.0.0.1:53""#,
-        #"f:2:10: server.listen: found "127.0.0.1:53"; allowed: an array of 1 to 64 strings "ADDR:PORT""#),
+        #"""
+        f:2:10: server.listen: found "127.0.0.1:53"; allowed: an array of 1 to 64 strings "ADDR:PORT"; brackets are \#
+        missing: write ["127.0.0.1:53"]
+        """#),
     Case(
         #"[server]\#nlisten = []"#,
         #"f:2:10: server.listen: found 0 elements; allowed: an array of 1 to 64 strings "ADDR:PORT""#),

@@ -104,7 +104,13 @@ let wrongKeys: [Mistake] = [
         "query = \"\"", 9,
         "provider.template.query: found \"\"; allowed: 1 to 2000 printable ASCII characters"
     ),
-    ("headers = \"A: b\"", 11, "provider.template.headers: found \"A: b\"; allowed: an array of 0 to 16 strings"),
+    (
+        "headers = \"A: b\"", 11,
+        """
+        provider.template.headers: found "A: b"; allowed: an array of 0 to 16 strings; brackets are missing: \
+        write ["A: b"]
+        """
+    ),
     (
         "max-names = 21", 13,
         "provider.template.max-names: found 21; allowed: an integer from 1 to 20 (in one request)"

@@ -81,7 +81,9 @@ let wrongProbes: [Case] = [
         """),
     Case("[probe]\nenabled = \"yes\"", #"f:2:11: probe.enabled: found "yes"; allowed: true or false"#),
     Case("[probe]\nhttp = 1", "f:2:8: probe.http: found 1; allowed: true or false"),
-    Case("[probe]\nports = 443", "f:2:9: probe.ports: found 443; allowed: an array of 1 to 8 ports"),
+    Case(
+        "[probe]\nports = 443",
+        "f:2:9: probe.ports: found 443; allowed: an array of 1 to 8 ports; brackets are missing: write [443]"),
     Case("[probe]\nports = []", "f:2:9: probe.ports: found 0 elements; allowed: an array of 1 to 8 ports"),
     Case(
         "[probe]\nports = [1, 2, 3, 4, 5, 6, 7, 8, 9]",
@@ -127,7 +129,10 @@ let wrongRules: [Case] = [
         """),
     Case(
         "[[rule]]\nmatch = \"a.example\"\nstale = true",
-        #"f:2:9: rule.match: found "a.example"; allowed: an array of 1 to 1000 names"#),
+        #"""
+        f:2:9: rule.match: found "a.example"; allowed: an array of 1 to 1000 names; brackets are missing: \#
+        write ["a.example"]
+        """#),
     Case(
         "[[rule]]\nmatch = []\nstale = true",
         "f:2:9: rule.match: found 0 elements; allowed: an array of 1 to 1000 names"),

@@ -1,0 +1,169 @@
+// Mistakes that users often make, and the whole message that each gets: place, finding and the text to write.
+
+let commonMistakes: [Case] = [
+    // A duration without unit.
+    Case(
+        #"[stale]\#nmax-age = 3600"#,
+        #"""
+        f:2:11: stale.max-age: found 3600; allowed: a duration from 0s to 720h with its unit (ms, s, m, h, d); a \#
+        unit is missing: write "3600s"
+        """#),
+    // A duration with a unit that does not exist.
+    Case(
+        #"[cache]\#nmin-ttl = "5min""#,
+        #"""
+        f:2:11: cache.min-ttl: found "5min"; allowed: a duration from 0s to 168h with its unit (ms, s, m, h, d)
+        """#),
+    // A word without quotes.
+    Case(
+        #"[[provider]]\#nname = alidns\#n"#,
+        #"f:2:8: syntax: found alidns; a string needs quotes: write "alidns""#),
+    // A path without quotes.
+    Case(
+        #"[cache]\#nstore = /var/lib/cache.db"#,
+        #"f:2:9: syntax: found /var/lib/cache.db; a string needs quotes: write "/var/lib/cache.db""#),
+    // A table in the plural.
+    Case(
+        #"[[providers]]\#nname = "a""#,
+        #"""
+        f:1:1: unknown key "providers" at the top; did you mean "provider"? allowed: only-listed, direct-only, \#
+        server, provider, system-resolver, cache, prefetch, stale, probe, network, control, log, rule
+        """#),
+    // Single brackets.
+    Case(
+        #"[provider]\#nname = "a""#,
+        #"f:1:1: provider: found a table; allowed: tables [[provider]]"#),
+    // Double brackets.
+    Case(
+        #"[[cache]]\#nsize = "32MiB""#,
+        #"f:1:1: cache: found an array; allowed: a table [cache]"#),
+    // An address to listen on without port.
+    Case(
+        #"[server]\#nlisten = ["192.0.2.1"]"#,
+        #"""
+        f:2:11: server.listen: found "192.0.2.1"; allowed: "ADDR:PORT" or "[ADDR]:PORT", such as "127.0.0.1:53" \#
+        or "[::1]:53"; a port is missing: write "192.0.2.1:53"
+        """#),
+    // An IPv6 address without brackets.
+    Case(
+        #"[server]\#nlisten = ["::1:53"]"#,
+        #"""
+        f:2:11: server.listen: found "::1:53"; allowed: "ADDR:PORT" or "[ADDR]:PORT", such as "127.0.0.1:53" or \#
+        "[::1]:53"; an IPv6 address needs brackets: write "[::1]:53"
+        """#),
+    // An address in place of an array.
+    Case(
+        #"[server]\#nlisten = "127.0.0.1:53""#,
+        #"""
+        f:2:10: server.listen: found "127.0.0.1:53"; allowed: an array of 1 to 64 strings "ADDR:PORT"; brackets \#
+        are missing: write ["127.0.0.1:53"]
+        """#),
+    // A port in allow.
+    Case(
+        #"[server]\#nallow = ["192.168.1.0/24:53"]"#,
+        #"""
+        f:2:10: server.allow: found "192.168.1.0/24:53"; allowed: "ADDR/LENGTH", such as "192.168.0.0/16" or \#
+        "fd00::/8"; leave out the port: write "192.168.1.0/24"
+        """#),
+    // An address with the length of its network.
+    Case(
+        #"[server]\#nallow = ["192.168.1.5/24"]"#,
+        #"""
+        f:2:10: server.allow: found "192.168.1.5/24"; allowed: "ADDR/LENGTH", such as "192.168.0.0/16" or \#
+        "fd00::/8"; bits after the prefix are set: write "192.168.1.0/24"
+        """#),
+    // A key of another table.
+    Case(
+        #"[server]\#nsocket = "/run/a.sock""#,
+        #"""
+        f:2:1: unknown key "socket" in [server]; it belongs under [control]; allowed: listen, threads, allow, \#
+        client-rate, prefix-rate, user, filter-aaaa, dns64
+        """#),
+    // A key in front of its table.
+    Case(
+        #"listen = ["127.0.0.1:53"]"#,
+        #"""
+        f:1:1: unknown key "listen" at the top; it belongs under [server]; allowed: only-listed, direct-only, \#
+        server, provider, system-resolver, cache, prefetch, stale, probe, network, control, log, rule
+        """#),
+    // A key of the top in a table.
+    Case(
+        #"[server]\#nonly-listed = true"#,
+        #"""
+        f:2:1: unknown key "only-listed" in [server]; it belongs at the top of the file, above every table; \#
+        allowed: listen, threads, allow, client-rate, prefix-rate, user, filter-aaaa, dns64
+        """#),
+    // An unknown dialect.
+    Case(
+        #"[[provider]]\#nname = "a"\#ndialect = "alicloud-v3"\#nurl = "https://192.0.2.1/""#,
+        #"""
+        f:3:11: provider.dialect: found "alicloud-v3"; allowed: "dnspod", "dnspod-des", "dnspod-aes", \#
+        "dnspod-https", "alicloud", "alicloud-v2", "volcengine", "json", "doh", "baidu", "ucloud", "template"; \#
+        did you mean "alicloud-v2"?
+        """#),
+    // A URL without scheme.
+    Case(
+        #"[[provider]]\#nname = "a"\#ndialect = "doh"\#nurl = "192.0.2.1/dns-query""#,
+        #"""
+        f:4:7: provider.url: found "192.0.2.1/dns-query"; allowed: "https://HOST[:PORT]/PATH" or \#
+        "http://HOST[:PORT]/PATH" without user name, query and fragment; a scheme is missing: write \#
+        "https://192.0.2.1/dns-query"
+        """#),
+    // A URL with a name and no addresses.
+    Case(
+        #"[[provider]]\#nname = "a"\#ndialect = "doh"\#nurl = "https://dns.example/dns-query""#,
+        #"""
+        f:4:7: provider.url: found the host name "dns.example" and no addresses; the daemon does not resolve \#
+        names through itself: add addresses = ["..."] with the server's addresses
+        """#),
+    // A provider without url.
+    Case(
+        #"[[provider]]\#nname = "a"\#ndialect = "doh""#,
+        #"f:1:1: this [[provider]] has no url; every provider needs name, dialect and url"#),
+    // A key-file that is missing.
+    Case(
+        #"[[provider]]\#nname = "a"\#ndialect = "dnspod-https"\#nurl = "https://192.0.2.1/d""#,
+        #"""
+        f:1:1: this [[provider]] has no key-file; dialect "dnspod-https" needs a file with the account's token \#
+        or key
+        """#),
+    // A mistyped provider in a rule.
+    Case(
+        #"[[rule]]\#nmatch = ["a.example"]\#nresolver = "alidn""#,
+        #"""
+        f:3:12: rule.resolver: found "alidn"; allowed: "httpdns", "system", "alidns", "dnspod", "google", \#
+        "cloudflare"; did you mean "alidns"?
+        """#),
+    // A wildcard in a rule.
+    Case(
+        #"[[rule]]\#nmatch = ["*.example.com"]\#nresolver = "system""#,
+        #"""
+        f:2:10: rule.match: found "*.example.com"; allowed: a domain name, such as "example.com", or "." for \#
+        every name; a name includes its subdomains: write "example.com"
+        """#),
+    // A table twice.
+    Case(
+        #"[cache]\#nsize = "32MiB"\#n[cache]\#nstore = """#,
+        #"f:3:1: syntax: this was defined before; a file holds each table and key once"#),
+    // An unclosed bracket.
+    Case(
+        #"[server]\#nlisten = ["127.0.0.1:53"\#nthreads = 2"#,
+        #"f:3:1: syntax: a , or the closing ] of the array is missing"#),
+    // Quotes around true.
+    Case(
+        #"[prefetch]\#nenabled = "true""#,
+        #"f:2:11: prefetch.enabled: found "true"; allowed: true or false; leave out the quotes"#),
+    // A level that does not exist.
+    Case(
+        #"[log]\#nlevel = "warn""#,
+        #"""
+        f:2:9: log.level: found "warn"; allowed: "error", "warning", "info", "debug"; did you mean "warning"?
+        """#),
+    // A size without unit.
+    Case(
+        #"[cache]\#nsize = 64"#,
+        #"""
+        f:2:8: cache.size: found 64; allowed: a size from 1MiB to 64GiB with its unit (B, KiB, MiB, GiB); a unit \#
+        is missing: write "64MiB"
+        """#),
+]
