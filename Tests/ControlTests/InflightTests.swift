@@ -60,4 +60,19 @@ struct InflightTests {
                 + #""records":[{"data":"192.0.2.1","name":"a.example.","ttl_s":30,"type":"A"}],"source":"cache","#
                 + #""stale":"failure","type":"A"}"# + "\n")
     }
+
+    @Test("a query without records says NODATA, also behind a CNAME, but not for NXDOMAIN")
+    func noData() {
+        var report = QueryReport(name: "a.example", type: "MX", rcode: "NOERROR", source: "alidns", milliseconds: 7)
+        let end = "; NODATA: a.example has no MX records\n; NOERROR for a.example MX, from alidns in 7 ms\n"
+        #expect(report.text == end)
+        report.records = [
+            CacheEntryReport.Record(name: "a.example.", ttlSeconds: 30, type: "CNAME", data: "b.example.")
+        ]
+        #expect(report.text == "a.example. 30 IN CNAME b.example.\n" + end)
+        report.type = "CNAME"
+        #expect(!report.text.contains("NODATA"))
+        let absent = QueryReport(name: "a.example", type: "MX", rcode: "NXDOMAIN", source: "alidns", milliseconds: 7)
+        #expect(absent.text == "; NXDOMAIN for a.example MX, from alidns in 7 ms\n")
+    }
 }

@@ -45,10 +45,15 @@ package struct QueryReport: Codable, Equatable, Sendable {
 extension QueryReport {
     package var jsonLine: String { json(self) }
 
+    /// True if no record answers the question (RFC 2308): there is none, or only a CNAME chain.
+    private var isNoData: Bool {
+        rcode == "NOERROR" && records.allSatisfy { $0.type == "CNAME" && type != "CNAME" }
+    }
+
     package var text: String {
         let age = staleCause.map { ", expired (\($0))" } ?? ""
         let lines =
-            records.map(\.line)
+            records.map(\.line) + (isNoData ? ["; NODATA: \(name) has no \(type) records"] : [])
             + ["; \(rcode) for \(name) \(type), from \(source) in \(milliseconds) ms\(age)"]
             + (extendedError.map { ["; EDE \($0.code): \($0.text)"] } ?? [])
             + (error.map { ["error: \($0)"] } ?? [])
