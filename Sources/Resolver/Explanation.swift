@@ -26,7 +26,9 @@ package struct Explanation: Sendable {
     }
 
     package struct Refresh: Equatable, Sendable {
-        /// Queries per second by the last estimate.
+        /// Number of queries in about the last ten minutes.
+        package let recentQueries: Double
+        /// The estimated rate. With few queries, an assumption determines most of it (`Demand`).
         package let demandPerSecond: Double
         /// When its hits are counted, and it is refreshed if it is in use; nil: not scheduled.
         package let plannedAt: Instant?
@@ -101,10 +103,16 @@ extension Resolver {
             isBeingRefreshed: numberOfQuestion[question] != nil)
     }
 
+    /// Returns what the sources last answered, the latest last.
+    package func answers(on question: Question) -> [SourceAnswer] { state.words.words(on: question) }
+
     private func refresh(of question: Question, _ policy: NamePolicy, hits: Int, now: Instant) -> Explanation.Refresh? {
         guard let outlook = plan.outlook(of: question, hits: hits, now: now) else { return nil }
+        var demand = plan.demand(for: question)
+        demand?.count(hits, now: now)
         return Explanation.Refresh(
-            demandPerSecond: plan.demand(for: question), plannedAt: outlook.plannedAt,
+            recentQueries: demand?.recentQueries ?? 0, demandPerSecond: demand?.perSecond ?? 0,
+            plannedAt: outlook.plannedAt,
             isInUse: outlook.prospect.isInUse || outlook.prospect.isRequested,
             isAllowed: policy.prefetches || outlook.prospect.isRequested)
     }

@@ -644,7 +644,7 @@ package struct Resolver {
     package func limits(for question: Question) -> Freshness.Limits { routing.policy.of(question.name).limits }
 
     /// Queries per second; 0 if the question is not remembered.
-    package func demand(for question: Question) -> Double { plan.demand(for: question) }
+    package func demand(for question: Question) -> Double { plan.demand(for: question)?.perSecond ?? 0 }
 
     /// Number of a provider's answers that had only addresses that no public name may have.
     package func privateAnswers(from provider: ProviderID) -> UInt64 { state.privateAnswers[provider] ?? 0 }

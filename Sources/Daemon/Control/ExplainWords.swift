@@ -102,9 +102,22 @@ struct ExplainWords {
     var refresh: String? {
         guard let refresh = known.refresh else { return nil }
         guard refresh.isAllowed else { return "none: prefetch is off" }
-        let use = "\(refresh.isInUse ? "in use" : "not in use"), queried about \(rate(refresh.demandPerSecond))"
+        let use = "\(refresh.isInUse ? "in use" : "not in use"), \(queries(refresh))"
         guard let plannedAt = refresh.plannedAt else { return "not planned; \(use)" }
         return "in \(span(until: plannedAt)) if it is in use then; \(use)"
+    }
+
+    /// Fewer queries say little about the rate: its estimate may be wrong by half or more.
+    private static let minQueriesForRate = 5
+
+    private func queries(_ refresh: Explanation.Refresh) -> String {
+        let count = Int(refresh.recentQueries.rounded())
+        guard count < ExplainWords.minQueriesForRate else { return "queried about \(rate(refresh.demandPerSecond))" }
+        return switch count {
+        case 0: "not queried recently"
+        case 1: "queried once recently"
+        default: "queried \(count) times recently"
+        }
     }
 
     /// Shows low rates per hour, because a rate per second would be too small to read.

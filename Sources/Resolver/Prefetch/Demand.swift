@@ -29,6 +29,9 @@ struct Demand: Equatable {
     /// Observations older than this count less than half: usage of the last hour, not of the day.
     private static let memory: Duration = .seconds(600)
 
+    /// Queries of about the last ten minutes (`memory`), 0 or more.
+    var recentQueries: Double { asks }
+
     /// Queries per second, 0 or more.
     var perSecond: Double { asks / (seconds + Demand.presumedSeconds) }
 

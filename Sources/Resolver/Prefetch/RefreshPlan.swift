@@ -132,10 +132,8 @@ struct RefreshPlan {
         numberOf[question].flatMap { entries[$0].providerRecordsEnd }
     }
 
-    /// Queries per second; 0 for an unknown question.
-    func demand(for question: Question) -> Double {
-        numberOf[question].map { entries[$0].demand.perSecond } ?? 0
-    }
+    /// Returns nil for an unknown question.
+    func demand(for question: Question) -> Demand? { numberOf[question].map { entries[$0].demand } }
 
     /// Returns at most `count` names, the most asked first.
     func hottest(atMost count: Int, now: Instant) -> [Name] {
