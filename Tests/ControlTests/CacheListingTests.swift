@@ -11,6 +11,7 @@ struct CacheListingTests {
         var entry = CacheEntryReport(name: "www.example.com", type: "A", rcode: "NOERROR")
         (entry.ttlSeconds, entry.ageSeconds, entry.lifetimeSeconds) = (42, 18, 60)
         (entry.provenance, entry.partition, entry.hits) = ("provider", 1, 7)
+        entry.source = "alidns"
         entry.records = [
             .init(name: "www.example.com.", ttlSeconds: 42, type: "CNAME", data: "cdn.example.net."),
             .init(name: "cdn.example.net.", ttlSeconds: 42, type: "A", data: "192.0.2.1"),
@@ -37,7 +38,8 @@ struct CacheListingTests {
     func list() {
         #expect(
             listing(.list, [[www], [], [gone]]) == """
-                www.example.com A fresh 42 provider NOERROR
+                ; name type state ttl source rcode
+                www.example.com A fresh 42 alidns NOERROR
                 gone.example.com AAAA expired -30 system NXDOMAIN
                 ; 2 entries
 
@@ -50,8 +52,8 @@ struct CacheListingTests {
     func dump() {
         #expect(
             listing(.dump, [[www, gone]]) == """
-                www.example.com. 42 IN CNAME cdn.example.net. ; www.example.com A fresh 42 provider NOERROR
-                cdn.example.net. 42 IN A 192.0.2.1 ; www.example.com A fresh 42 provider NOERROR
+                www.example.com. 42 IN CNAME cdn.example.net. ; www.example.com A fresh 42 alidns NOERROR
+                cdn.example.net. 42 IN A 192.0.2.1 ; www.example.com A fresh 42 alidns NOERROR
                 ; gone.example.com AAAA expired -30 system NXDOMAIN
                 ; 2 entries
 
@@ -62,7 +64,7 @@ struct CacheListingTests {
     func get() {
         #expect(
             listing(.get, [[www]]) == """
-                www.example.com A fresh 42 provider NOERROR
+                www.example.com A fresh 42 alidns NOERROR
                   age 18 s of 60 s, hits 7, network 00000001
                   www.example.com. 42 IN CNAME cdn.example.net.
                   cdn.example.net. 42 IN A 192.0.2.1

@@ -35,17 +35,18 @@ class CacheCommands(Case):
         lines = self.ctl("cache", "ls").splitlines()
         self.assertEqual("; 4 entries", lines[-1])
         self.assertIn("nothing.lab.example A fresh", "\n".join(lines))
-        for line in lines[:-1]:
-            self.assertRegex(line, r"^[\w.]+ (A|AAAA) fresh \d+ provider (NOERROR|NXDOMAIN)$")
+        self.assertEqual("; name type state ttl source rcode", lines[0])
+        for line in lines[1:-1]:
+            self.assertRegex(line, r"^[\w.]+ (A|AAAA) fresh \d+ json (NOERROR|NXDOMAIN)$")
         part = self.ctl("cache", "ls", "WWW.lab.example.").splitlines()
         self.assertEqual(
-            {"www.lab.example A", "www.lab.example AAAA"}, {" ".join(line.split()[:2]) for line in part[:-1]})
+            {"www.lab.example A", "www.lab.example AAAA"}, {" ".join(line.split()[:2]) for line in part[1:-1]})
         self.assertEqual("; 0 entries\n", self.ctl("cache", "ls", "w.lab.example"))
 
     def test_everything_about_a_name(self):
         self.ask("shop.lab.example", "shop.lab.example", "other.lab.example")
         text = self.ctl("cache", "get", "shop.lab.example")
-        self.assertRegex(text, r"^shop\.lab\.example A fresh \d+ provider NOERROR\n")
+        self.assertRegex(text, r"^shop\.lab\.example A fresh \d+ json NOERROR\n")
         self.assertRegex(text, r"\n  age \d+ s of 30 s, hits 1, network [0-9a-f]{8}\n")
         self.assertRegex(text, r"\n  shop\.lab\.example\. \d+ IN CNAME cdn\.lab\.example\.\n")
         self.assertRegex(text, r"\n  node7\.edge\.cdn\.lab\.example\. \d+ IN A 192\.0\.2\.70\n")
@@ -67,7 +68,7 @@ class CacheCommands(Case):
         self.assertEqual("; 2 entries", lines.pop())
         self.assertEqual(LAB_WWW, {line.split()[4] for line in lines if " IN A " in line})
         for line in lines:
-            self.assertRegex(line, r"; (www|nothing)\.lab\.example A fresh \d+ provider (NOERROR|NXDOMAIN)$")
+            self.assertRegex(line, r"; (www|nothing)\.lab\.example A fresh \d+ json (NOERROR|NXDOMAIN)$")
         asked = self.server.ask_control('{"command":"cache","verb":"dump"}')
         self.assertEqual(1, asked.count("\n"))
         self.assertEqual(2, len(json.loads(asked)["entries"]))

@@ -1,5 +1,5 @@
 // Cache entries as one answer, rendered page by page. Text ends with a comment line that counts the entries, so that
-// truncation is visible.
+// truncation is visible. A list begins with one that names the columns.
 
 package import DNSWire
 
@@ -15,7 +15,9 @@ package struct CacheListing: Listing {
     }
 
     package mutating func page(of entries: [CacheEntryReport]) -> String {
-        list.page(of: entries) { [view] in $0.text(as: view) }
+        let isFirst = list.count == 0 && !entries.isEmpty
+        let page = list.page(of: entries) { [view] in $0.text(as: view) }
+        return isFirst && view == .list && !list.wantsJSON ? CacheEntryReport.header + page : page
     }
 
     package func end() -> String {

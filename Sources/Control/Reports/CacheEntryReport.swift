@@ -17,6 +17,8 @@ package struct CacheEntryReport: Codable, Equatable, Sendable {
     package var lifetimeSeconds = 0
     /// The kind of upstream that answered: "provider" or "system".
     package var provenance = ""
+    /// The upstream that answered: a provider's name or "system"; nil if that was forgotten or precedes this process.
+    package var source: String?
     /// The number of the network on which the entry was learned.
     package var partition = 0
     package var hits = 0
@@ -30,7 +32,7 @@ package struct CacheEntryReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case name, type, rcode, state, provenance, partition, hits, records
+        case name, type, rcode, state, provenance, source, partition, hits, records
         case ttlSeconds = "ttl_s"
         case ageSeconds = "age_s"
         case lifetimeSeconds = "lifetime_s"
@@ -75,7 +77,10 @@ extension CacheEntryReport {
         }
     }
 
-    private var line: String { "\(name) \(type) \(state) \(ttlSeconds) \(provenance) \(rcode)" }
+    /// The columns of `line`, as a comment.
+    static let header = "; name type state ttl source rcode\n"
+
+    private var line: String { "\(name) \(type) \(state) \(ttlSeconds) \(source ?? provenance) \(rcode)" }
 }
 
 extension CacheEntryReport.Record {

@@ -70,7 +70,8 @@ struct ControlCommands {
         case .cache(let view, let scope):
             let listing = CacheListing(view, scope, wantsJSON: request.wantsJSON)
             return .pages(
-                AnyIterator(ListingPages(of: cache, listing, nowMilliseconds: Clock.millisecondsSinceBoot(now))))
+                AnyIterator(
+                    ListingPages(of: cache, resolving, listing, nowMilliseconds: Clock.millisecondsSinceBoot(now))))
         case .flush(let scope): return whole(.removed(flush(scope)), asJSON: request.wantsJSON)
         case .prefetch(let names):
             resolving.prefetch(names, now: now)

@@ -31,8 +31,8 @@ struct Explanations {
         report.rules = known.ruleNames.map(\.description)
         report.ruleSays = known.rule.map { words.says($0) } ?? []
         report.entries = found.map { entry($0, known, limits) }
-        let reference = (given ?? found.first).flatMap { origin(of: $0, known) } ?? known.words.last
-        report.sources = said(known, reference: reference, kept: found.compactMap { origin(of: $0, known) })
+        let reference = (given ?? found.first).flatMap { $0.origin(among: known.words) } ?? known.words.last
+        report.sources = said(known, reference: reference, kept: found.compactMap { $0.origin(among: known.words) })
         report.addresses = known.addresses.map { AddressReport($0, now: now, nameOfSource: nameOfSource) }
         report.expired = words.expired(found.first.map { freshness($0, limits) }, found.first?.answer)
         report.failure = known.failure.map {
@@ -72,19 +72,11 @@ struct Explanations {
         entry.ageSeconds = Int(age(found) / 1000)
         entry.lifetimeSeconds = Int(found.lifetimeSeconds)
         entry.hits = Int(found.hits)
-        if let word = origin(of: found, known) {
+        if let word = found.origin(among: known.words) {
             entry.source = nameOfSource(word.source)
             entry.serverTTLSeconds = Int(word.ttlSeconds)
         }
         return entry
-    }
-
-    /// Returns the source answer that this entry was stored from; nil if it was forgotten or precedes this process.
-    private func origin(of entry: CachedEntry, _ known: Explanation) -> SourceAnswer? {
-        known.words.last { word in
-            guard word.source.provenance == entry.provenance, let keptAt = word.keptAt else { return false }
-            return Clock.millisecondsSinceBoot(keptAt) == entry.storedAtMilliseconds
-        }
     }
 
     /// Returns the sources' answers and failures, the latest first.
@@ -146,6 +138,16 @@ extension SourceFailure.Cause {
         case .fetch(let failure): failure.rawValue
         case .name(let failure):
             "\(failure.responseCode)\(failure.extendedError.map { ", EDE \($0.code) \($0.text)" } ?? "")"
+        }
+    }
+}
+
+extension CachedEntry {
+    /// Returns the source answer that this entry was stored from; nil if it was forgotten or precedes this process.
+    func origin(among answers: [SourceAnswer]) -> SourceAnswer? {
+        answers.last { answer in
+            guard answer.source.provenance == provenance, let keptAt = answer.keptAt else { return false }
+            return Clock.millisecondsSinceBoot(keptAt) == storedAtMilliseconds
         }
     }
 }

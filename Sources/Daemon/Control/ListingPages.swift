@@ -77,11 +77,15 @@ private let maxEvents = 100
 
 extension ListingPages<CacheListing> {
     /// - Parameter nowMilliseconds: reference time of ages, however long the listing takes.
-    init(of cache: AnswerCache, _ listing: CacheListing, nowMilliseconds: Int64) {
+    init(of cache: AnswerCache, _ resolving: ResolvingLoop, _ listing: CacheListing, nowMilliseconds: Int64) {
         var walk = CacheWalk(cache, listing.scope)
         let withRecords = listing.view != .list
         self.init(listing) {
-            walk.next()?.map { CacheEntryReport($0, withRecords: withRecords, nowMilliseconds: nowMilliseconds) }
+            walk.next()?.map { entry in
+                var report = CacheEntryReport(entry, withRecords: withRecords, nowMilliseconds: nowMilliseconds)
+                report.source = resolving.source(of: entry)
+                return report
+            }
         }
     }
 }

@@ -501,6 +501,11 @@ final class ResolvingLoop: LoopPart {
     }
 
     /// Returns the explanation of the present answer to a question.
+    /// Returns the name of the upstream that gave this entry; nil if that was forgotten or precedes this process.
+    func source(of entry: CachedEntry) -> String? {
+        entry.origin(among: inPlace { $0.answers(on: entry.question) }).map { name(of: $0.source) }
+    }
+
     func explanation(of question: Question, now: Instant) -> ExplainReport {
         let explanations = Explanations(
             resolver: resolver, answers: answers, view: view, now: now, nameOfSource: name(of:))
