@@ -122,3 +122,17 @@ class Accounting(Case):
         self.assertGreater(stats["dropped"]["gone"], 0)
         self.assertEqual(0, sum(entry["connections"]["open"] < 0 for entry in stats["providers"]))
         self.assertEqual(sum(stats["rcodes"].values()), sum(stats["responses"].values()))
+
+
+class SharedServer(Case):
+    def test_connections_that_two_providers_share_count_once(self):
+        lab = self.lab()
+        server = self.daemon([lab.provider("json"), lab.provider("doh")])
+        with Datagrams(server.address) as client:
+            for number in range(20):
+                client.send(query(f"shared{number}.any.lab.example", "A"))
+                client.receive()
+        self.assertGreater(lab.requests()["total"], 0)
+        first, second = (entry["connections"]["opened"] for entry in server.stats()["providers"])
+        self.assertGreater(first, 0)
+        self.assertEqual(0, second)

@@ -537,8 +537,12 @@ final class ProviderFetches: LoopPart {
         questionsTogether[question] = left > 0 ? left : nil
     }
 
+    /// Providers with an equal endpoint share its connections; they count for the first of these providers.
     func connections(of provider: Provider) -> ConnectionCounts {
-        provider.endpoints.reduce(ConnectionCounts()) { $0 + http.connections(to: reachability.way(to: $1) ?? $1) }
+        provider.endpoints.reduce(ConnectionCounts()) { counts, endpoint in
+            guard providers.first(where: { $0.endpoints.contains(endpoint) }) === provider else { return counts }
+            return counts + http.connections(to: reachability.way(to: endpoint) ?? endpoint)
+        }
     }
 
     func context(of provider: Provider, _ subnet: ClientSubnet = .none) -> DialectContext {
