@@ -26,6 +26,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     /// The daemon's user and group, and whether its system calls are restricted; nil from a daemon version without this
     /// field.
     package var rights: String?
+    /// Absolute path of the settings file, which may not exist; nil from a daemon version without this field.
+    package var settingsFile: String?
     /// Why a captive portal is suspected, also if the network is not monitored. Contains host names that the portal
     /// chose.
     package var portal: String? {
@@ -50,6 +52,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
         case uptimeSeconds = "uptime_s"
         case processID = "pid"
         case missingListeners = "missing_listeners"
+        case settingsFile = "settings_file"
         case openDescriptors = "open_fds"
         case descriptorLimit = "max_fds"
         case systemServers = "system_servers"

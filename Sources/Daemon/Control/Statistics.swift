@@ -32,6 +32,7 @@ struct Statistics {
     let pages: MetricsListener?
     /// User of the process and its remaining privileges.
     let rights: String?
+    let settingsFile: String
 
     var status: StatusReport {
         let stats = stats
@@ -52,6 +53,7 @@ struct Statistics {
         report.network = currentNetwork
         report.portal = portal
         report.rights = rights
+        report.settingsFile = settingsFile
         report.openDescriptors = stats.process.openDescriptors
         report.descriptorLimit = stats.process.descriptorLimit
         return report

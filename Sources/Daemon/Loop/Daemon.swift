@@ -381,7 +381,7 @@ final class Daemon {
             startSeconds: startedAtWall / 1000, settingsSeconds: settingsAtWall / 1000, now: now,
             listen: ports.addresses, operatorSwitches: switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: pages,
-            rights: rights)
+            rights: rights, settingsFile: SettingsFile.absolutePath(options))
     }
 
     private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {

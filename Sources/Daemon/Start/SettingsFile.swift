@@ -15,6 +15,12 @@ enum SettingsFile {
 
     static func path(_ options: Options) -> String { options.configFile ?? standardPath }
 
+    /// Relative paths begin at the directory in which the daemon was started.
+    static func absolutePath(_ options: Options) -> String {
+        let path = path(options)
+        return path.hasPrefix("/") ? path : "\(Machine.currentDirectory)/\(path)"
+    }
+
     static func read(_ options: Options) throws(Unusable) -> Settings {
         try readIfPresent(options) ?? .defaults
     }

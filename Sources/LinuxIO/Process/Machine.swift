@@ -4,6 +4,13 @@ import CLinux
 import Glibc
 
 package enum Machine {
+    /// The process's working directory; "/" if it was removed.
+    package static var currentDirectory: String {
+        guard let path = unsafe getcwd(nil, 0) else { return "/" }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
+    }
+
     /// Processors this process may use; a container may grant fewer than the machine has.
     package static var coreCount: Int { max(1, Int(clinux_processors())) }
 

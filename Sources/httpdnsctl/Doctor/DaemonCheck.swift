@@ -110,7 +110,8 @@ struct DaemonCheck: Equatable, Sendable {
         }
         return Finding(
             .fault, .daemon, "does not run: no answer at \(socket) nor at its listen addresses",
-            remedy: "systemctl start httpdnsd; if it ends again, journalctl -u httpdnsd shows the reason")
+            remedy: "systemctl start httpdnsd (journalctl -u httpdnsd shows why it ended); if resolv.conf names it, "
+                + "httpdnsctl system restore makes names resolve without it")
     }
 
     private var controlFindings: [Finding] {

@@ -22,12 +22,17 @@ struct Examination {
     private static let controlTimeout = Duration.seconds(2)
     private static let maxStatusBytes = 1 << 20
 
-    /// - Parameter socket: as on the command line; the default path means `control.socket` of the settings.
+    /// - Parameters:
+    ///   - path: settings file; nil: that of the daemon at the socket, else the default path.
+    ///   - socket: as on the command line; the default path means `control.socket` of the settings.
     init(settings path: String?, socket given: String) {
-        settings = ExaminedSettings(path)
+        let presumed = ExaminedSettings(path)
         let isDefault = given == Invocation.defaultSocket
-        socket = isDefault ? settings.settings.control.socket : given
+        socket = isDefault ? presumed.settings.control.socket : given
         let (control, status) = Examination.ask(socket)
+        // A daemon that answers names its own file, which is the one that counts.
+        let file = path == nil ? status?.settingsFile : nil
+        settings = file.map { $0 == presumed.path ? presumed : ExaminedSettings($0) } ?? presumed
         let units = MachineFiles.unitStates()
         isSocketUnitUp = units.socket == "active"
         // An idle service with an active socket unit waits for its first query. A failed or restarting service is a
