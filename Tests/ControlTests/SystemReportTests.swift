@@ -34,7 +34,7 @@ struct SystemReportTests {
         #expect(
             text == """
                 {"answering":["127.0.0.1","::1"],"changed":["/a"],"keeper":"NetworkManager","leads_to_daemon":false,\
-                "nameserver":"127.0.0.1","record":"none"}
+                "nameserver":"127.0.0.1","other_ports":[],"record":"none"}
 
                 """)
     }

@@ -23,9 +23,12 @@ package struct SystemReport: Codable, Equatable, Sendable {
     package var answering: [String]
     /// The files that were changed after `system use`.
     package var changed: [String]
+    /// Where the daemon listens, by its own report, if that is not port 53; resolv.conf cannot name it.
+    package var otherPorts: [String]
 
     package init(
-        keeper: String, record: Record, nameserver: String?, leadsToDaemon: Bool, answering: [String], changed: [String]
+        keeper: String, record: Record, nameserver: String?, leadsToDaemon: Bool, answering: [String],
+        changed: [String], otherPorts: [String] = []
     ) {
         self.keeper = keeper
         self.record = record
@@ -33,11 +36,13 @@ package struct SystemReport: Codable, Equatable, Sendable {
         self.leadsToDaemon = leadsToDaemon
         self.answering = answering
         self.changed = changed
+        self.otherPorts = otherPorts
     }
 
     package enum CodingKeys: String, CodingKey {
         case keeper, record, nameserver, answering, changed
         case leadsToDaemon = "leads_to_daemon"
+        case otherPorts = "other_ports"
     }
 
     /// Whether names are resolved by the daemon and the previous state can be restored.
@@ -57,6 +62,9 @@ package struct SystemReport: Codable, Equatable, Sendable {
             "httpdnsd: \(use)", "resolv.conf manager: \(keeper)", "first nameserver: \(nameserver ?? "none")",
             "daemon answers at: \(answering.isEmpty ? "none" : answering.joined(separator: " "))",
         ]
+        if !otherPorts.isEmpty {
+            lines.append("daemon listens at: \(otherPorts.joined(separator: " ")); resolv.conf needs port 53")
+        }
         lines += changed.map { "changed since: \($0)" }
         return lines.map { $0 + "\n" }.joined()
     }

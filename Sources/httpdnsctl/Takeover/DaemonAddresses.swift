@@ -11,16 +11,28 @@ enum DaemonAddresses {
     private static let port: UInt16 = 53
     private static let maxAnswerBytes = 1 << 20
 
-    /// Returns the daemon's listen addresses on port 53 from its `status`: loopback only if there is one, else all.
+    /// The daemon's listen addresses, by its `status`.
+    struct Told {
+        /// On port 53: loopback only if there is one, else all.
+        let usable: [String]
+        /// "ADDR:PORT" of the others.
+        let otherPorts: [String]
+
+        fileprivate init(_ listeners: [String]) {
+            let all = listeners.compactMap { SocketAddress(withZone: $0) }
+            let addresses = all.filter { $0.port == port }.map(\.reachable)
+            let loopback = addresses.filter(\.address.isLoopback)
+            let texts = (loopback.isEmpty ? addresses : loopback).map(\.addressText)
+            usable = texts.enumerated().filter { !texts[..<$0.offset].contains($0.element) }.map(\.element)
+            otherPorts = all.filter { $0.port != port }.map(\.description)
+        }
+    }
+
     /// Nil: the status lists no listeners.
-    static func told(at socket: String) throws(SystemError) -> [String]? {
+    static func told(at socket: String) throws(SystemError) -> Told? {
         let line = "\(Command.Word.status) --json"
         let answer = try LocalExchange.ask(line, at: socket, timeout: controlTimeout, maxBytes: maxAnswerBytes)
-        guard let listeners = StatusReport(answer: answer)?.listeners else { return nil }
-        let addresses = listeners.compactMap { SocketAddress(withZone: $0) }.filter { $0.port == port }.map(\.reachable)
-        let loopback = addresses.filter(\.address.isLoopback)
-        let all = (loopback.isEmpty ? addresses : loopback).map(\.addressText)
-        return all.enumerated().filter { !all[..<$0.offset].contains($0.element) }.map(\.element)
+        return (StatusReport(answer: answer)?.listeners).map(Told.init)
     }
 
     /// Returns the addresses at which httpdnsd itself answers a query for a name.

@@ -29,8 +29,8 @@ struct SystemCommand {
             keeper: (record?.keeper ?? ResolverKeeper(survey)).rawValue,
             record: kept.word, nameserver: first,
             leadsToDaemon: DaemonAddresses.isReached(through: first ?? "127.0.0.1"),
-            answering: DaemonAddresses.answering(record?.addresses ?? told ?? ["127.0.0.1", "::1"]),
-            changed: record?.changed(states) ?? [])
+            answering: DaemonAddresses.answering(record?.addresses ?? told?.usable ?? ["127.0.0.1", "::1"]),
+            changed: record?.changed(states) ?? [], otherPorts: told?.otherPorts ?? [])
         StandardStreams.writeOutput(report.shown(asJSON: wantsJSON))
         guard report.isInUse else { Process.exit(Exit.failed) }
     }
@@ -101,15 +101,15 @@ struct SystemCommand {
             guard let told = try DaemonAddresses.told(at: socket) else {
                 refuse("the daemon at \(socket) does not report its listen addresses", isDryRun)
             }
-            guard !told.isEmpty else {
+            guard !told.usable.isEmpty else {
                 refuse(
                     "the daemon does not listen on port 53, the only port that resolv.conf can use\n"
                         + "set listen = [\"127.0.0.1:53\", \"[::1]:53\"] under [server] in its settings", isDryRun)
             }
-            let answering = DaemonAddresses.answering(told)
+            let answering = DaemonAddresses.answering(told.usable)
             guard !answering.isEmpty else {
                 refuse(
-                    "the daemon does not answer at \(told.joined(separator: ", ")), port 53\n"
+                    "the daemon does not answer at \(told.usable.joined(separator: ", ")), port 53\n"
                         + "see \"httpdnsctl status\" and \"httpdnsctl doctor\"; server.allow must contain 127.0.0.0/8",
                     isDryRun)
             }
