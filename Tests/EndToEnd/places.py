@@ -1,10 +1,13 @@
 # Where things are, which ports are free, and how tests wait: by polling for what they want to see, with a deadline.
 
+import contextlib
 import ipaddress
 import os
 import pwd
 import random
+import shutil
 import socket
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -34,6 +37,23 @@ def entrust(path):
     if os.geteuid() == 0:
         os.chown(path, DAEMON.pw_uid, -1)
     return path
+
+
+PROGRAMS = ("httpdnsd", "httpdnsctl", "httpdns-lab")
+
+
+@contextlib.contextmanager
+def reachable(directory):
+    """The directory of the programs; or, if only root may search a directory above it, one with copies of them that
+    every user can run."""
+    if os.geteuid() != 0 or all(place.stat().st_mode & 0o001 for place in (directory, *directory.parents)):
+        yield directory
+        return
+    with tempfile.TemporaryDirectory(prefix="e2e-programs-") as copies:
+        os.chmod(copies, 0o755)
+        for name in PROGRAMS:
+            shutil.copy(directory / name, copies)
+        yield Path(copies)
 
 
 _handed_out = set()

@@ -7,7 +7,7 @@ import yaml
 
 import places
 from cases import Case
-from machines import PROGRAM_PACKAGES, Machine
+from machines import PROGRAM_PACKAGES, Machine, boots_machines
 from overlay import ENTER
 from places import eventually
 
@@ -45,6 +45,7 @@ class Container(Case):
         self.assertIn("--no-install-recommends", install)
         self.assertLessEqual(set(recommended), set(install))
 
+    @boots_machines
     def test_the_daemon_serves_with_these_rights_as_its_own_user(self):
         machine = self.own(Machine(packages=PROGRAM_PACKAGES)).boot()
         for program, directory in (("httpdnsd", "sbin"), ("httpdnsctl", "bin")):

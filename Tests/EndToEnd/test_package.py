@@ -10,7 +10,7 @@ from pathlib import Path
 
 import places
 from cases import LAB_WWW, Case
-from machines import PROGRAM_PACKAGES, Machine
+from machines import PROGRAM_PACKAGES, Machine, boots_machines
 from overlay import ENTER
 from places import eventually
 
@@ -73,6 +73,7 @@ def newer(deb):
     return made
 
 
+@boots_machines
 class OnMachine(Case):
     """A machine with a provider of its own."""
 

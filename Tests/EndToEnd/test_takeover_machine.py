@@ -28,6 +28,7 @@ FORMER, OTHER = "127.0.0.9", "127.0.0.10"
 KNOWN, SEEN = "known.to.the.daemon.example", "192.0.2.99"
 
 
+@machines.boots_machines
 class Kept:
     """What each kind of machine shows. `Case` comes with the classes below: this one alone is no test."""
 
