@@ -259,7 +259,8 @@ class Installed(OnMachine):
         eventually(lambda: self.guarded() != guarded, what="the former resolver is restored", every=0.2)
 
     def guarded(self):
-        return self.property("ExecMainStartTimestampMonotonic", "httpdnsd-restore.service")
+        # Without a takeover its condition does not hold, and it does nothing else.
+        return self.property("ConditionTimestampMonotonic", "httpdnsd-restore.service")
 
     def mend(self, path, text):
         self.machine.write(path, text)

@@ -47,6 +47,7 @@ class Kept:
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
         for unit in ("httpdnsd.service", "httpdnsd-restore.service"):
             self.machine.copy(places.ROOT / "etc/systemd" / unit, f"/etc/systemd/system/{unit}")
+        self.machine.check("systemctl", "add-wants", "multi-user.target", "httpdnsd-restore.service")
         self.machine.copy(places.ROOT / "etc/sysusers.d/httpdnsd.conf", "/usr/lib/sysusers.d/httpdnsd.conf")
         self.machine.check("systemd-sysusers", "httpdnsd.conf")
         self.machine.write("/etc/hosts", f"127.0.0.1 localhost\n{SEEN} {KNOWN}\n")
@@ -164,6 +165,29 @@ class Kept:
         self.machine.check("systemctl", "kill", "--signal=KILL", "httpdnsd")
         eventually(lambda: self.asked("only.system.example") == ["203.0.113.77"], 15, "the guard gives back", every=0.2)
         self.assertBefore("the guard has given back")
+
+    def test_a_stop_gives_back_and_a_restart_keeps(self):
+        self.check("use")
+        for _ in range(3):
+            self.machine.check("systemctl", "restart", "httpdnsd")
+            eventually(lambda: self.restored_at() != "0", what="the restore unit has looked", every=0.1)
+            self.assertEqual([SEEN], self.asked(KNOWN))
+        self.machine.check("systemctl", "stop", "httpdnsd")
+        self.assertBefore("stopped")
+        self.machine.check("systemctl", "start", "httpdnsd")
+        self.assertEqual([], self.asked(KNOWN), "what was given back stays so")
+
+    def test_one_that_is_disabled_is_not_used_after_the_next_start(self):
+        self.machine.check("systemctl", "disable", "httpdnsd.service")
+        self.check("use")
+        self.machine.reboot()
+        # The manager's own list may be another one after a boot, so the files are not compared.
+        eventually(lambda: json.loads(self.system("status", "--json").stdout)["record"] == "none",
+                   what="the former resolver is restored", every=0.2)
+
+    def restored_at(self):
+        return self.machine.check("systemctl", "show", "--value", "--property=ExecMainExitTimestampMonotonic",
+                                  "httpdnsd-restore.service").strip()
 
     def main_process(self):
         return self.machine.check("systemctl", "show", "--value", "--property=MainPID", "httpdnsd").strip()

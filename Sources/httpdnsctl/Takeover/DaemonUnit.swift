@@ -35,7 +35,7 @@ struct DaemonUnit: Equatable, Sendable {
         var warnings: [String] = []
         if !isStartedAtBoot {
             warnings.append(
-                "httpdnsd.service is not enabled: names do not resolve after the next boot; "
+                "httpdnsd.service is not enabled: the next boot restores the previous settings; "
                     + "run: systemctl enable httpdnsd.service")
         }
         if !isGuarded {
