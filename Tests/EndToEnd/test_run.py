@@ -1,6 +1,7 @@
 # scripts/run, in a copy of the clone whose build does nothing: what it refuses before it builds, and what it leaves
 # behind when its terminal is closed.
 
+import contextlib
 import os
 import pty
 import shutil
@@ -90,7 +91,9 @@ class Running(Script):
 
     def end_session(self, session):
         for process in self.processes_of(session):
-            os.kill(process, signal.SIGKILL)
+            # It may have ended since.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
 
     def processes_of(self, session):
         found = []
