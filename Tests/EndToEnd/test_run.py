@@ -123,6 +123,8 @@ class Running(Script):
     def test_the_end_of_the_terminal_ends_everything(self):
         process, terminal = self.start("--lab")
         self.assertEqual(2, len(self.addresses("www.lab.example")))
+        # From the shell, and from the kernel.
+        os.kill(process, signal.SIGHUP)
         os.close(terminal)
         self.assertEqual(129, self.exit_code(process))
         eventually(lambda: not self.processes_of(process), what="no process is left")
@@ -143,9 +145,19 @@ class Running(Script):
         verified = self.control("verify", "bank.lab.example")
         self.assertRegex(verified.stdout, r"127\.0\.2\.1:\d+ +verified")
 
+    def test_its_providers_answer_the_questions_of_providers_test(self):
+        _, terminal = self.start("--lab")
+        self.addCleanup(os.close, terminal)
+        tested = self.control("providers", "test", "lab-alicloud")
+        self.assertEqual(0, tested.returncode, tested.stdout)
+        self.assertIn("192.0.2.81 ttl 300", tested.stdout)
+
     def test_a_signal_ends_daemon_and_lab_and_is_told(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             process, terminal = self.start("--lab")
+            # One that is stopped, for an outage, ends too.
+            lab = int((self.clone / ".build/lab.pid").read_text().split()[0])
+            os.kill(lab, signal.SIGSTOP)
             os.kill(process, number)
             self.assertEqual(code, self.exit_code(process))
             eventually(lambda: not self.processes_of(process), what="no process is left")
