@@ -1,28 +1,126 @@
-# README: its sample settings are valid, and do what the text says of them.
+# README: its commands, pasted in their order, print what README shows, and its sample settings are valid.
 
+import re
 import subprocess
 import tempfile
 import unittest
+from dataclasses import dataclass
 from pathlib import Path
 
 import places
+import test_package
+import test_run
 from cases import Case
+from machines import boots_machines
+
+PASTED = "== end of a pasted block =="
 
 
-def blocks(text):
-    """The indented blocks of a Markdown document, without their indentation."""
-    found = [[]]
-    for line in text.splitlines():
-        if line.startswith("    "):
-            found[-1].append(line[4:])
-        elif found[-1]:
-            found.append([])
-    return ["\n".join(block) for block in found if block]
+@dataclass
+class Block:
+    """Commands, or settings."""
+
+    section: str
+    text: str
+    # What README shows of the output; "" if nothing.
+    shown: str = ""
+
+
+def blocks():
+    """The indented blocks of README, each with the fenced block that follows it."""
+    found, section, is_fenced, was_blank = [], "", False, True
+    for line in (places.ROOT / "README.md").read_text().splitlines():
+        if line == "```":
+            is_fenced = not is_fenced
+        elif is_fenced:
+            found[-1].shown += f"{line}\n"
+        elif line.startswith("## "):
+            section = line[3:]
+        elif line.startswith("    "):
+            if was_blank:
+                found.append(Block(section, ""))
+            found[-1].text += f"{line[4:]}\n"
+        was_blank = not line.startswith("    ")
+    return found
+
+
+def of(section):
+    return [block for block in blocks() if block.section == section]
+
+
+def pattern(shown):
+    """"..." stands for anything: a line of it for any lines, and within a line for any characters."""
+    lines = ["(?:.*\n)*" if line == "..." else ".*".join(re.escape(part) for part in line.split("...")) + "\n"
+             for line in shown.splitlines()]
+    return "".join(lines)
+
+
+class Commands(test_run.Started):
+    """In a clone, as a user who has two terminals."""
+
+    expected_seconds = 20
+
+    def test_what_is_pasted_prints_what_is_shown(self):
+        first, *others = of("Try it")
+        self.assertEqual("scripts/run --lab\n", first.text)
+        self.open_terminal(*first.text.split()[1:])
+        pasted = "".join(f"{block.text}echo '{PASTED}'\n" for block in others)
+        self.assertIn("-p 5300", pasted)
+        done = subprocess.run(
+            ["bash"], input=pasted.replace("-p 5300", f"-p {self.port}"), cwd=self.clone, text=True,
+            capture_output=True, timeout=2 * places.PATIENCE)
+        self.assertEqual("", done.stderr)
+        printed = done.stdout.split(f"{PASTED}\n")[:-1]
+        self.assertEqual(len(others), len(printed))
+        for block, text in zip(others, printed):
+            self.assertNotEqual("", block.shown, block.text)
+            self.assertRegex(text, rf"\A{pattern(block.shown)}\Z", block.text)
+
+
+# What the commands find that need the Internet: exit code, and a part of the output.
+WITHOUT_INTERNET = {
+    "httpdnsctl doctor": (1, r"(?m)^fault: nameservers: .* does not answer \(no route\)"),
+    "httpdnsctl verify": (1, r"(?m)^192\.0\.2\.81 +no result: .*: not a public address"),
+}
+
+
+@boots_machines
+class Installation(test_package.OnMachine):
+    """On a booted machine, whose provider knows the names of example.com."""
+
+    expected_seconds = 40
+
+    @classmethod
+    def setUpClass(cls):
+        cls.prepare()
+        cls.start_lab()
+
+    def test_every_command_succeeds_in_order(self):
+        self.machine.copy(test_package.package(), f"/root/{test_package.package().name}")
+        resolv_conf = self.machine.read("/etc/resolv.conf")
+        commands = [line for block in of("Install it") if not block.text.startswith("[[")
+                    for line in block.text.splitlines()]
+        self.assertTrue(commands[0].startswith("sudo apt install ./"))
+        for command in commands:
+            # The machine has neither sudo nor an index of Debian's packages, and all that the package needs.
+            command = command.removeprefix("sudo ").replace("apt install", "dpkg --install")
+            done = self.machine.run("sh", "-c", f"cd /root; {command}", timeout=120)
+            code, printed = next(
+                (outcome for start, outcome in WITHOUT_INTERNET.items() if command.startswith(start)), (0, r"\A"))
+            self.assertEqual(code, done.returncode, f"{command}\n{done.stdout}{done.stderr}")
+            self.assertRegex(done.stdout, printed)
+            if command.startswith("dpkg"):
+                self.use_lab()
+            if command.startswith("httpdnsctl system use"):
+                self.assertIn("nameserver 127.0.0.1", self.machine.read("/etc/resolv.conf").decode())
+            if command.startswith("httpdnsctl explain"):
+                self.assertIn("www.example.com", done.stdout)
+        self.assertEqual(resolv_conf, self.machine.read("/etc/resolv.conf"))
 
 
 class Samples(Case):
     def test_the_settings_with_one_provider_are_valid_and_leave_one(self):
-        samples = [block for block in blocks((places.ROOT / "README.md").read_text()) if block.startswith("[[provider]]")]
+        samples = [block.text for block in blocks() if block.text.startswith("[[provider]]")]
         self.assertEqual(1, len(samples))
         with tempfile.TemporaryDirectory(prefix="e2e-readme-") as folder:
             file = Path(folder) / "httpdnsd.toml"

@@ -66,12 +66,17 @@ class Refused(Script):
         self.assertFalse(self.built.exists())
 
 
-class Running(Script):
+class Started(Script):
     def setUp(self):
         super().setUp()
         self.port = free_port()
         self.state = Path("/var/lib/httpdnsd")
         self.had_state = self.state.exists()
+
+    def open_terminal(self, *arguments):
+        """With the script, until the end of the test."""
+        _, terminal = self.start(*arguments)
+        self.addCleanup(os.close, terminal)
 
     def start(self, *arguments):
         """In a terminal of its own. Its process id, which is that of its session, and the terminal."""
@@ -120,6 +125,8 @@ class Running(Script):
             ["dig", "@127.0.0.1", "-p", str(self.port), name, "+short"], text=True, capture_output=True,
             timeout=places.PATIENCE).stdout.split()
 
+
+class Running(Started):
     def test_the_end_of_the_terminal_ends_everything(self):
         process, terminal = self.start("--lab")
         self.assertEqual(2, len(self.addresses("www.lab.example")))
@@ -133,8 +140,7 @@ class Running(Script):
         self.assertEqual(self.had_state, self.state.exists())
 
     def test_the_lab_has_a_liar_that_is_found_named_and_avoided(self):
-        _, terminal = self.start("--lab")
-        self.addCleanup(os.close, terminal)
+        self.open_terminal("--lab")
         self.assertEqual(["127.0.3.1"], self.addresses("bank.lab.example"))
         # A name is probed when it is asked for again.
         eventually(lambda: self.addresses("bank.lab.example") == ["127.0.2.1"], what="the forged address is left out")
@@ -146,8 +152,7 @@ class Running(Script):
         self.assertRegex(verified.stdout, r"127\.0\.2\.1:\d+ +verified")
 
     def test_its_providers_answer_the_questions_of_providers_test(self):
-        _, terminal = self.start("--lab")
-        self.addCleanup(os.close, terminal)
+        self.open_terminal("--lab")
         tested = self.control("providers", "test", "lab-alicloud")
         self.assertEqual(0, tested.returncode, tested.stdout)
         self.assertIn("192.0.2.81 ttl 300", tested.stdout)
