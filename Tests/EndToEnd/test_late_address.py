@@ -5,12 +5,26 @@ import os
 import unittest
 
 import places
+import test_package
 from cases import LAB_WWW
 from lab import Lab
+from machines import boots_machines
+from places import eventually
 from programs import Daemon
 from test_programs import NamespaceCase
 
 LAN, LAN_6 = "192.0.2.77", "2001:db8::77"
+
+# Gives the machine its address 8 s after the boot, as DHCP may.
+LATE_LAN = f"""
+[Service]
+ExecStart=/bin/sh -c "ip link add lan type veth peer name cable && ip link set lan up && ip link set cable up \
+    && sleep 8 && ip address add {LAN}/24 dev lan"
+RemainAfterExit=yes
+
+[Install]
+WantedBy=multi-user.target
+"""
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
@@ -63,6 +77,51 @@ class LateAddress(NamespaceCase):
         for place in self.listen:
             for transport in ("UDP", "TCP"):
                 self.assertIn(f"{place} over {transport}: no interface has the address", findings)
+
+
+@boots_machines
+class Boot(test_package.OnMachine):
+    """A machine that serves its LAN, and uses the daemon itself."""
+
+    expected_seconds = 50
+
+    @classmethod
+    def setUpClass(cls):
+        cls.prepare()
+        cls.start_lab()
+
+    def answers(self, address):
+        found = self.machine.run("dig", f"@{address}", "www.lab.example", "+short", "+tries=1", "+time=1")
+        return set(found.stdout.split()) == LAB_WWW
+
+    def missing(self):
+        return json.loads(self.machine.check("httpdnsctl", "status", "--json")).get("missing_listeners")
+
+    def test_an_address_that_comes_8_s_after_the_boot_is_served_without_a_restart(self):
+        self.install_package()
+        self.machine.write("/etc/httpdnsd/httpdnsd.toml", f"""
+            [server]
+            listen = ["127.0.0.1:53", "{LAN}:53"]
+            allow = ["127.0.0.0/8", "192.0.2.0/24"]
+            {test_package.SETTINGS}""")
+        self.machine.check("systemctl", "restart", "httpdnsd")
+        self.assertServes()
+        self.use_for_the_machine()
+        self.machine.write("/etc/systemd/system/late-lan.service", LATE_LAN)
+        self.machine.check("systemctl", "enable", "late-lan")
+
+        self.machine.reboot()
+        self.start_lab()
+        self.assertEqual("active", self.property("ActiveState"))
+        self.assertEqual([f"{LAN}:53"], self.missing())
+        self.assertServes()
+        eventually(lambda: self.answers(LAN), what="the daemon answers at the late address", every=0.2)
+        self.assertIsNone(self.missing())
+        self.assertEqual("0", self.property("NRestarts"))
+        self.assertIn("nameserver 127.0.0.1", self.machine.read("/etc/resolv.conf").decode())
+        said = self.machine.journal("--unit=httpdnsd")
+        self.assertIn(f"listening on {LAN}:53, but no interface has this address", said)
+        self.assertIn(f"listening on {LAN}:53: an interface has this address now", said)
 
 
 if __name__ == "__main__":
