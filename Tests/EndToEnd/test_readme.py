@@ -96,7 +96,7 @@ class Installation(test_package.OnMachine):
         cls.start_lab()
 
     def test_every_command_succeeds_in_order(self):
-        self.machine.copy(test_package.package(), f"/root/{test_package.package().name}")
+        self.machine.copy(test_package.package(), f"/opt/{test_package.package().name}")
         resolv_conf = self.machine.read("/etc/resolv.conf")
         commands = [line for block in of("Install it") if not block.text.startswith("[[")
                     for line in block.text.splitlines()]
@@ -104,7 +104,7 @@ class Installation(test_package.OnMachine):
         for command in commands:
             # The machine has neither sudo nor an index of Debian's packages, and all that the package needs.
             command = command.removeprefix("sudo ").replace("apt install", "dpkg --install")
-            done = self.machine.run("sh", "-c", f"cd /root; {command}", timeout=120)
+            done = self.machine.run("sh", "-c", f"cd /opt; {command}", timeout=120)
             code, printed = next(
                 (outcome for start, outcome in WITHOUT_INTERNET.items() if command.startswith(start)), (0, r"\A"))
             self.assertEqual(code, done.returncode, f"{command}\n{done.stdout}{done.stderr}")
