@@ -60,6 +60,7 @@ package struct Explanation: Sendable {
     /// Nil if the system resolver did not answer in place of a provider, or the event is forgotten.
     package let standIn: StandIn?
     package let standsIn: StandInPolicy
+    package let probes: ProbeTerms
     /// Addresses of the requested family.
     package let addresses: [JudgedAddress]
     package let failure: RememberedFailure?
@@ -89,7 +90,7 @@ extension Resolver {
             grounds: direction.grounds, switchedOff: routing.switchedOff.covering(question.name, now: now),
             limits: policy.limits, stale: policy.stale, words: state.words.words(on: question),
             failures: state.words.failures(on: question), standIn: state.words.standIn(on: question),
-            standsIn: policy.standsIn,
+            standsIn: policy.standsIn, probes: policy.probes,
             addresses: state.verification.judged(question.name).filter { judged in
                 judged.target.address.recordType == question.type
             },

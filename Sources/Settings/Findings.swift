@@ -73,7 +73,8 @@ struct Findings {
         _ keys: [Key<Section>], in name: String, of table: TOMLNode, into section: inout Section
     ) {
         guard case .table(let members) = table.value else {
-            note(table, aboutKey: true, "\(name): found \(table.found); allowed: a table [\(name)]")
+            let remedy = table.hasTables ? "; one bracket on each side: write [\(name)]" : ""
+            note(table, aboutKey: true, "\(name): found \(table.found); allowed: a table [\(name)]\(remedy)")
             return
         }
         read(keys, in: name, header: "[\(name)]", of: members, into: &section)
@@ -107,7 +108,8 @@ struct Findings {
 
     private mutating func tables(_ node: TOMLNode, named name: String, _ counts: ClosedRange<Int>) -> [Table] {
         guard case .array(let elements) = node.value else {
-            note(node, aboutKey: true, "\(name): found \(node.found); allowed: tables [[\(name)]]")
+            let remedy = if case .table = node.value { "; two brackets on each side: write [[\(name)]]" } else { "" }
+            note(node, aboutKey: true, "\(name): found \(node.found); allowed: tables [[\(name)]]\(remedy)")
             return []
         }
         guard counts.contains(elements.count) else {
@@ -268,6 +270,12 @@ struct Findings {
 }
 
 extension TOMLNode {
+    /// True for the value of [[headers]].
+    fileprivate var hasTables: Bool {
+        guard case .array(let elements) = value, case .table = elements.first?.value else { return false }
+        return true
+    }
+
     func member(_ key: String) -> TOMLNode? {
         guard case .table(let members) = value else { return nil }
         return members.first { $0.key == key }?.node

@@ -2,15 +2,15 @@
 
 import CIDN2
 
-enum InternationalName {
-    struct Refusal: Error {
+package enum InternationalName {
+    package struct Refusal: Error {
         /// libidn2's error text.
         let reason: String
     }
 
     /// Returns ASCII unchanged. Converts all else to A-labels (RFC 5891) after UTS 46 mapping of case, width and dots
     /// (non-transitional).
-    static func ascii(_ text: String) throws(Refusal) -> String {
+    package static func ascii(_ text: String) throws(Refusal) -> String {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
         // libidn2 would read only the text before the NUL.
         guard !text.utf8.contains(0) else { throw Refusal(reason: "a name can't hold a NUL") }

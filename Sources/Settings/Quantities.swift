@@ -5,18 +5,25 @@ import DNSWire
 private struct Unit {
     let name: String
     let factor: Int64
+    /// Other spellings in lower case, which are refused with this unit as the remedy.
+    var misspellings: [String] = []
     /// False for a unit that is only parsed: "24h" and "1d" are equal, and the writer uses one form.
     var isWritten = true
 }
 
 private let durationUnits = [
-    Unit(name: "ms", factor: 1), Unit(name: "s", factor: 1000), Unit(name: "m", factor: 60_000),
-    Unit(name: "h", factor: 3_600_000), Unit(name: "d", factor: 86_400_000, isWritten: false),
+    Unit(name: "ms", factor: 1, misspellings: ["msec", "msecs", "millisecond", "milliseconds"]),
+    Unit(name: "s", factor: 1000, misspellings: ["sec", "secs", "second", "seconds"]),
+    Unit(name: "m", factor: 60_000, misspellings: ["min", "mins", "minute", "minutes"]),
+    Unit(name: "h", factor: 3_600_000, misspellings: ["hr", "hrs", "hour", "hours"]),
+    Unit(name: "d", factor: 86_400_000, misspellings: ["day", "days"], isWritten: false),
 ]
-private let rateUnits = [Unit(name: "/s", factor: 1)]
+private let rateUnits = [Unit(name: "/s", factor: 1, misspellings: ["/sec", "/second", "persecond", "qps"])]
 private let sizeUnits = [
-    Unit(name: "B", factor: 1), Unit(name: "KiB", factor: 1 << 10), Unit(name: "MiB", factor: 1 << 20),
-    Unit(name: "GiB", factor: 1 << 30),
+    Unit(name: "B", factor: 1, misspellings: ["byte", "bytes"]),
+    Unit(name: "KiB", factor: 1 << 10, misspellings: ["k", "kb", "ki"]),
+    Unit(name: "MiB", factor: 1 << 20, misspellings: ["m", "mb", "mi"]),
+    Unit(name: "GiB", factor: 1 << 30, misspellings: ["g", "gb", "gi"]),
 ]
 
 extension Format<Duration> {
@@ -89,12 +96,14 @@ extension Format {
     }
 
     private static func remedy(_ text: String, _ units: [Unit], _ usual: Unit) -> String? {
-        if !text.isEmpty, text.utf8.allSatisfy(\.isDigit) {
-            return "a unit is missing: write \"\(text)\(usual.name)\""
-        }
-        let joined = text.filter { $0 != " " }
-        let candidates = [joined, joined.dropLast() + "iB"]
-        return candidates.first { number($0, units) != nil && $0 != text }.map { "did you mean \"\($0)\"?" }
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let word = text.dropFirst(digits.count).filter { $0 != " " }.lowercased()
+        guard !digits.isEmpty else { return nil }
+        if word.isEmpty { return "a unit is missing: write \"\(digits)\(usual.name)\"" }
+        let unit = units.first { $0.name.lowercased() == word || $0.misspellings.contains(word) }
+        // A text that has the unit already has another fault.
+        guard let unit, text != digits + unit.name else { return nil }
+        return "write \"\(digits)\(unit.name)\""
     }
 
     private static func number(_ text: String, _ units: [Unit]) -> Int64? {

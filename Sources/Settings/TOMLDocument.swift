@@ -38,12 +38,10 @@ struct TOMLNode {
             unsafe ctoml_parse(buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count, &problem)
         }
         guard let handle = unsafe parsed else {
-            let (line, column) = unsafe (Int(problem.place.line), Int(problem.place.column))
-            let word = TOMLDocument.bareWord(in: text, line: line, column: column)
-            let reason = unsafe String(cString: problem.reason)
-            throw SyntaxError(
-                line: line, column: column,
-                reason: word.map { "found \($0); a string needs quotes: write \(quoted($0))" } ?? reason)
+            let error = unsafe SyntaxError(
+                line: Int(problem.place.line), column: Int(problem.place.column),
+                reason: String(cString: problem.reason))
+            throw error.withRemedy(in: text)
         }
         var count = 0
         let nodes = unsafe UnsafeBufferPointer(start: ctoml_nodes(handle, &count), count: count)
@@ -62,23 +60,6 @@ struct TOMLNode {
     }
 
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-
-    /// Returns the word at this position if it stands where a value should, behind a =.
-    private static func bareWord(in text: ArraySlice<UInt8>, line: Int, column: Int) -> String? {
-        let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        guard lines.indices.contains(line - 1) else { return nil }
-        let (before, rest) = (lines[line - 1].prefix(column - 1), lines[line - 1].dropFirst(column - 1))
-        let isWordByte = { (byte: UInt8) in
-            byte.isDigit || (0x61...0x7A).contains(byte | 0x20) || "-_.:/".utf8.contains(byte)
-        }
-        let word = rest.prefix(while: isWordByte)
-        guard before.last(where: { $0 != 0x20 && $0 != 0x09 }) == UInt8(ascii: "=") else { return nil }
-        guard let first = word.first, !first.isDigit, word.count <= maxWordBytes else { return nil }
-        return String(decoding: word, as: UTF8.self)
-    }
-
-    /// Longer words would be cut in the message.
-    private static let maxWordBytes = 60
 
     /// toml11 aborts the process on some invalid UTF-8, so the text is validated first.
     private static func requireUTF8(_ text: ArraySlice<UInt8>) throws(SyntaxError) {

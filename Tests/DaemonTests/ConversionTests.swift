@@ -12,10 +12,10 @@ struct ConversionTests {
     @Test("whether and where probes go is the settings' word")
     func probes() {
         var settings = Settings.defaults
-        #expect(Policy(settings, [:]).probes.isEnabled && Policy(settings, [:]).probes.ports == [443])
+        #expect(Policy(settings, []).probes.isEnabled && Policy(settings, []).probes.ports == [443])
         settings.probe.enabled = false
         settings.probe.ports = [8443, 443]
-        #expect(!Policy(settings, [:]).probes.isEnabled && Policy(settings, [:]).probes.ports == [8443, 443])
+        #expect(!Policy(settings, []).probes.isEnabled && Policy(settings, []).probes.ports == [8443, 443])
     }
 
     @Test("what a rule says of probes arrives, and nothing where it is silent", arguments: [true, false, nil])

@@ -9,16 +9,14 @@ import Testing
 
 @testable import Daemon
 
-struct ExplainTests {
-    /// The whole text is that of a file beside this one.
-    private func expect(
-        _ text: String, isThatOf file: String, _ location: SourceLocation = #_sourceLocation
-    ) throws {
-        let path = "\(TestFile.folder(of: #filePath))/Explanations/\(file).txt"
-        let golden = String(decoding: try TestFile.bytes(at: path), as: UTF8.self)
-        #expect(text == golden, "\(file) is not:\n\(text)", sourceLocation: location)
-    }
+/// The whole text is that of a file beside this one.
+func expect(_ text: String, isThatOf file: String, _ location: SourceLocation = #_sourceLocation) throws {
+    let path = "\(TestFile.folder(of: #filePath))/Explanations/\(file).txt"
+    let golden = String(decoding: try TestFile.bytes(at: path), as: UTF8.self)
+    #expect(text == golden, "\(file) is not:\n\(text)", sourceLocation: location)
+}
 
+struct ExplainTests {
     @Test("a fresh answer")
     func fresh() throws {
         let stand = ExplainStand()

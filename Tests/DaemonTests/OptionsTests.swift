@@ -29,6 +29,29 @@ struct OptionsTests {
         #expect(try Options(["-h"]).mode == .help)
     }
 
+    @Test("a name to explain has a type or not, before or behind the other options")
+    func explained() throws {
+        let name = try #require(Name("www.example.com"))
+        #expect(try Options(["--check"]).explained == nil)
+        #expect(try Options(["--check", "--explain", "www.example.com"]).explained == Question(name, .a))
+        let behind = try Options(["--explain", "www.example.com", "aaaa", "--check", "--config", "a.toml"])
+        #expect(behind.explained == Question(name, .aaaa) && behind.configFile == "a.toml")
+        #expect(try Options(["--explain", "www.example.com.", "--check"]).explained == Question(name, .a))
+        let international = try #require(Name("xn--bcher-kva.example"))
+        #expect(try Options(["--check", "--explain", "Bücher.example"]).explained == Question(international, .a))
+        #expect(try Options(["--explain", "a", "--help"]).mode == .help)
+    }
+
+    private static let notChecked =
+        "--explain needs --check: write --check --explain NAME; httpdnsctl explain NAME asks the daemon"
+    private static let noName =
+        "not a domain name, such as www.example.com: labels of 1 to 63 bytes with dots between them, 253 bytes in all"
+    private static let noType = """
+        not a record type; allowed: A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, SRV, DNAME, SVCB, HTTPS, ANY, CAA, \
+        or TYPE with a number, such as TYPE65
+        """
+    private static let shown = "\\u{1B}[2J \(String(repeating: "a", count: 46))..."
+
     @Test(
         "a mistake is named with its remedy",
         arguments: [
@@ -36,6 +59,17 @@ struct OptionsTests {
             (["--config"], "--config needs a value; see --help"),
             (["--listen", "localhost"], "--listen localhost: not ADDRESS:PORT, such as 127.0.0.1:5300 or [::1]:53"),
             (["serve"], "unknown argument serve; see --help"),
+            (["--check", "--explain"], "--explain needs a value; see --help"),
+            (["--check", "--explain", "a", "A", "b"], "unknown argument b; see --help"),
+            (["--explain", "a"], notChecked), (["--explain", "a", "--print-effective"], notChecked),
+            (["--check", "--explain", "a..b"], "--explain a..b: \(noName)"),
+            (
+                ["--check", "--explain", "\u{1B}[2J \(String(repeating: "a", count: 80))"],
+                "--explain \(shown): \(noName)"
+            ),
+            (["--check", "--explain", ""], "--explain : \(noName)"),
+            (["--check", "--explain", "a.example", "AA"], "--explain a.example AA: \(noType)"),
+            (["--check", "--explain", "a.example", "TYPE65536"], "--explain a.example TYPE65536: \(noType)"),
         ])
     func mistakes(arguments: [String], expected: String) {
         #expect(throws: Options.UsageError(text: expected)) { try Options(arguments) }

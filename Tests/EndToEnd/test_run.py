@@ -47,7 +47,8 @@ class Refused(Script):
         shown = self.run_script("--help")
         self.assertEqual((0, ""), (shown.returncode, shown.stderr))
         self.assertIn("scripts/run [--lab]", shown.stdout)
-        for arguments in (["--nothing"], ["--lab", "--listen"], ["--listen", "127.0.0.1"], ["--config"]):
+        for arguments in (["--nothing"], ["--lab", "--listen"], ["--listen", "127.0.0.1"], ["--config"],
+                          ["--check", "--explain"], ["--explain", "a.example"], ["--check", "--explain", "a", "A", "b"]):
             refused = self.run_script(*arguments)
             self.assertEqual(3, refused.returncode, arguments)
             self.assertRegex(refused.stderr, r"^scripts/run: .*see scripts/run --help\n$")

@@ -1,9 +1,12 @@
 # Each setting changes what the daemon does.
 
+import os
 import re
+import subprocess
 import tempfile
 from pathlib import Path
 
+import places
 from cases import LAB_WWW, Case
 from digging import dig
 from fakes import FakeProvider
@@ -11,6 +14,7 @@ from lab import Lab
 from places import eventually, free_port
 from programs import Daemon
 from test_process import httpdnsd
+from test_programs import NamespaceCase
 from wire import Datagrams
 
 
@@ -184,3 +188,95 @@ class Mistakes(Case):
             '5:10: provider.cipher: found without cipher-key-file; name the file with the AES key there',
             '8:12: rule.resolver: found "emass"; allowed: "httpdns", "system", "emas"; did you mean "emas"?',
         ], found)
+
+
+RULES = """\
+direct-only = true
+[[rule]]
+match = ["corp.example"]
+resolver = "system"
+stale = false
+[[rule]]
+match = ["apps.corp.example"]
+resolver = "alidns"
+[[rule]]
+match = ["www.apps.corp.example"]
+resolver = "system"
+"""
+NOT_PROXIED = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+
+
+class Explained(NamespaceCase):
+    """What `--check --explain` foretells, in a namespace with its own hosts and resolv.conf."""
+
+    def setUp(self):
+        self.inside = self.namespace(resolv_conf="nameserver 192.0.2.53\n")
+        folder = tempfile.TemporaryDirectory(prefix="e2e-explain-")
+        self.addCleanup(folder.cleanup)
+        Path(folder.name).chmod(0o755)
+        self.settings = Path(folder.name) / "httpdnsd.toml"
+        self.settings.write_text(RULES)
+
+    def check(self, *arguments, environment=NOT_PROXIED):
+        return subprocess.run(
+            [*self.inside.prefix, places.binaries / "httpdnsd", "--config", self.settings, "--check", *arguments],
+            env=environment, capture_output=True, text=True, timeout=places.PATIENCE)
+
+    def explain(self, name, *type, **options):
+        """The facts by their labels."""
+        done = self.check("--explain", name, *type, **options)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        first, question, *lines = done.stdout.splitlines()
+        self.assertRegex(first, r": valid: 4 providers, \d rules?$")
+        self.assertEqual(f"{name} {(type or ['A'])[0]}", question)
+        facts, label = {}, ""
+        for line in lines:
+            label = line[:9].strip() or label
+            facts.setdefault(label, []).append(line[9:])
+        return facts
+
+    def test_the_way_of_a_name(self):
+        facts = self.explain("www.example.com")
+        self.assertEqual(["providers; no rule matches"], facts["route"])
+        self.assertEqual(["alidns, dnspod, google, the system resolver"], facts["order"])
+        self.assertEqual("asks alidns", facts["next"][0])
+        facts = self.explain("wiki.corp.example", "AAAA")
+        self.assertEqual(["the system resolver, by a rule"], facts["route"])
+        self.assertEqual(["corp.example: resolver = system, stale = false"], facts["rule"])
+        self.assertEqual(["expired answers are not used"], facts["expired"])
+        self.assertEqual(["alidns only, by a rule"], self.explain("a.apps.corp.example")["route"])
+        self.assertEqual(["the system resolver, by a rule"], self.explain("www.apps.corp.example")["route"])
+
+    def test_names_that_no_provider_gets(self):
+        hosts = self.inside.files / "hosts"
+        hosts.write_text("127.0.0.1 localhost\n192.0.2.55 new.example\n")
+        self.assertEqual(["answered by the daemon: 192.0.2.55"], self.explain("new.example")["next"])
+        self.assertEqual(["answered by the daemon: no such name"], self.explain("abc.onion")["next"])
+        for name in "printer.local", "printer":
+            self.assertEqual(["the system resolver; local name"], self.explain(name)["route"])
+        proxied = self.explain("www.example.com", environment=NOT_PROXIED | {"https_proxy": "http://192.0.2.1:3128"})
+        self.assertEqual(["the system resolver for all names (direct-only)"], proxied["route"])
+        self.settings.write_text('only-listed = true\n[[rule]]\nmatch = ["shop.example"]\nresolver = "httpdns"\n')
+        self.assertEqual(["providers, by a rule"], self.explain("www.shop.example")["route"])
+        self.assertEqual(
+            ["the system resolver; no rule lists the name (only-listed)"], self.explain("www.example.com")["route"])
+
+    def test_without_a_nameserver_and_with_one(self):
+        self.settings.write_text('[[rule]]\nmatch = ["corp.example"]\nresolver = "system"\n')
+        resolv_conf = self.inside.files / "resolv.conf"
+        # Only itself.
+        resolv_conf.write_text("nameserver 127.0.0.1\n")
+        self.assertRegex(self.explain("corp.example")["next"][0], "^SERVFAIL at once, with EDE 22: ")
+        resolv_conf.write_text("nameserver 192.0.2.53\n")
+        self.assertEqual("asks the system resolver", self.explain("corp.example")["next"][0])
+
+    def test_wrong_settings_are_said_alone_and_wrong_usage_before_them(self):
+        self.settings.write_text("[server]\nthread = 2\n")
+        done = self.check("--explain", "www.example.com")
+        self.assertEqual((1, ""), (done.returncode, done.stdout))
+        self.assertRegex(done.stderr, r"^httpdnsd: .*:2:1: unknown key \"thread\".*\n$")
+        for arguments, said in (["a..b"], "not a domain name"), (["a", "AB"], "not a record type; allowed: A, "):
+            done = self.check("--explain", *arguments)
+            self.assertEqual((3, ""), (done.returncode, done.stdout))
+            self.assertIn(said, done.stderr)
+        self.assertEqual(3, httpdnsd("--explain", "a.example").returncode)

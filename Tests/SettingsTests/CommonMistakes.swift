@@ -12,7 +12,8 @@ let commonMistakes: [Case] = [
     Case(
         #"[cache]\#nmin-ttl = "5min""#,
         #"""
-        f:2:11: cache.min-ttl: found "5min"; allowed: a duration from 0s to 168h with its unit (ms, s, m, h, d)
+        f:2:11: cache.min-ttl: found "5min"; allowed: a duration from 0s to 168h with its unit (ms, s, m, h, d); \#
+        write "5m"
         """#),
     // A word without quotes.
     Case(
@@ -32,11 +33,13 @@ let commonMistakes: [Case] = [
     // Single brackets.
     Case(
         #"[provider]\#nname = "a""#,
-        #"f:1:1: provider: found a table; allowed: tables [[provider]]"#),
+        #"""
+        f:1:1: provider: found a table; allowed: tables [[provider]]; two brackets on each side: write [[provider]]
+        """#),
     // Double brackets.
     Case(
         #"[[cache]]\#nsize = "32MiB""#,
-        #"f:1:1: cache: found an array; allowed: a table [cache]"#),
+        #"f:1:1: cache: found an array; allowed: a table [cache]; one bracket on each side: write [cache]"#),
     // An address to listen on without port.
     Case(
         #"[server]\#nlisten = ["192.0.2.1"]"#,
@@ -148,7 +151,27 @@ let commonMistakes: [Case] = [
     // An unclosed bracket.
     Case(
         #"[server]\#nlisten = ["127.0.0.1:53"\#nthreads = 2"#,
-        #"f:3:1: syntax: a , or the closing ] of the array is missing"#),
+        #"f:2:10: syntax: the array has no closing ]: write ] behind "127.0.0.1:53""#),
+    // An unclosed bracket of several lines.
+    Case(
+        #"[server]\#nlisten = [ # here\#n    "127.0.0.1:53", # and\#n    "[::1]:53",\#n[cache]\#nsize = "32MiB""#,
+        #"f:2:10: syntax: the array has no closing ]: write ] behind "[::1]:53""#),
+    // A comma between the lines of an array.
+    Case(
+        #"[server]\#nlisten = [\#n    "127.0.0.1:53"\#n    "[::1]:53",\#n]"#,
+        #"f:4:5: syntax: a , is missing in the array: write , behind "127.0.0.1:53""#),
+    // A name without quotes in an array.
+    Case(
+        #"[[rule]]\#nmatch = ["a.example", corp.example]"#,
+        #"f:2:23: syntax: found corp.example; a string needs quotes: write "corp.example""#),
+    // An address without quotes in an array.
+    Case(
+        #"[server]\#nlisten = [127.0.0.1:53]"#,
+        #"f:2:11: syntax: found 127.0.0.1:53; a string needs quotes: write "127.0.0.1:53""#),
+    // A size without quotes.
+    Case(
+        #"[cache]\#nsize = 32MiB"#,
+        #"f:2:8: syntax: found 32MiB; a string needs quotes: write "32MiB""#),
     // Quotes around true.
     Case(
         #"[prefetch]\#nenabled = "true""#,

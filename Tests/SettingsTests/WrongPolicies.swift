@@ -116,7 +116,9 @@ let wrongProbes: [Case] = [
 
 let wrongRules: [Case] = [
     Case("rule = true", "f:1:1: rule: found true; allowed: tables [[rule]]"),
-    Case("[rule]\nstale = true", "f:1:1: rule: found a table; allowed: tables [[rule]]"),
+    Case(
+        "[rule]\nstale = true",
+        "f:1:1: rule: found a table; allowed: tables [[rule]]; two brackets on each side: write [[rule]]"),
     Case("rule = [1]", "f:1:9: rule: found 1; allowed: tables [[rule]]"),
     Case(
         "[[rule]]\nstale = false",

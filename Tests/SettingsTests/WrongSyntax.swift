@@ -18,10 +18,10 @@ let wrongSyntax: [Case] = [
         #"f:1:5: syntax: the string has no closing quote, or a bad character or escape"#),
     Case(
         #"a = [1, 2"#,
-        #"f:2:1: syntax: a , or the closing ] of the array is missing"#),
+        #"f:1:5: syntax: the array has no closing ]: write ] behind 2"#),
     Case(
         #"a = [1 2]"#,
-        #"f:1:8: syntax: a , or the closing ] of the array is missing"#),
+        #"f:1:8: syntax: a , is missing in the array: write , behind 1"#),
     Case(
         #"[server"#,
         #"f:1:1: syntax: neither a key nor a [table] header"#),

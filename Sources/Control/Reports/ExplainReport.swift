@@ -5,12 +5,14 @@ package struct ExplainReport: Codable, Equatable, Sendable {
     /// Without the final dot.
     package var name: String
     package var type: String
-    /// The number of the cache partition.
-    package var partition = 0
+    /// The number of the cache partition; nil for a daemon that does not run yet: it has neither network nor cache.
+    package var partition: Int?
     /// Nil unless a captive portal is suspected.
     package var portal: String?
     /// The upstreams that the question goes to, and why.
     package var route = ""
+    /// The upstreams that one query may ask, in their order. Nil for a running daemon, as `probe` is.
+    package var order: String?
     /// The names of the matching rules, the longest first, and their combined settings.
     package var rules: [String] = []
     package var ruleSays: [String] = []
@@ -19,12 +21,14 @@ package struct ExplainReport: Codable, Equatable, Sendable {
     /// The most recent first.
     package var sources: [Said] = []
     package var addresses: [AddressReport] = []
+    /// Which addresses will be probed.
+    package var probe: String?
     /// When and for how long the expired answer is served.
     package var expired = ""
     package var failure: Failure?
     /// Why the system resolver answered instead of a provider, most recently.
     package var standIn: String?
-    /// Nil if no demand is recorded.
+    /// Nil if the daemon runs and no demand is recorded.
     package var refresh: String?
     package var next: [String] = []
     /// Recent events about the name, the most recent last.
@@ -40,8 +44,8 @@ package struct ExplainReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case name, type, partition, portal, route, rules, entries, sources, addresses, expired, failure, refresh, next
-        case lately
+        case name, type, partition, portal, route, order, rules, entries, sources, addresses, probe, expired, failure
+        case refresh, next, lately
         case ruleSays = "rule_says"
         case standIn = "stood_in"
     }

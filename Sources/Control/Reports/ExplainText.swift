@@ -22,16 +22,16 @@ extension ExplainReport {
     package var sentences: [String] { lines.map { ExplainReport.padded($0.word) + $0.fact } }
 
     package var lines: [Line] {
-        var facts: [(String, [String])] = [
-            ("network", [LineFormat.network(partition)] + (portal.map { ["portal \($0)"] } ?? [])),
-            ("route", [route]),
-        ]
+        let network = partition.map { [LineFormat.network($0)] + (portal.map { ["portal \($0)"] } ?? []) }
+        var facts: [(String, [String])] = [("network", network ?? []), ("route", [route])]
         if !rules.isEmpty {
             facts.append(("rule", ["\(rules.joined(separator: ", ")): \(ruleSays.joined(separator: ", "))"]))
         }
-        facts.append(("entry", entries.isEmpty ? ["none"] : entries.flatMap(\.facts)))
+        if let order { facts.append(("order", [order])) }
+        if partition != nil { facts.append(("entry", entries.isEmpty ? ["none"] : entries.flatMap(\.facts))) }
         facts += sources.map { ($0.failure == nil ? "answered" : "failed", [$0.fact]) }
         facts.append(("address", addresses.map(\.fact)))
+        if let probe { facts.append(("probe", [probe])) }
         if !expired.isEmpty { facts.append(("expired", [expired])) }
         if let failure {
             let left = LineFormat.span(seconds: failure.leftSeconds)

@@ -41,6 +41,9 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
         (.any, "ANY"), (.caa, "CAA"),
     ]
 
+    /// The types that have names here.
+    package static var names: [String] { mnemonics.map(\.1) }
+
     /// A mnemonic in any case, or RFC 3597's "TYPE123".
     package init?(_ text: String) {
         let upper = text.uppercased()

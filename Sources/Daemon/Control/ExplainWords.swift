@@ -17,9 +17,18 @@ struct ExplainWords {
         self.nameOfSource = nameOfSource
     }
 
+    /// The question, its route and its rules.
+    var outline: ExplainReport {
+        var report = ExplainReport(name: known.question.name.description, type: known.question.type.description)
+        report.route = route
+        report.rules = known.ruleNames.map(\.description)
+        report.ruleSays = known.rule.map(says) ?? []
+        return report
+    }
+
     // MARK: upstream choice
 
-    var route: String {
+    private var route: String {
         if case .here = known.prospect { return "answered by the daemon: special-use name or /etc/hosts" }
         let upstreams = name(known.upstreams)
         switch known.grounds {
@@ -33,6 +42,14 @@ struct ExplainWords {
         case .specialName: return "\(upstreams); local name"
         case .noProvider: return "\(upstreams); no provider supports type \(known.question.type)"
         }
+    }
+
+    /// The upstreams that the next query asks until one answers; nil if it asks none.
+    var order: String? {
+        guard case .waits(let lookup, _) = known.prospect else { return nil }
+        let asked = lookup.running.map(\.upstream) + lookup.untried.map(Upstream.provider)
+        let system = lookup.coming.map(\.upstream).filter { $0 == .system }
+        return (asked + system).map(name).joined(separator: ", ")
     }
 
     private var switchedOff: String {
@@ -57,7 +74,7 @@ struct ExplainWords {
     }
 
     /// Returns the rule's settings as they are written in the settings file.
-    func says(_ rule: Rule) -> [String] {
+    private func says(_ rule: Rule) -> [String] {
         var said: [String] = []
         switch rule.upstreams {
         case nil: break
@@ -80,7 +97,28 @@ struct ExplainWords {
         return said.isEmpty ? ["nothing"] : said
     }
 
-    // MARK: expiry and refresh
+    // MARK: probes, expiry and refresh
+
+    /// Which of the name's addresses will be probed; nil if the question has no addresses to probe.
+    var probe: String? {
+        if case .here = known.prospect { return nil }
+        guard known.question.type.isAddress else { return nil }
+        let numbers = known.probes.ports.map(String.init).joined(separator: ", ")
+        let ports = known.probes.ports.count == 1 ? "port \(numbers)" : "ports \(numbers)"
+        switch known.probes.scope {
+        case .nothing: return known.rule?.probe == false ? "none, by a rule" : "none: probes are off"
+        case .publicAddresses: return "public addresses at \(ports), if the name is queried again"
+        case .allAddresses: return "all addresses at \(ports), by a rule, if the name is queried again"
+        }
+    }
+
+    /// Whether an answer will be refreshed; nil if the daemon itself answers.
+    var refreshToCome: String? {
+        if case .here = known.prospect { return nil }
+        return known.mayBeRefreshed ? "before each expiry, while the name is in use" : ExplainWords.noRefresh
+    }
+
+    private static let noRefresh = "none: prefetch is off"
 
     /// Says whether and how long an answer is usable after its TTL has expired.
     ///
@@ -101,7 +139,7 @@ struct ExplainWords {
     /// When the answer is refreshed and how often it is requested; nil without usage data.
     var refresh: String? {
         guard let refresh = known.refresh else { return nil }
-        guard refresh.isAllowed else { return "none: prefetch is off" }
+        guard refresh.isAllowed else { return ExplainWords.noRefresh }
         let use = "\(refresh.isInUse ? "in use" : "not in use"), \(queries(refresh))"
         guard let plannedAt = refresh.plannedAt else { return "not planned; \(use)" }
         return "in \(span(until: plannedAt)) if it is in use then; \(use)"

@@ -21,15 +21,12 @@ struct Explanations {
         let known = resolver.explanation(
             of: question, expired: expired, hits: found.reduce(0) { $0 + Int($1.hits) }, now: now)
         let given = found.first { freshness($0, limits).isGivenAtOnce }
-        var report = ExplainReport(name: question.name.description, type: question.type.description)
+        let words = ExplainWords(known, now: now, nameOfSource: nameOfSource)
+        var report = words.outline
         report.partition = Int(view.partition(for: question.subnet).rawValue)
         report.portal = resolver.portal.map { portal in
             "is suspected, for at most \(seconds(until: portal.until)) s more: sign in to the network"
         }
-        let words = ExplainWords(known, now: now, nameOfSource: nameOfSource)
-        report.route = words.route
-        report.rules = known.ruleNames.map(\.description)
-        report.ruleSays = known.rule.map { words.says($0) } ?? []
         report.entries = found.map { entry($0, known, limits) }
         let reference = (given ?? found.first).flatMap { $0.origin(among: known.words) } ?? known.words.last
         report.sources = said(known, reference: reference, kept: found.compactMap { $0.origin(among: known.words) })

@@ -42,8 +42,9 @@ extension ServingView {
 }
 
 extension Policy {
-    /// - Parameter providerOfName: the providers that rules may name.
-    init(_ settings: Settings, _ providerOfName: [String: ProviderID]) {
+    /// - Parameter providers: those that rules may name.
+    init(_ settings: Settings, _ providers: [Provider]) {
+        let providerOfName = Dictionary(providers.map { ($0.name, $0.id) }) { first, _ in first }
         self.init()
         cache = CachePolicy(
             minTTLSeconds: settings.cache.minTTL.unsignedSeconds, maxTTLSeconds: settings.cache.maxTTL.unsignedSeconds,

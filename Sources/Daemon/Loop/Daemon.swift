@@ -13,7 +13,6 @@ import Settings
 import Telemetry
 
 final class Daemon {
-    private static let hostsFile = "/etc/hosts"
     /// Longest wait for pending answers at shutdown: enough for a working upstream.
     private static let lastAnswers: Duration = .milliseconds(500)
 
@@ -84,10 +83,10 @@ final class Daemon {
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
-            localFiles = try LocalFiles(
-                resolvConf: settings.systemResolver.resolvConf, hosts: Daemon.hostsFile, loop: loop)
-            let searchDomains = Upstreams.nameservers(settings.systemResolver, localFiles, ports).searchDomains
-            let network = try NetworkMonitor.begin(settings.network, loop, searchDomains, seed: entropy.next())
+            localFiles = try LocalFiles(resolvConf: settings.systemResolver.resolvConf, loop: loop)
+            let nameservers = Upstreams.nameservers(settings.systemResolver, localFiles, ports.addresses)
+            let network = try NetworkMonitor.begin(
+                settings.network, loop, nameservers.searchDomains, seed: entropy.next())
             view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try StoreThread.begin(settings, cache: cache, loop: loop)
             let (access, gate) = (AccessList(settings.server.allow), ClientRateLimit(settings.server, ports, entropy))
@@ -283,8 +282,7 @@ final class Daemon {
     /// Providers must be set before, because rules name them. Removes cached answers of names that change their
     /// upstream.
     private func setPolicy(_ settings: Settings, now: Instant) {
-        let ids = resolving.providers.providers.map { ($0.name, $0.id) }
-        let new = Policy(settings, Dictionary(ids) { first, _ in first })
+        let new = Policy(settings, resolving.providers.providers)
         let old = policy
         policy = new
         resolving.handle(.policyChanged(new), now: now)
@@ -301,7 +299,7 @@ final class Daemon {
             resolving.handle(.hostsChanged(hosts), now: now)
             removeNamesOfHosts()
         } catch {
-            log(.fileUnreadable(path: Daemon.hostsFile, reason: error.description))
+            log(.fileUnreadable(path: LocalFiles.hostsFile, reason: error.description))
         }
     }
 

@@ -4,6 +4,7 @@ import LinuxIO
 import Resolver
 
 final class LocalFiles {
+    static let hostsFile = "/etc/hosts"
     /// Bound of /etc/hosts: a block list can be large, but a larger file is a mistake.
     private static let maxHostsBytes = 32 << 20
     private static let maxResolvConfBytes = 64 << 10
@@ -21,7 +22,7 @@ final class LocalFiles {
     /// Nameserver files that could not be read at the last attempt.
     private var unreadable: Set<String> = []
 
-    init(resolvConf: String, hosts: String, loop: EventLoop) throws(SystemError) {
+    init(resolvConf: String, hosts: String = LocalFiles.hostsFile, loop: EventLoop) throws(SystemError) {
         self.resolvConf = resolvConf
         self.hosts = hosts
         self.loop = loop

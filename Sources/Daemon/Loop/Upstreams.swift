@@ -44,7 +44,7 @@ final class Upstreams {
     /// - Parameter areOthers: servers with unchanged addresses are different servers, or are reached differently.
     func readNameservers(_ settings: Settings.SystemResolver, areOthers: Bool, now: Instant) -> [LogEvent] {
         var news: [LogEvent] = []
-        let new = Upstreams.nameservers(settings, files, ports) {
+        let new = Upstreams.nameservers(settings, files, ports.addresses) {
             news.append(.fileUnreadable(path: $0, reason: $1.description))
         }
         let isOther = new.list != nameservers.list || new.path != nameservers.path
@@ -56,12 +56,13 @@ final class Upstreams {
         return news + [.nameserversChanged(new.list, from: new.path == settings.resolvConf ? nil : new.path)]
     }
 
+    /// - Parameter listen: the daemon's own addresses, which are left out.
     static func nameservers(
-        _ settings: Settings.SystemResolver, _ files: LocalFiles, _ ports: PortBinding,
+        _ settings: Settings.SystemResolver, _ files: LocalFiles, _ listen: [SocketAddress],
         complain: ((_ path: String, SystemError) -> Void)? = nil
     ) -> NameserverSources {
         let ourselves = ListenAddresses(
-            ports.addresses.map { ($0.address, $0.port) }, interfaces: Interfaces.addresses())
+            listen.map { ($0.address, $0.port) }, interfaces: Interfaces.addresses())
         return NameserverSources(
             configured: settings.servers.map(Nameserver.init), resolvConf: settings.resolvConf,
             contents: files.readNameserverFiles(complain: complain), without: ourselves)

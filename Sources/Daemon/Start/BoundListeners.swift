@@ -27,7 +27,7 @@ struct BoundListeners {
     private static func bind(
         _ settings: Settings, _ options: Options, threads: Int
     ) throws(StartFailure) -> PortBinding {
-        let addresses = options.listen.isEmpty ? settings.server.listen : options.listen
+        let addresses = options.listenAddresses(settings)
         do throws(PortBinding.Failure) {
             return try PortBinding(addresses, threads: threads)
         } catch {

@@ -4,9 +4,9 @@ import Control
 import Settings
 
 struct CheckReport {
-    let text: String
-    /// One line for each provider that sends readable names.
-    let warnings: [String]
+    var text: String
+    /// At first one line for each provider that sends readable names.
+    var warnings: [String]
 
     /// - Parameter file: nil if the settings are the built-in defaults.
     init(_ settings: Settings, file: String?) {

@@ -13,7 +13,7 @@ struct LoadedSecrets {
     ///
     /// - Parameter bound: nil before ports are bound; the addresses of the settings count then.
     init(for settings: Settings, _ options: Options, bound: PortBinding? = nil) throws(SettingsFile.Unusable) {
-        let wanted = options.listen.isEmpty ? settings.server.listen : options.listen
+        let wanted = options.listenAddresses(settings)
         var listen = bound?.addresses ?? []
         if bound?.areHandedOver != true { listen = wanted + listen.filter { !wanted.contains($0) } }
         var complaints = [OpenResolverCheck.complaint(listen: listen, allow: settings.server.allow)].compactMap { $0 }

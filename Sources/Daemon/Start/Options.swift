@@ -1,7 +1,9 @@
 // The command line of httpdnsd, parsed once.
 
+import Control
 import DNSWire
 import LinuxIO
+import Settings
 
 package struct Options: Equatable {
     package enum Mode: Equatable {
@@ -15,6 +17,8 @@ package struct Options: Equatable {
     package private(set) var mode = Mode.serve
     package private(set) var configFile: String?
     private(set) var listen: [SocketAddress] = []
+    /// Set only with `check`: what the settings mean for this question.
+    private(set) var explained: Question?
 
     /// One line that names the invalid argument and the remedy.
     package struct UsageError: Error, Equatable {
@@ -34,13 +38,43 @@ package struct Options: Equatable {
                 }
                 listen.append(address)
             case "--check": mode = .check
+            case "--explain": explained = try Options.question(&rest)
             case "--print-effective": mode = .printEffective
             case "--version": mode = .version
             case "--help", "-h": mode = .help
             default: throw UsageError(text: "unknown argument \(argument); see --help")
             }
         }
+        guard explained == nil || ![.serve, .printEffective].contains(mode) else {
+            throw UsageError(
+                text: "--explain needs --check: write --check --explain NAME; httpdnsctl explain NAME asks the daemon")
+        }
     }
+
+    /// In place of the settings' `server.listen` if the command line has addresses.
+    func listenAddresses(_ settings: Settings) -> [SocketAddress] {
+        listen.isEmpty ? settings.server.listen : listen
+    }
+
+    /// Takes NAME [TYPE]. A Unicode name becomes the ASCII name that clients query.
+    private static func question(_ rest: inout ArraySlice<String>) throws(UsageError) -> Question {
+        let text = try value(of: "--explain", &rest)
+        guard let name = (try? InternationalName.ascii(text)).flatMap({ Name($0) }) else {
+            throw UsageError(
+                text: "--explain \(text.shown(maxBytes: maxShownBytes)): not a domain name, such as www.example.com: "
+                    + "labels of 1 to 63 bytes with dots between them, 253 bytes in all")
+        }
+        guard let text = rest.first, !text.hasPrefix("-") else { return Question(name, .a) }
+        rest.removeFirst()
+        guard let type = RecordType(text) else {
+            throw UsageError(
+                text: "--explain \(name) \(text.shown(maxBytes: maxShownBytes)): not a record type; allowed: "
+                    + "\(RecordType.names.joined(separator: ", ")), or TYPE with a number, such as TYPE65")
+        }
+        return Question(name, type)
+    }
+
+    private static let maxShownBytes = 60
 
     private static func value(of option: String, _ rest: inout ArraySlice<String>) throws(UsageError) -> String {
         guard let value = rest.popFirst() else { throw UsageError(text: "\(option) needs a value; see --help") }
@@ -48,11 +82,15 @@ package struct Options: Equatable {
     }
 
     package static let help = """
-        httpdnsd [--config FILE] [--listen ADDR:PORT]... [--check] [--print-effective] [--version] [--help]
+        httpdnsd [--config FILE] [--listen ADDR:PORT]... [--check [--explain NAME [TYPE]]] [--print-effective]
+                 [--version] [--help]
 
           --config FILE       settings (default /etc/httpdnsd/httpdnsd.toml; built-in defaults if that does not exist)
           --listen ADDR:PORT  listen here, in place of the settings' server.listen; may be repeated
           --check             read the settings, say what is wrong with them, and end
+          --explain NAME [TYPE]
+                              with --check: say how a query for the name would be answered after a start; TYPE is A
+                              if it is left out
           --print-effective   print the settings in force, defaults included, and end
           --version           print the version and end
 

@@ -24,9 +24,9 @@ package enum Program {
 
     private static func run(_ options: Options) -> Int32 {
         do throws(SettingsFile.Unusable) {
-            let settings = try SettingsFile.read(options)
-            guard options.mode == .printEffective else { return run(settings, options) }
-            StandardStreams.writeOutput(settings.effectiveTOML)
+            let file = try SettingsFile.readIfPresent(options)
+            guard options.mode == .printEffective else { return run(file, options) }
+            StandardStreams.writeOutput((file ?? .defaults).effectiveTOML)
             return 0
         } catch {
             // Without settings the log has its default format.
@@ -36,10 +36,16 @@ package enum Program {
         }
     }
 
-    private static func run(_ settings: Settings, _ options: Options) -> Int32 {
+    /// - Parameter file: the settings of the file; nil: the file does not exist.
+    private static func run(_ file: Settings?, _ options: Options) -> Int32 {
+        let settings = file ?? .defaults
         let log = Log(settings.log)
         do {
-            if options.mode == .check { try check(settings, options) } else { try serve(settings, options, log) }
+            if options.mode == .check {
+                try check(settings, isFromFile: file != nil, options)
+            } else {
+                try serve(settings, options, log)
+            }
             return 0
         } catch let unusable as SettingsFile.Unusable {
             for complaint in unusable.complaints { log(.notStarted([complaint])) }
@@ -50,13 +56,19 @@ package enum Program {
     }
 
     /// Checks with the daemon's privileges, so that root learns which files the daemon could not read.
-    private static func check(_ settings: Settings, _ options: Options) throws {
+    private static func check(_ settings: Settings, isFromFile: Bool, _ options: Options) throws {
         if Privileges.isRoot {
             try ServingUser(settings.server.user).takeOver()
+            _ = try SettingsFile.read(options)
         }
-        let isPresent = try SettingsFile.readIfPresent(options) != nil
-        _ = try LoadedSecrets(for: settings, options)
-        let report = CheckReport(settings, file: isPresent ? SettingsFile.path(options) : nil)
+        let secrets = try LoadedSecrets(for: settings, options)
+        var report = CheckReport(settings, file: isFromFile ? SettingsFile.path(options) : nil)
+        if let question = options.explained {
+            let start = try FreshStart(settings, secrets.accounts, options) { path, error in
+                report.warnings.append("\(path): warning: can't be read: \(error)")
+            }
+            report.text += start.report(of: question).text
+        }
         StandardStreams.writeOutput(report.text)
         for warning in report.warnings { StandardStreams.writeError("httpdnsd: \(warning)\n") }
     }

@@ -16,6 +16,8 @@ package struct LookupView: Equatable, Sendable {
     package let waiters: Int
     /// In order of their start.
     package let running: [Fetch]
+    /// The providers that are not asked yet, in their order.
+    package let untried: [ProviderID]
     /// The next provider and the system resolver, the earlier one first.
     package let coming: [Fetch]
     /// When the waiters get the expired answer; nil: there is none.
@@ -34,7 +36,7 @@ extension LookupView {
             question: lookup.question, isRefresh: lookup.isRefresh, startedAt: lookup.startedAt,
             waiters: lookup.waiters.count,
             running: lookup.running.map { Fetch(upstream: $0.upstream, at: $0.startedAt) },
-            coming: coming.sorted { $0.at < $1.at },
+            untried: Array(lookup.providers.untried), coming: coming.sorted { $0.at < $1.at },
             expiredAt: lookup.expired.answer == nil ? nil : lookup.expired.dueAt, givesUpAt: lookup.giveUpAt)
     }
 }

@@ -12,8 +12,8 @@ package struct ProbePolicy: Equatable, Sendable {
 }
 
 /// Probe settings for one name, its rule included.
-struct ProbeTerms: Equatable {
-    enum Scope {
+package struct ProbeTerms: Equatable, Sendable {
+    package enum Scope: Sendable {
         case nothing
         /// Public addresses only: a name must not cause probes of the local network.
         case publicAddresses
@@ -21,8 +21,8 @@ struct ProbeTerms: Equatable {
         case allAddresses
     }
 
-    let scope: Scope
-    let ports: [UInt16]
+    package let scope: Scope
+    package let ports: [UInt16]
     /// NAT64 prefixes of the current network. An address that embeds a private IPv4 address is private.
     let translationPrefixes: [NAT64Prefix]
 

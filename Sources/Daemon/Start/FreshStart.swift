@@ -1,0 +1,73 @@
+// What a daemon with these settings would do with a question just after its start: the daemon's own resolver decides,
+// with an empty cache and without measurements. Every upstream counts as reachable, because no packet is sent.
+
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+import Serving
+import Settings
+
+struct FreshStart {
+    private let resolver: Resolver
+    private let providers: [Provider]
+    private let view: ServingView
+    private let namesOfStart: [Name]
+    private let now: Instant
+
+    /// - Parameter hasSystem: there is a nameserver to ask.
+    init(_ settings: Settings, _ accounts: [ProviderAccount], _ hosts: HostsTable, hasSystem: Bool, now: Instant) {
+        let providers = accounts.enumerated().compactMap { Provider(id: ProviderID($0.offset), $0.element, seed: 0) }
+        var resolver = Resolver(seed: 0)
+        var actions: [Action] = []
+        for event in [
+            Event.upstreamsChanged(providers: providers.map(\.traits), hasSystem: hasSystem),
+            .hostsChanged(hosts), .policyChanged(Policy(settings, providers)),
+        ] {
+            resolver.handle(event, now: now, actions: &actions)
+        }
+        (self.resolver, self.providers, self.now) = (resolver, providers, now)
+        view = ServingView(Partition(nil, settings.providers), seed: 0)
+        namesOfStart = settings.prefetch.names
+    }
+
+    func report(of question: Question) -> ExplainReport {
+        let known = resolver.explanation(of: question, expired: nil, hits: 0, now: now)
+        let words = ExplainWords(known, now: now) { [providers] source in
+            guard case .provider(let id) = source else { return "" }
+            return providers.first { $0.id == id }?.name ?? ""
+        }
+        var report = words.outline
+        if let local = LocalPolicy(question, view) {
+            report.next = [ExplainWords.next(local)]
+            return report
+        }
+        report.order = words.order
+        report.probe = words.probe
+        report.expired = words.expired(nil, nil)
+        report.refresh = words.refreshToCome.map { refresh in
+            let isOfStart = question.type.isAddress && namesOfStart.contains(question.name)
+            return isOfStart ? "resolved at the start ([prefetch] names); \(refresh)" : refresh
+        }
+        report.next = words.next(givenNow: nil, refreshWasAsked: false)
+        return report
+    }
+}
+
+extension FreshStart {
+    /// Reads the hosts file and the nameserver files as the daemon does.
+    ///
+    /// - Parameter complain: called for a file that cannot be read, which the daemon does without.
+    init(
+        _ settings: Settings, _ accounts: [ProviderAccount], _ options: Options,
+        complain: @escaping (_ path: String, SystemError) -> Void
+    ) throws(SystemError) {
+        let files = try LocalFiles(resolvConf: settings.systemResolver.resolvConf, loop: try EventLoop())
+        var hosts = HostsTable.empty
+        do throws(SystemError) { hosts = try files.readHosts() } catch { complain(LocalFiles.hostsFile, error) }
+        let nameservers = Upstreams.nameservers(
+            settings.systemResolver, files, options.listenAddresses(settings), complain: complain)
+        self.init(
+            settings, accounts, hosts, hasSystem: !nameservers.list.servers.isEmpty, now: Clock.now())
+    }
+}
