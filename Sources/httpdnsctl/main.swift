@@ -98,6 +98,9 @@ do {
         let report = try Examination(settings: settings, socket: socket).run()
         StandardStreams.writeOutput(report.rendered(asJSON: wantsJSON))
         if report.hasFindings { Process.exit(Exit.failed) }
+    case .reportBug(let output, let settings, let socket, let wantsJSON):
+        let report = ReportCollection(settings: settings, socket: socket).report()
+        ReportFile(output, at: report.time).take(report, wantsJSON: wantsJSON)
     case .readRecords(let path, let wantsJSON, let showsClients):
         showRecords(at: path, asJSON: wantsJSON, showsClients: showsClients)
     }

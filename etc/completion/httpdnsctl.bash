@@ -3,7 +3,7 @@
 # nothing else.
 
 _httpdnsctl_commands="status stats cache flush prefetch httpdns providers network verify verdicts report
-    evidence whois explain query top inflight watch recorder log reload help system doctor"
+    evidence whois explain query top inflight watch recorder log reload help system doctor report-bug"
 
 # What may stand behind a command.
 _httpdnsctl_words() {
@@ -32,6 +32,7 @@ _httpdnsctl_words() {
     help) echo "--json" ;;
     system) echo "status use restore --dry-run --if-dead --json" ;;
     doctor) echo "--config --json" ;;
+    report-bug) echo "--output --config --json" ;;
     esac
 }
 

@@ -49,8 +49,9 @@ package enum Command: Equatable, Sendable {
         case whois, explain, query, top, inflight, watch, recorder, log, reload, help
         /// Run by httpdnsctl itself, with or without a daemon.
         case system, doctor
+        case reportBug = "report-bug"
 
-        var isCarriedOutByClient: Bool { self == .system || self == .doctor }
+        var isCarriedOutByClient: Bool { self == .system || self == .doctor || self == .reportBug }
     }
 
     /// The command's first word. The second word is added if only some forms of the command are reserved.

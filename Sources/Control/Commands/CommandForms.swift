@@ -50,6 +50,7 @@ extension Command.Word {
         case .help: [CommandForm("help [COMMAND]", "this list, or help for one command")]
         case .system: system
         case .doctor: [doctor]
+        case .reportBug: [reportBug]
         }
     }
 
@@ -65,6 +66,16 @@ extension Command.Word {
         CommandForm(
             "doctor [--config FILE]", "run by httpdnsctl: finds problems of name resolution on this machine",
             [("--config FILE", "the daemon's settings file")])
+    }
+
+    private var reportBug: CommandForm {
+        CommandForm(
+            "report-bug [--output FILE] [--config FILE]",
+            "run by httpdnsctl: writes a file for a bug report, without secrets",
+            [
+                ("--output FILE", "the file to create, or - for standard output"),
+                ("--config FILE", "the daemon's settings file"),
+            ])
     }
 
     private var system: [CommandForm] {
@@ -152,6 +163,7 @@ extension Command.Word {
         case .help: "help explain"
         case .system: "system use --dry-run"
         case .doctor: "doctor"
+        case .reportBug: "report-bug"
         }
     }
 }

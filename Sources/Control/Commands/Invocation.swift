@@ -12,6 +12,8 @@ package enum Invocation: Equatable, Sendable {
     case system(SystemAction, socket: String, wantsJSON: Bool)
     /// Nil settings: the daemon's default path.
     case doctor(settings: String?, socket: String, wantsJSON: Bool)
+    /// Nil output: a file named after the time.
+    case reportBug(output: String?, settings: String?, socket: String, wantsJSON: Bool)
     /// Nil: the overview of all commands.
     case help(Command.Word?, wantsJSON: Bool)
     case showVersion
@@ -77,8 +79,12 @@ package enum Invocation: Equatable, Sendable {
         } else if rest.first == Command.Word.system.rawValue {
             self = .system(try SystemAction(Array(rest.dropFirst())), socket: socket, wantsJSON: wantsJSON)
         } else if rest.first == Command.Word.doctor.rawValue {
-            let settings = try Invocation.settingsFile(Array(rest.dropFirst()))
-            self = .doctor(settings: settings, socket: socket, wantsJSON: wantsJSON)
+            let files = try Invocation.files(rest.dropFirst(), of: .doctor, options: ["--config"])
+            self = .doctor(settings: files["--config"], socket: socket, wantsJSON: wantsJSON)
+        } else if rest.first == Command.Word.reportBug.rawValue {
+            let files = try Invocation.files(rest.dropFirst(), of: .reportBug, options: ["--output", "--config"])
+            self = .reportBug(
+                output: files["--output"], settings: files["--config"], socket: socket, wantsJSON: wantsJSON)
         } else {
             return nil
         }
@@ -100,13 +106,19 @@ package enum Invocation: Equatable, Sendable {
         }
     }
 
-    /// Nil if no file is given.
-    private static func settingsFile(_ words: [String]) throws(UsageError) -> String? {
-        guard !words.isEmpty else { return nil }
-        guard words.count == 2, words[0] == "--config", !words[1].isEmpty else {
-            throw UsageError("unknown arguments of doctor; allowed: \(Command.Word.doctor.usage)")
+    /// Returns the files by their options, each at most once.
+    private static func files(
+        _ words: ArraySlice<String>, of command: Command.Word, options: [String]
+    ) throws(UsageError) -> [String: String] {
+        var files: [String: String] = [:]
+        var rest = words
+        while let option = rest.popFirst() {
+            guard options.contains(option), files[option] == nil, let path = rest.popFirst(), !path.isEmpty else {
+                throw UsageError("unknown arguments of \(command.rawValue); allowed: \(command.usage)")
+            }
+            files[option] = path
         }
-        return words[1]
+        return files
     }
 
     private static let watchOption = "--watch"
@@ -128,6 +140,7 @@ package enum Invocation: Equatable, Sendable {
                httpdnsctl recorder read FILE [--json] [--clients]
                httpdnsctl system use|restore|status
                httpdnsctl doctor [--config FILE]
+               httpdnsctl report-bug [--output FILE] [--config FILE]
                httpdnsctl --version | --help
 
         "httpdnsctl help" lists the commands, and "httpdnsctl help COMMAND" shows one with an example.

@@ -27,7 +27,7 @@ package enum LineFormat {
     }
 
     /// "2026-11-21 12:34:56Z", UTC.
-    static func moment(secondsSince1970 seconds: Int64) -> String {
+    package static func moment(secondsSince1970 seconds: Int64) -> String {
         "\(day(secondsSince1970: seconds)) \(timeOfDay(secondsSince1970: Int(seconds)))"
     }
 

@@ -24,6 +24,7 @@ extension SystemError {
     package var isTooLarge: Bool { code == EFBIG }
     package var isReadOnly: Bool { code == EROFS }
     package var isNoSuchFile: Bool { code == ENOENT }
+    package var isAlreadyThere: Bool { code == EEXIST }
     /// The machine currently lacks the address family or the address.
     package var isAddressUnavailable: Bool { code == EADDRNOTAVAIL || code == EAFNOSUPPORT }
     /// From `connect`: no socket listens at the peer's port.

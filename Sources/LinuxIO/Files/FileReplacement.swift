@@ -84,7 +84,7 @@ package enum FileReplacement {
         try syncParent(of: path)
     }
 
-    private static func write(_ bytes: [UInt8], to file: borrowing FileDescriptor) throws(SystemError) {
+    static func write(_ bytes: [UInt8], to file: borrowing FileDescriptor) throws(SystemError) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let raw = file.raw

@@ -7,9 +7,11 @@ import Resolver
 import Settings
 
 struct Examination {
-    private let settings: ExaminedSettings
-    private let socket: String?
-    private let control: DaemonCheck.Control
+    let settings: ExaminedSettings
+    let socket: String?
+    let control: DaemonCheck.Control
+    /// Nil if the daemon gave none.
+    let status: StatusReport?
     private let knowledge: DaemonCheck.Knowledge
     private let isSocketUnitUp: Bool
     /// The daemon's listen addresses from its `status`, else from the settings.
@@ -29,7 +31,8 @@ struct Examination {
         let presumed = ExaminedSettings(path)
         let isDefault = given == Invocation.defaultSocket
         socket = isDefault ? presumed.settings.control.socket : given
-        let (control, status) = Examination.ask(socket)
+        let control: DaemonCheck.Control
+        (control, status) = Examination.ask(socket)
         // A daemon that answers names its own file, which is the one that counts.
         let file = path == nil ? status?.settingsFile : nil
         settings = file.map { $0 == presumed.path ? presumed : ExaminedSettings($0) } ?? presumed

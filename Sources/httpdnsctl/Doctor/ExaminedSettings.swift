@@ -14,12 +14,14 @@ struct ExaminedSettings {
     let path: String
     let settings: Settings
     let complaints: [String]
+    let isThere: Bool
 
     /// - Parameter path: nil: the default path, where the file may be missing.
     init(_ path: String?) {
         self.path = path ?? ExaminedSettings.standardPath
         do throws(SystemError) {
             let bytes = try TextFile.read(self.path, maxBytes: ExaminedSettings.maxBytes)
+            isThere = true
             do throws(SettingsError) {
                 settings = try Settings.parse(bytes: bytes, file: self.path)
                 complaints = []
@@ -29,6 +31,7 @@ struct ExaminedSettings {
             }
         } catch {
             settings = .defaults
+            isThere = !error.isNoSuchFile
             complaints = path == nil && error.isNoSuchFile ? [] : ["\(self.path): can't be read: \(error)"]
         }
     }

@@ -88,7 +88,9 @@ enum MachineFiles {
             "systemctl", ["is-active", "httpdnsd.socket", "httpdnsd.service"], timeout: .seconds(2),
             maxBytes: maxSaidBytes)
         let lines = String(decoding: ended?.output ?? [], as: UTF8.self).split(separator: "\n").map(String.init)
-        return lines.count == 2 ? (lines[0], lines[1]) : ("", "")
+        // Without systemd, the two lines are an error.
+        let areStates = lines.count == 2 && lines.allSatisfy { !$0.contains(" ") }
+        return areStates ? (lines[0], lines[1]) : ("", "")
     }
 
     private static let maxSaidBytes = 4096

@@ -1,0 +1,21 @@
+// The output of `httpdnsctl report-bug` after it has written the file.
+
+package struct WrittenReport: Encodable, Equatable, Sendable {
+    private let path: String
+    private let bytes: Int
+    /// Sections without content, each with the reason.
+    private let missing: [String]
+
+    package init(path: String, bytes: Int, missing: [String]) {
+        self.path = path
+        self.bytes = bytes
+        self.missing = missing
+    }
+
+    package func rendered(asJSON: Bool) -> String { asJSON ? json(self) : text }
+
+    private var text: String {
+        "\(path): \(LineFormat.size(bytes: bytes))\n" + missing.map { "missing: \($0)\n" }.joined()
+            + "Next: read the file, remove what you do not want to show, and attach it to your report.\n"
+    }
+}

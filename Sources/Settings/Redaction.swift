@@ -1,0 +1,59 @@
+// Settings for a report that other people read: accounts and every text that may hold a key are replaced.
+
+extension Settings {
+    /// Stands in place of a removed text. Valid as a value of every key that is redacted.
+    package static let removed = "(removed)"
+
+    /// Without accounts, users of proxies, unusual paths of URLs, and the texts of templates that form a request.
+    /// Contents of key files are never part of settings.
+    package var redacted: Settings {
+        var settings = self
+        settings.providers = providers.map(\.redacted)
+        return settings
+    }
+
+    /// The texts that `redacted` removes, for a search in other texts.
+    package var redactedTexts: Set<String> {
+        Set(zip(providers, redacted.providers).flatMap { $0.texts.subtracting($1.texts) })
+    }
+}
+
+extension Settings.Provider {
+    /// Paths of the services that the manual names. Others may hold the id of an account, as NextDNS's do.
+    private static let publicPaths: Set<String> = [
+        "/", "/d", "/query", "/resolve", "/v4/resolve", "/dns-query",
+    ]
+
+    fileprivate var redacted: Settings.Provider {
+        var provider = self
+        if !Settings.Provider.publicPaths.contains(url.path) {
+            provider.url = Settings.ProviderURL(
+                isSecure: url.isSecure, host: url.host, port: url.port, path: "/\(Settings.removed)")
+        }
+        provider.account = account.map { _ in Settings.removed }
+        provider.accessKey = accessKey.map { _ in Settings.removed }
+        provider.proxy = proxy.map { proxy in
+            Proxy(scheme: proxy.scheme, user: proxy.user.map { _ in Settings.removed }, endpoint: proxy.endpoint)
+        }
+        provider.template = template?.redacted
+        return provider
+    }
+
+    fileprivate var texts: Set<String> {
+        let single = [url.path, account, accessKey, proxy?.user].compactMap(\.self)
+        return Set(single + (template?.texts ?? []))
+    }
+}
+
+extension Settings.Provider.Template {
+    fileprivate var redacted: Self {
+        var template = self
+        template.query = Settings.removed
+        template.headers = headers.map { _ in Settings.removed }
+        template.signed = signed.map { _ in Settings.removed }
+        if !joiner.isEmpty { template.joiner = Settings.removed }
+        return template
+    }
+
+    fileprivate var texts: [String] { [query, joiner] + headers + signed }
+}

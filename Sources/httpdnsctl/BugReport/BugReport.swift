@@ -1,0 +1,101 @@
+// The text of `httpdnsctl report-bug`: a preface for the person who attaches it, then titled sections of bounded size.
+
+import Control
+import Settings
+
+struct BugReport {
+    /// "2026-11-21 12:34:56Z"
+    let time: String
+    let sections: [Section]
+    let redaction: ReportRedaction
+
+    struct Section: Equatable {
+        let title: String
+        let content: Content
+
+        enum Content: Equatable {
+            /// A text that is too long loses its end.
+            case text(String)
+            /// A text that is too long loses its beginning.
+            case latest(String)
+            /// Why there is none.
+            case missing(String)
+        }
+    }
+
+    /// Twelve of these and the preface are at most 1 MiB, which trackers and mail servers accept.
+    static let maxSectionBytes = 80 << 10
+    static let maxSections = 12
+
+    var text: String {
+        precondition(sections.count <= BugReport.maxSections, "the size of a report is bounded")
+        return preface + sections.map { "\n== \($0.title) ==\n\(body($0.content))" }.joined()
+    }
+
+    /// One line for each reason: "status, stats: no daemon at /run/httpdnsd/control.sock".
+    var missing: [String] {
+        var titles: [(reason: String, titles: [String])] = []
+        for section in sections {
+            guard case .missing(let reason) = section.content else { continue }
+            if let index = titles.firstIndex(where: { $0.reason == reason }) {
+                titles[index].titles.append(section.title)
+            } else {
+                titles.append((reason, [section.title]))
+            }
+        }
+        return titles.map { redaction.line("\($0.titles.joined(separator: ", ")): \($0.reason)") }
+    }
+
+    private var preface: String {
+        let missing = missing.isEmpty ? "nothing" : missing.joined(separator: "\n         ")
+        return """
+            Read this file before you attach it: it contains names that this machine resolved, and addresses of its \
+            networks.
+            Remove what you do not want to show, for example host names of providers that contain your account.
+
+            Left out: contents of key files, accounts, users of proxies, unusual paths of URLs, texts of templates,
+                      values in errors of the settings, addresses of clients. "\(Settings.removed)" stands for them.
+            Missing: \(missing)
+
+            httpdnsctl report-bug, \(time)
+
+            """
+    }
+
+    private func body(_ content: Section.Content) -> String {
+        switch content {
+        case .missing(let reason): return redaction.line("missing: \(reason)") + "\n"
+        case .text(let text):
+            let lines = lines(of: text)
+            let kept = BugReport.prefix(lines)
+            return kept.joined() + BugReport.note(lines.count - kept.count, "last")
+        case .latest(let text):
+            let lines = lines(of: text)
+            let kept = BugReport.prefix(lines.reversed()).reversed()
+            return BugReport.note(lines.count - kept.count, "first") + kept.joined()
+        }
+    }
+
+    /// Printable lines without secrets, each with its line feed.
+    private func lines(of text: String) -> [String] {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            redaction.line(String(line)).shown(maxBytes: BugReport.maxLineBytes) + "\n"
+        }
+        .dropLast(text.hasSuffix("\n") ? 1 : 0)
+    }
+
+    /// Longer than any line of a report of ours.
+    private static let maxLineBytes = 8 << 10
+
+    private static func prefix(_ lines: some Sequence<String>) -> [String] {
+        var left = maxSectionBytes
+        return lines.prefix { line in
+            left -= line.utf8.count
+            return left >= 0
+        }
+    }
+
+    private static func note(_ count: Int, _ which: String) -> String {
+        count == 0 ? "" : "(\(counted(count, "\(which) line", "\(which) lines")) left out)\n"
+    }
+}
