@@ -83,7 +83,7 @@ private struct OpenArray {
 
     /// Nil if no array is open.
     init?(in lines: some Collection<ArraySlice<UInt8>>) {
-        var open: [(line: Int, column: Int)] = []
+        var open: [(number: Int, before: ArraySlice<UInt8>)] = []
         var lastElement = "["
         var isBeforeHeader = false
         for (number, line) in lines.enumerated() {
@@ -100,7 +100,7 @@ private struct OpenArray {
                     let word = rest.prefix(while: \.isOfWord)
                     (length, lastElement) = (word.count, String(decoding: word, as: UTF8.self))
                 } else if line[at] == UInt8(ascii: "[") {
-                    open.append((number + 1, line[..<at].characters + 1))
+                    open.append((number, line[..<at]))
                     lastElement = "["
                 } else if line[at] == UInt8(ascii: "]") {
                     _ = open.popLast()
@@ -109,7 +109,7 @@ private struct OpenArray {
             }
         }
         guard let innermost = open.last else { return nil }
-        (line, column) = (innermost.line, innermost.column)
+        (line, column) = (innermost.number + 1, innermost.before.characters + 1)
         (self.lastElement, self.isBeforeHeader) = (lastElement, isBeforeHeader)
     }
 }

@@ -380,6 +380,27 @@ struct InvocationTests {
         #expect(outcome("stats", "--watch") == "watchStats(socket: \"\(socket)\", wantsJSON: false)")
     }
 
+    @Test("the client's own reports take files")
+    func files() throws {
+        let socket = Invocation.defaultSocket
+        #expect(
+            try Invocation(arguments: ["doctor", "--config", "/a"])
+                == .doctor(settings: "/a", socket: socket, wantsJSON: false))
+        #expect(
+            try Invocation(arguments: ["report-bug"])
+                == .reportBug(output: nil, settings: nil, socket: socket, wantsJSON: false))
+        #expect(
+            try Invocation(
+                arguments: ["--socket", "/s", "report-bug", "--config", "/a", "--output", "-", "--json"])
+                == .reportBug(output: "-", settings: "/a", socket: "/s", wantsJSON: true))
+        let usage = "usage: unknown arguments of report-bug; allowed: report-bug [--output FILE] [--config FILE]"
+        #expect(outcome("report-bug", "--output") == usage)
+        #expect(outcome("report-bug", "--output", "") == usage)
+        #expect(outcome("report-bug", "--output", "a", "--output", "b") == usage)
+        #expect(outcome("report-bug", "a") == usage)
+        #expect(outcome("doctor", "--output", "a").hasPrefix("usage: unknown arguments of doctor; allowed: doctor"))
+    }
+
     @Test("--socket precedes the environment, which precedes the default")
     func sockets() throws {
         #expect(try Invocation(arguments: ["status"], socket: "/e") == .ask(line: "status", socket: "/e"))

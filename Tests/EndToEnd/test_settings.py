@@ -12,7 +12,7 @@ from digging import dig
 from fakes import FakeProvider
 from lab import Lab
 from places import eventually, free_port
-from programs import Daemon
+from programs import Daemon, ctl
 from test_process import httpdnsd
 from test_programs import NamespaceCase
 from wire import Datagrams
@@ -190,6 +190,34 @@ class Mistakes(Case):
         ], found)
 
 
+def facts(lines):
+    """Of `explain`, by their labels."""
+    found, label = {}, ""
+    for line in lines:
+        label = line[:9].strip() or label
+        found.setdefault(label, []).append(line[9:])
+    return found
+
+
+class Foretold(Case):
+    def test_check_says_what_the_daemon_says_after_its_start(self):
+        lab = self.own(Lab()).up()
+        server = self.daemon([lab.provider("json"), lab.provider("doh")], system=["127.0.0.1:9"], sections=(
+            '[[rule]]\nmatch = ["corp.example"]\nresolver = "system"\nstale = false\n'
+            '[[rule]]\nmatch = ["a.corp.example"]\nresolver = "doh"\nfallback-addresses = ["192.0.2.1"]\n'
+            '[network]\nwatch = false\n'))
+        for question in ("www.example.com A", "corp.example AAAA", "b.a.corp.example A", "www.example.com MX",
+                         "www.example.com ANY", "localhost A", "x.local A", "abc.onion AAAA", "1.0.0.127.in-addr.arpa PTR"):
+            words = question.split()
+            done = httpdnsd("--config", server.config, "--check", "--explain", *words)
+            self.assertEqual(0, done.returncode)
+            foretold = facts(done.stdout.splitlines()[2:])
+            said = facts(ctl(server, "explain", *words).stdout.splitlines()[1:])
+            for label in ("route", "rule", "expired", "next"):
+                if question != "www.example.com ANY" or label != "expired":
+                    self.assertEqual(said.get(label), foretold.get(label), f"{question}: {label}")
+
+
 RULES = """\
 direct-only = true
 [[rule]]
@@ -229,21 +257,17 @@ class Explained(NamespaceCase):
         first, question, *lines = done.stdout.splitlines()
         self.assertRegex(first, r": valid: 4 providers, \d rules?$")
         self.assertEqual(f"{name} {(type or ['A'])[0]}", question)
-        facts, label = {}, ""
-        for line in lines:
-            label = line[:9].strip() or label
-            facts.setdefault(label, []).append(line[9:])
-        return facts
+        return facts(lines)
 
     def test_the_way_of_a_name(self):
-        facts = self.explain("www.example.com")
-        self.assertEqual(["providers; no rule matches"], facts["route"])
-        self.assertEqual(["alidns, dnspod, google, the system resolver"], facts["order"])
-        self.assertEqual("asks alidns", facts["next"][0])
-        facts = self.explain("wiki.corp.example", "AAAA")
-        self.assertEqual(["the system resolver, by a rule"], facts["route"])
-        self.assertEqual(["corp.example: resolver = system, stale = false"], facts["rule"])
-        self.assertEqual(["expired answers are not used"], facts["expired"])
+        said = self.explain("www.example.com")
+        self.assertEqual(["providers; no rule matches"], said["route"])
+        self.assertEqual(["alidns, dnspod, google, the system resolver"], said["order"])
+        self.assertEqual("asks alidns", said["next"][0])
+        said = self.explain("wiki.corp.example", "AAAA")
+        self.assertEqual(["the system resolver, by a rule"], said["route"])
+        self.assertEqual(["corp.example: resolver = system, stale = false"], said["rule"])
+        self.assertEqual(["expired answers are not used"], said["expired"])
         self.assertEqual(["alidns only, by a rule"], self.explain("a.apps.corp.example")["route"])
         self.assertEqual(["the system resolver, by a rule"], self.explain("www.apps.corp.example")["route"])
 

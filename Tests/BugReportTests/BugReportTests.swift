@@ -1,0 +1,113 @@
+// The text of a bug report: its preface, its bounds, and what is removed from its lines.
+
+import Settings
+import Testing
+
+@testable import httpdnsctl
+
+@Suite("Bug report")
+struct BugReportTests {
+    private typealias Section = BugReport.Section
+
+    private func report(_ sections: [Section]) -> BugReport {
+        BugReport(time: "2026-11-21 12:34:56Z", sections: sections, redaction: ReportRedaction(.defaults))
+    }
+
+    @Test("the preface says what to look for, what is left out, and what is missing for which reason")
+    func preface() {
+        let report = report([
+            Section(title: "versions", content: .text("httpdnsctl 0.1.0\n")),
+            Section(title: "status", content: .missing("no daemon")),
+            Section(title: "stats", content: .missing("no daemon")),
+            Section(title: "log", content: .missing("journalctl is not installed")),
+            Section(title: "recorder", content: .latest("a\nb")),
+        ])
+        #expect(
+            report.text == """
+                Read this file before you attach it: it contains names that this machine resolved, and addresses of \
+                its networks.
+                Remove what you do not want to show, for example host names of providers that contain your account.
+
+                Left out: contents of key files, accounts, users of proxies, unusual paths of URLs, texts of templates,
+                          values in errors of the settings, addresses of clients. "(removed)" stands for them.
+                Missing: status, stats: no daemon
+                         log: journalctl is not installed
+
+                httpdnsctl report-bug, 2026-11-21 12:34:56Z
+
+                == versions ==
+                httpdnsctl 0.1.0
+
+                == status ==
+                missing: no daemon
+
+                == stats ==
+                missing: no daemon
+
+                == log ==
+                missing: journalctl is not installed
+
+                == recorder ==
+                a
+                b
+
+                """)
+        #expect(report.missing == ["status, stats: no daemon", "log: journalctl is not installed"])
+        #expect(self.report([]).text.contains("Missing: nothing\n"))
+    }
+
+    @Test("a long section loses whole lines at its end, and one of events at its beginning")
+    func bounds() {
+        let lines = (1...20_000).map { "line \($0)" }.joined(separator: "\n")
+        let text = report([Section(title: "stats", content: .text(lines))]).text
+        #expect(
+            text.contains("\nline 1\n") && !text.contains("line 20000\n") && text.hasSuffix(" last lines left out)\n"))
+        let latest = report([Section(title: "recorder", content: .latest(lines))]).text
+        #expect(!latest.contains("\nline 1\n") && latest.hasSuffix("\nline 20000\n"))
+        #expect(latest.contains(" first lines left out)\nline "))
+    }
+
+    @Test("the whole report has at most 1 MiB, whatever the sections hold")
+    func wholeBound() {
+        let contents: [Section.Content] = [
+            .text(String(repeating: "x", count: 3 << 20)), .latest(String(repeating: "x\n", count: 1 << 20)),
+            .text(String(repeating: "\u{1B}[2J\n", count: 1 << 18)),
+        ]
+        let sections = (0..<BugReport.maxSections).map { Section(title: "a", content: contents[$0 % contents.count]) }
+        let text = report(sections).text
+        #expect(text.utf8.count <= 1 << 20)
+        #expect(!text.contains("\u{1B}"))
+    }
+
+    @Test(
+        "values in errors of the settings and clients in the query log are removed",
+        arguments: [
+            ("f:2:8: provider.account: found \"hunter2\"; allowed: x", "f:2:8: provider.account: found (removed)"),
+            ("f:3:1: syntax: found hunter2; write \"hunter2\"", "f:3:1: syntax: found (removed)"),
+            (
+                "f:4:9: syntax: a , is missing in the array: write , behind \"hunter2\"",
+                "f:4:9: syntax: a , is missing in the array: write (removed)"
+            ),
+            (
+                "answered www.example.com A cache, NOERROR, 14 us, udp, from 192.0.2.7",
+                "answered www.example.com A cache, NOERROR, 14 us, udp, from (removed)"
+            ),
+            ("answered a A cache, from 2001:db8::7", "answered a A cache, from (removed)"),
+            ("{\"client\":\"192.0.2.7\",\"event\":\"query\"}", "{\"client\":\"(removed)\",\"event\":\"query\"}"),
+            ("answer of resolv.conf, from /etc", "answer of resolv.conf, from /etc"),
+            ("found no problem; checked: settings", "found no problem; checked: settings"),
+        ])
+    func lines(line: String, expected: String) {
+        #expect(ReportRedaction(.defaults).line(line) == expected)
+    }
+
+    @Test("what the settings hold as a secret is removed from every line, but not a short number")
+    func secrets() {
+        var settings = Settings.defaults
+        settings.providers[0].account = "canary-account"
+        settings.providers[1].account = "100"
+        settings.providers[2].accessKey = "canary"
+        let redaction = ReportRedaction(settings)
+        #expect(redaction.line("a canary-account, canary, 100 hits") == "a (removed), (removed), 100 hits")
+    }
+}
