@@ -45,7 +45,7 @@ private struct BareWord {
     /// Longer words would be cut in the message.
     private static let maxBytes = 60
 
-    /// Nil if the place is not in a word, or is the start of a number.
+    /// Nil if the place is not in a word.
     init?(between before: ArraySlice<UInt8>, and rest: ArraySlice<UInt8>) {
         let head = before.suffix(before.reversed().prefix(while: \.isOfWord).count)
         let tail = rest.prefix(while: \.isOfWord)

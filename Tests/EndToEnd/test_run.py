@@ -158,6 +158,13 @@ class Running(Started):
         self.assertEqual(0, tested.returncode, tested.stdout)
         self.assertIn("192.0.2.81 ttl 300", tested.stdout)
 
+    def test_a_name_is_explained_by_the_settings_of_the_lab(self):
+        done = self.run_script("--lab", "--check", "--explain", "bank.lab.example", "AAAA", "--listen", "127.0.0.1:53")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertRegex(done.stdout, r": valid: 13 providers, 1 rule\nbank\.lab\.example AAAA\nroute    providers; ")
+        self.assertIn("\norder    lab-liar, lab-json, ", done.stdout)
+        self.assertIn("\nprobe    all addresses at port ", done.stdout)
+
     def test_a_signal_ends_daemon_and_lab_and_is_told(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             process, terminal = self.start("--lab")

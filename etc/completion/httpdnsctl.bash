@@ -70,10 +70,11 @@ _httpdnsctl() {
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
     fi
-    if [ "$command $last" = "recorder read" ]; then
+    case "$command $last" in
+    "recorder read" | "doctor --config" | "report-bug --config" | "report-bug --output")
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
-        return
-    fi
+        return ;;
+    esac
     if [ -z "$command" ]; then
         choices="$_httpdnsctl_commands --socket --json --version --help"
     else

@@ -27,22 +27,22 @@ struct ReportCollection {
     }
 
     func report() -> BugReport {
-        let commands = ["providers", "network", "network history", "stats"]
-        let parts: [(title: String, content: () -> BugReport.Section.Content)] =
-            [
-                ("versions", { .text(MachineFacts.versions(ofDaemon: examination.status?.version)) }),
-                ("machine", { .text(MachineFacts.machine) }), ("settings", { settings }),
-                ("status", { examination.status.map { .text($0.text) } ?? .missing(absence) }),
-                ("doctor", { doctor }),
-            ] + commands.map { command in (command, { answer(to: command) }) } + [
-                ("log", { log }), ("recorder", { events }),
-            ]
+        var sections: [BugReport.Section] = []
+        func add(_ title: String, _ content: @autoclosure () -> BugReport.Section.Content) {
+            showProgress(title)
+            sections.append(BugReport.Section(title: title, content: content()))
+        }
+        add("versions", .text(MachineFacts.versions(ofDaemon: examination.status?.version)))
+        add("machine", .text(MachineFacts.machine))
+        add("settings", settings)
+        add("status", examination.status.map { .text($0.text) } ?? .missing(absence))
+        add("doctor", doctor)
+        for command in ["providers", "network", "network history", "stats"] { add(command, answer(to: command)) }
+        add("log", log)
+        add("recorder", events)
         return BugReport(
-            time: LineFormat.moment(secondsSince1970: Clock.wallMilliseconds() / 1000),
-            sections: parts.map { part in
-                showProgress(part.title)
-                return BugReport.Section(title: part.title, content: part.content())
-            }, redaction: ReportRedaction(examination.settings.settings))
+            time: LineFormat.moment(secondsSince1970: Clock.wallMilliseconds() / 1000), sections: sections,
+            redaction: ReportRedaction(examination.settings.settings))
     }
 
     private func showProgress(_ title: String) {
@@ -106,7 +106,8 @@ struct ReportCollection {
 
     /// Without the addresses of clients, which another command shows.
     private var events: BugReport.Section.Content {
-        guard case .text(let text) = answer(to: "recorder dump") else { return .missing(absence) }
+        let answer = answer(to: "recorder dump")
+        guard case .text(let text) = answer else { return answer }
         // The last line is their number.
         let lines = text.split(separator: "\n").suffix(ReportCollection.maxEvents + 1)
         return .latest(lines.map { "\($0)\n" }.joined())
