@@ -51,6 +51,9 @@ package final class SignalWatch {
         }
     }
 
+    /// Signals have their usual effect again, those that are pending too.
+    package func unblock() { unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil) }
+
     /// Ends the process with exit status 0 on these signals until they are watched. Uses a handler, because the first
     /// process of a container ignores signals without one.
     package static func endProcess(on signals: [Int32]) {

@@ -21,6 +21,9 @@ package struct FileStatus: Equatable, Sendable {
         mode = status.st_mode & 0o7777
     }
 
+    /// Returns whether this process may create files in the directory.
+    package static func isWritable(directory path: String) -> Bool { unsafe access(path, W_OK | X_OK) == 0 }
+
     /// Returns the space available to unprivileged users on the path's file system; nil if unknown.
     package static func freeBytes(at path: String) -> Int? {
         var status = statvfs()

@@ -3,18 +3,44 @@
 package import DNSWire
 import Glibc
 
+package struct InterfaceAddress: Equatable, Sendable {
+    /// "eth0"
+    package let interface: String
+    package let address: Address
+    /// Bits of the address that its network shares: 0 to 32, or 0 to 128.
+    package let prefixLength: Int
+
+    package init(interface: String, address: Address, prefixLength: Int) {
+        self.interface = interface
+        self.address = address
+        self.prefixLength = prefixLength
+    }
+
+    package var network: Prefix? { Prefix(around: address, length: prefixLength) }
+}
+
 package enum Interfaces {
     /// Empty if the kernel does not report them.
-    package static func addresses() -> [Address] {
+    package static func addresses() -> [Address] { all().map(\.address) }
+
+    /// Every address with its network, in the kernel's order; empty if the kernel does not report them.
+    package static func all() -> [InterfaceAddress] {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard unsafe getifaddrs(&first) == 0 else { return [] }
         defer { unsafe freeifaddrs(first) }
-        var addresses: [Address] = []
+        var addresses: [InterfaceAddress] = []
         var next = unsafe first
         while let interface = unsafe next?.pointee {
             unsafe next = interface.ifa_next
-            guard let address = unsafe interface.ifa_addr else { continue }
-            if let read = unsafe SocketAddress(UnsafePointer(address)) { addresses.append(read.address) }
+            guard let pointer = unsafe interface.ifa_addr,
+                let address = unsafe SocketAddress(UnsafePointer(pointer))?.address
+            else { continue }
+            let mask = unsafe interface.ifa_netmask.flatMap { unsafe SocketAddress(UnsafePointer($0))?.address }
+            // Without a mask, the network is the address alone.
+            let length = (mask?.bytes ?? address.bytes.map { _ in 0xFF }).reduce(0) { $0 + $1.nonzeroBitCount }
+            addresses.append(
+                InterfaceAddress(
+                    interface: unsafe String(cString: interface.ifa_name), address: address, prefixLength: length))
         }
         return addresses
     }

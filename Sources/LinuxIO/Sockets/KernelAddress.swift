@@ -82,9 +82,10 @@ extension SocketAddress {
             let value = unsafe UInt32(bigEndian: bytes.load(fromByteOffset: 4, as: UInt32.self))
             return SocketAddress(.v4(value), port: port)
         case AF_INET6:
+            // The kernel's structure is aligned to four bytes only.
             let address = unsafe Address.v6(
-                high: UInt64(bigEndian: bytes.load(fromByteOffset: 8, as: UInt64.self)),
-                low: UInt64(bigEndian: bytes.load(fromByteOffset: 16, as: UInt64.self)))
+                high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
+                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)))
             return unsafe SocketAddress(
                 address, port: port, scopeID: bytes.load(fromByteOffset: 24, as: UInt32.self))
         default: return nil
