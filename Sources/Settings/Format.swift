@@ -57,7 +57,7 @@ func quoted(_ text: String) -> String {
 }
 
 /// Returns a TOML basic string.
-func tomlString(_ text: String) -> String {
+package func tomlString(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
         switch scalar {

@@ -8,7 +8,7 @@ private let minBeginningBytes = 3
 
 /// Returns nil if no name is near. Accepts a prefix, or an edit distance of at most a third of the name's length, and
 /// at least one.
-func nearestName(to name: String, among known: [String]) -> String? {
+package func nearestName(to name: String, among known: [String]) -> String? {
     guard name.utf8.count <= maxComparedBytes else { return nil }
     if name.utf8.count >= minBeginningBytes, let whole = known.first(where: { $0.hasPrefix(name) }) { return whole }
     let ranked = known.map { (name: $0, distance: editDistance(Array(name.utf8), Array($0.utf8))) }

@@ -98,6 +98,8 @@ do {
         let report = try Examination(settings: settings, socket: socket).run()
         StandardStreams.writeOutput(report.rendered(asJSON: wantsJSON))
         if report.hasFindings { Process.exit(Exit.failed) }
+    case .setup(let words, let socket, let wantsJSON):
+        Setup(socket: socket, wantsJSON: wantsJSON).run(words)
     case .reportBug(let output, let settings, let socket, let wantsJSON):
         let report = ReportCollection(settings: settings, socket: socket).report()
         ReportFile(output, at: report.time).take(report, wantsJSON: wantsJSON)

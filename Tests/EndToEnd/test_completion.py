@@ -40,7 +40,9 @@ class Bash(Case):
                 (("flush", "--type", "AA"), ["AAAA"]), (("flush", "--t"), ["--tree", "--type"]),
                 (("stats", "--"), ["--json", "--prometheus", "--watch"]), (("help", "ex"), ["explain"]),
                 (("recorder", ""), ["dump", "read", "--clients", "--json"]), (("recorder", "read", "/usr/bi"), ["/usr/bin"]),
-                (("nonsense", ""), [])):
+                (("setup", "--a"), ["--account", "--account-id", "--access-key", "--addresses", "--allow"]),
+                (("setup", "--account", "b"), ["baidu"]), (("setup", "--take-over", ""), ["yes", "no"]),
+                (("setup", "--key-file", "/usr/bi"), ["/usr/bin"]), (("nonsense", ""), [])):
             with self.subTest(words):
                 self.assertEqual(sorted(expected), sorted(self.completed(*words)))
 

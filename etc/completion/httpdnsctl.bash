@@ -3,7 +3,7 @@
 # nothing else.
 
 _httpdnsctl_commands="status stats cache flush prefetch httpdns providers network verify verdicts report
-    evidence whois explain query top inflight watch recorder log reload help system doctor report-bug"
+    evidence whois explain query top inflight watch recorder log reload help system doctor setup report-bug"
 
 # What may stand behind a command.
 _httpdnsctl_words() {
@@ -32,6 +32,7 @@ _httpdnsctl_words() {
     help) echo "--json" ;;
     system) echo "status use restore --dry-run --if-dead --json" ;;
     doctor) echo "--config --json" ;;
+    setup) echo "--replace --dry-run --output --providers --account --account-id --access-key --url --addresses --key-file --lan --allow --take-over --json" ;;
     report-bug) echo "--output --config --json" ;;
     esac
 }
@@ -47,6 +48,9 @@ _httpdnsctl_values() {
     "httpdns --for" | "log --for") echo "30s 10m 1h 1d" ;;
     "query --provider" | "providers reset" | "providers test") _httpdnsctl_providers ;;
     "help help") echo "$_httpdnsctl_commands" ;;
+    "setup --providers") echo "alidns dnspod google cloudflare none" ;;
+    "setup --account") echo "no alidns alicloud alicloud-v2 dnspod-https dnspod-aes dnspod-des volcengine baidu ucloud" ;;
+    "setup --take-over") echo "yes no" ;;
     *) return 1 ;;
     esac
 }
@@ -71,7 +75,8 @@ _httpdnsctl() {
         return
     fi
     case "$command $last" in
-    "recorder read" | "doctor --config" | "report-bug --config" | "report-bug --output")
+    "recorder read" | "doctor --config" | "report-bug --config" | "report-bug --output" | "setup --output" \
+        | "setup --key-file")
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return ;;
     esac

@@ -48,10 +48,10 @@ package enum Command: Equatable, Sendable {
         case status, stats, cache, flush, prefetch, httpdns, providers, network, verify, verdicts, report, evidence
         case whois, explain, query, top, inflight, watch, recorder, log, reload, help
         /// Run by httpdnsctl itself, with or without a daemon.
-        case system, doctor
+        case system, doctor, setup
         case reportBug = "report-bug"
 
-        var isCarriedOutByClient: Bool { self == .system || self == .doctor || self == .reportBug }
+        var isCarriedOutByClient: Bool { [.system, .doctor, .setup, .reportBug].contains(self) }
     }
 
     /// The command's first word. The second word is added if only some forms of the command are reserved.

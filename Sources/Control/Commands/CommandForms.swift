@@ -50,6 +50,7 @@ extension Command.Word {
         case .help: [CommandForm("help [COMMAND]", "this list, or help for one command")]
         case .system: system
         case .doctor: [doctor]
+        case .setup: [setup]
         case .reportBug: [reportBug]
         }
     }
@@ -66,6 +67,27 @@ extension Command.Word {
         CommandForm(
             "doctor [--config FILE]", "run by httpdnsctl: finds problems of name resolution on this machine",
             [("--config FILE", "the daemon's settings file")])
+    }
+
+    private var setup: CommandForm {
+        CommandForm(
+            "setup [--replace] [--dry-run] [ANSWERS]",
+            "run by httpdnsctl: asks four questions and writes the settings file",
+            [
+                ("--replace", "writes a new file if one exists, and keeps the former one"),
+                ("--dry-run", "prints the file and changes nothing"),
+                ("--output FILE", "writes this file instead of /etc/httpdnsd/httpdnsd.toml"),
+                ("--providers LIST", "alidns, dnspod, google, cloudflare, separated by commas, or none"),
+                ("--account SERVICE", "an account with a vendor, or no; see httpdnsctl(1)"),
+                ("--account-id ID", "the id of the account"),
+                ("--access-key ID", "for alidns: the AccessKey id"),
+                ("--url URL", "the service's URL, if it is not the usual one"),
+                ("--addresses LIST", "the service's IP addresses"),
+                ("--key-file FILE", "the file with the account's key"),
+                ("--lan LIST", "addresses at which other machines may query: ADDR, ADDR:PORT, or no"),
+                ("--allow LIST", "networks of these machines; default: those of the addresses"),
+                ("--take-over ANSWER", "yes: runs system use afterwards; or no"),
+            ])
     }
 
     private var reportBug: CommandForm {
@@ -163,6 +185,7 @@ extension Command.Word {
         case .help: "help explain"
         case .system: "system use --dry-run"
         case .doctor: "doctor"
+        case .setup: "setup --providers alidns,google --account no --lan no --take-over no --dry-run"
         case .reportBug: "report-bug"
         }
     }

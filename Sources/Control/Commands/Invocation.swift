@@ -12,6 +12,8 @@ package enum Invocation: Equatable, Sendable {
     case system(SystemAction, socket: String, wantsJSON: Bool)
     /// Nil settings: the daemon's default path.
     case doctor(settings: String?, socket: String, wantsJSON: Bool)
+    /// The arguments after `setup`, which httpdnsctl reads.
+    case setup([String], socket: String, wantsJSON: Bool)
     /// Nil output: a file named after the time.
     case reportBug(output: String?, settings: String?, socket: String, wantsJSON: Bool)
     /// Nil: the overview of all commands.
@@ -81,6 +83,8 @@ package enum Invocation: Equatable, Sendable {
         } else if rest.first == Command.Word.doctor.rawValue {
             let files = try Invocation.files(rest.dropFirst(), of: .doctor, options: ["--config"])
             self = .doctor(settings: files["--config"], socket: socket, wantsJSON: wantsJSON)
+        } else if rest.first == Command.Word.setup.rawValue {
+            self = .setup(Array(rest.dropFirst()), socket: socket, wantsJSON: wantsJSON)
         } else if rest.first == Command.Word.reportBug.rawValue {
             let files = try Invocation.files(rest.dropFirst(), of: .reportBug, options: ["--output", "--config"])
             self = .reportBug(
@@ -140,6 +144,7 @@ package enum Invocation: Equatable, Sendable {
                httpdnsctl recorder read FILE [--json] [--clients]
                httpdnsctl system use|restore|status
                httpdnsctl doctor [--config FILE]
+               httpdnsctl setup [--replace] [--dry-run] [ANSWERS]
                httpdnsctl report-bug [--output FILE] [--config FILE]
                httpdnsctl --version | --help
 

@@ -68,17 +68,12 @@ package enum Reply: Sendable {
     /// The refusal must be the last line.
     private static func notReloaded(_ complaints: [String], asJSON: Bool) -> String {
         let reason = "settings not reloaded, the old ones stay in force"
-        guard !asJSON else { return json(NotReloaded(error: reason, findings: complaints)) }
+        guard !asJSON else { return json(ReloadRefusal(error: reason, findings: complaints)) }
         return complaints.map { $0.shown(maxBytes: maxComplaintBytes) + "\n" }.joined() + "error: \(reason)\n"
     }
 
     /// Enough for a path and an excerpt of the file.
     private static let maxComplaintBytes = 4096
-
-    private struct NotReloaded: Encodable {
-        let error: String
-        let findings: [String]
-    }
 }
 
 /// Nil if the text does not have the form of `Value`.

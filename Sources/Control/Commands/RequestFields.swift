@@ -39,7 +39,7 @@ struct RequestFields: Decodable {
         var places: [WritableKeyPath<RequestFields, String?>] = []
         switch word {
         case .status, .stats, .evidence, .top, .inflight, .watch, .reload: break
-        case .system, .doctor, .reportBug: throw RequestFields.isNotTheDaemons(word)
+        case .system, .doctor, .setup, .reportBug: throw RequestFields.isNotTheDaemons(word)
         case .help: places = [\.topic]
         case .explain, .query: places = [\.name, \.type]
         case .recorder: places = [\.verb]
@@ -110,7 +110,7 @@ struct RequestFields: Decodable {
         case .report: .report(try requiredName(word), try requiredAddress(word))
         case .evidence: .evidence
         case .whois: .whois(try requiredAddress(word))
-        case .system, .doctor, .reportBug: throw RequestFields.isNotTheDaemons(word)
+        case .system, .doctor, .setup, .reportBug: throw RequestFields.isNotTheDaemons(word)
         }
     }
 

@@ -8,6 +8,12 @@ package struct ReloadReport: Codable, Equatable, Sendable {
         self.needRestart = needRestart
     }
 
+    /// Parses an answer to `reload --json`. Nil for any other text.
+    package init?(answer: [UInt8]) {
+        guard let report: ReloadReport = decoded(String(decoding: answer, as: UTF8.self)) else { return nil }
+        self = report
+    }
+
     package enum CodingKeys: String, CodingKey {
         case needRestart = "need_restart"
     }
@@ -16,4 +22,23 @@ package struct ReloadReport: Codable, Equatable, Sendable {
         needRestart.isEmpty
             ? "settings reloaded" : "settings reloaded; a restart is needed for \(needRestart.joined(separator: ", "))"
     }
+}
+
+/// The answer to `reload --json` if the settings were refused.
+package struct ReloadRefusal: Codable, Equatable, Sendable {
+    let error: String
+    /// Complaints about the settings; nil if the request itself was refused.
+    let findings: [String]?
+
+    init(error: String, findings: [String]) {
+        self.error = error
+        self.findings = findings
+    }
+
+    package init?(answer: [UInt8]) {
+        guard let refusal: ReloadRefusal = decoded(String(decoding: answer, as: UTF8.self)) else { return nil }
+        self = refusal
+    }
+
+    package var reasons: [String] { findings ?? [error] }
 }

@@ -94,7 +94,7 @@ package enum LineFormat {
     }
 
     /// Pads rows of equal length to aligned columns, separated by two spaces.
-    static func aligned(_ rows: [[String]]) -> [String] {
+    package static func aligned(_ rows: [[String]]) -> [String] {
         let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
             let padded = zip(row, widths).dropLast().map { $0 + String(repeating: " ", count: $1 - $0.count) }

@@ -8,6 +8,16 @@ func quoted(_ text: String) -> String {
     return "\"\(shown)\"" + (text.unicodeScalars.count > maxShown ? "..." : "")
 }
 
+/// Returns the text as one word of a shell's command line; in quotes if that needs some.
+package func shellWord(_ text: String) -> String {
+    let isPlain = text.utf8.allSatisfy { byte in
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+            || "/._-+:@%,".utf8.contains(byte)
+    }
+    guard !isPlain || text.isEmpty else { return text }
+    return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+}
+
 extension String {
     /// Escapes invisible characters, keeps the letters of every script, and truncates to `maxBytes` of a JSON string.
     /// Idempotent: applied again, it changes nothing.

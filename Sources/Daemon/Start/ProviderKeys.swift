@@ -1,6 +1,7 @@
 // Secrets of providers and proxies, read from key files at start and at each reload. Complaints never contain any
 // part of them.
 
+import Control
 import LinuxIO
 import Settings
 
@@ -133,7 +134,7 @@ struct FileReader {
         let isOurs = access.groupID == groupID && !isGroupShared
         let isOursOrRoots = isOurs || access.groupID == 0
         guard access.isReadableByOthers || (access.isReadableByGroup && !isOursOrRoots) else { return nil }
-        let name = FileReader.shellWord(path)
+        let name = shellWord(path)
         if isOurs, groupID != 0 { return "run: chmod 0640 \(name)" }
         if access.ownerID == userID || userID == 0 { return "run: chmod 0600 \(name)" }
         return commandToHaveIt(name)
@@ -141,7 +142,7 @@ struct FileReader {
 
     /// Returns the commands that give this process, and no other user, access to a file of root's.
     func remedyForOwn(path: String) -> String {
-        commandToHaveIt(FileReader.shellWord(path))
+        commandToHaveIt(shellWord(path))
             + "; user \(userID) also needs search permission (x) on its directories"
     }
 
@@ -149,16 +150,6 @@ struct FileReader {
         isGroupShared
             ? "run: chown \(userID) \(name) && chmod 0600 \(name)"
             : "run: chgrp \(groupID) \(name) && chmod 0640 \(name)"
-    }
-
-    private static func shellWord(_ text: String) -> String {
-        let isPlain = text.utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                || "/._-+:@%".utf8.contains(byte)
-        }
-        return isPlain
-            ? text
-            : "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
     }
 }
 

@@ -1,0 +1,188 @@
+// `httpdnsctl setup`: asks for what the flags leave open, writes the settings, and has the daemon use them.
+
+import Control
+import DNSWire
+import LinuxIO
+import Settings
+
+struct Setup {
+    let socket: String
+    let wantsJSON: Bool
+
+    private static let timeout = Duration.seconds(5)
+    private static let maxAnswerBytes = 1 << 20
+
+    func run(_ words: [String]) {
+        do throws(SetupMisfit) {
+            try run(SetupFlags(words, output: ExaminedSettings.standardPath))
+        } catch {
+            fail("\(error.reason)\nsee: httpdnsctl help setup", Exit.usage)
+        }
+    }
+
+    private func run(_ flags: SetupFlags) throws(SetupMisfit) {
+        let files = openFiles(flags)
+        var answers = try SetupAnswers(flags, machine: machine(flags, files))
+        if !answers.missing.isEmpty || answers.needsKey {
+            answers = try completed(answers, files)
+        }
+        let text = try answers.settingsFile()
+        guard !flags.isDryRun else { return showText(text, files) }
+        var report = SetupReport(path: files.path, former: files.formerPath)
+        do throws(SystemError) {
+            if let key = answers.key, let keyFile = answers.keyFile {
+                try SetupFiles.writeKey(key, at: keyFile)
+                report.keyFile = keyFile
+            }
+            try files.write(text, keeping: report.former)
+        } catch {
+            fail("can't write \(files.path): \(error)\(KeptRecord.remedy(error, files.path))", Exit.failed)
+        }
+        use(report, takesOver: answers.takesOver == true)
+    }
+
+    // MARK: before the questions
+
+    /// Exits if the file cannot be written, before anything is asked.
+    private func openFiles(_ flags: SetupFlags) -> SetupFiles {
+        let files: SetupFiles
+        do throws(SystemError) {
+            files = try SetupFiles(flags.output)
+        } catch {
+            fail("\(flags.output): \(error)", Exit.failed)
+        }
+        guard !flags.isDryRun else { return files }
+        guard files.isReplaceable else {
+            fail("\(files.path) is not a file; name another one with --output", Exit.failed)
+        }
+        guard flags.replaces || !files.exists else {
+            fail(
+                "\(files.path) exists; add --replace to write a new one, and the former one is kept beside it",
+                Exit.failed)
+        }
+        guard MachineFiles.exists(files.place) else {
+            fail("\(files.place) does not exist; create it first, or name another file with --output", Exit.failed)
+        }
+        guard FileStatus.isWritable(directory: files.place) else {
+            let remedy = Privileges.isRoot ? "is its file system read-only?" : "run: sudo httpdnsctl setup"
+            fail(
+                "user \(Machine.user.userID) can't write \(files.path); \(remedy)\n"
+                    + "--dry-run shows the file, and --output FILE writes it elsewhere", Exit.failed)
+        }
+        guard !files.exists || files.formerPath != nil else {
+            fail("\(files.path).old-1 and all further names are taken; remove some", Exit.failed)
+        }
+        return files
+    }
+
+    private func machine(_ flags: SetupFlags, _ files: SetupFiles) -> SetupMachine {
+        SetupMachine(
+            addresses: Interfaces.all(), isRoot: Privileges.isRoot, isDryRun: flags.isDryRun,
+            directory: files.directory,
+            hasKeyOwner: ((try? SetupFiles.keyOwner()) ?? nil) != nil, keyFile: SetupFiles.keyFile)
+    }
+
+    // MARK: the questions
+
+    /// Exits without a terminal, or when the operator ends the dialogue.
+    private func completed(_ answers: SetupAnswers, _ files: SetupFiles) throws(SetupMisfit) -> SetupAnswers {
+        guard Terminal.isThere, !wantsJSON else {
+            guard answers.missing.isEmpty else {
+                let flags = answers.missing.map(\.rawValue).joined(separator: ", ")
+                throw SetupMisfit("there is no terminal to ask at, and these answers are missing: \(flags)")
+            }
+            let file = answers.keyFile ?? ""
+            fail(
+                "\(file) does not exist; put the key there: install -m 600 -o \(SetupFiles.userName) KEYFILE \(file)",
+                Exit.failed)
+        }
+        var dialogue = SetupDialogue(answers, output: files.path, former: files.formerPath)
+        do throws(SystemError) {
+            let lines = try TerminalLines()
+            try converse(&dialogue, lines)
+            lines.release()
+        } catch {
+            fail("can't read from the terminal: \(error)", Exit.failed)
+        }
+        guard dialogue.isAccepted else { fail("nothing was written", Exit.failed) }
+        return dialogue.answers
+    }
+
+    private func converse(_ dialogue: inout SetupDialogue, _ lines: TerminalLines) throws(SystemError) {
+        StandardStreams.writeOutput(SetupDialogue.greeting)
+        var complaint: String?
+        while let question = dialogue.question {
+            let prompt = complaint.map { $0 + question.shortText } ?? question.text
+            guard let line = try lines.next(after: prompt, isHidden: question.isHidden) else {
+                return StandardStreams.writeOutput("\n")
+            }
+            do throws(SetupMisfit) {
+                try dialogue.take(line)
+                complaint = nil
+            } catch {
+                complaint = SetupLines.complaint(error.reason)
+            }
+        }
+    }
+
+    // MARK: after the questions
+
+    private func showText(_ text: String, _ files: SetupFiles) {
+        guard wantsJSON else { return StandardStreams.writeOutput(text) }
+        var report = SetupReport(path: files.path, former: nil)
+        report.settings = text
+        StandardStreams.writeOutput(report.rendered(asJSON: true))
+    }
+
+    private func use(_ report: SetupReport, takesOver: Bool) {
+        var report = report
+        apply(&report)
+        report.next = SetupReport.next(
+            report, takesOver: takesOver, isStandardFile: report.path == ExaminedSettings.standardPath)
+        StandardStreams.writeOutput(report.rendered(asJSON: wantsJSON))
+        let exitCode = report.exitCode(takesOver: takesOver)
+        if takesOver, exitCode == 0 {
+            do throws(SystemError) {
+                try SystemCommand(socket: socket, wantsJSON: wantsJSON).run(.use(isDryRun: false))
+            } catch {
+                fail("\(error)", Exit.failed)
+            }
+        }
+        if !wantsJSON { StandardStreams.writeOutput(report.nextText) }
+        Process.exit(exitCode)
+    }
+
+    /// Has the daemon at the socket read the file, if that is its own.
+    private func apply(_ report: inout SetupReport) {
+        guard let status = ask(.status).flatMap({ StatusReport(answer: $0) }) else { return }
+        if let file = status.settingsFile, file != report.path {
+            report.daemon = .readsAnotherFile
+            report.daemonFile = file
+            return
+        }
+        guard let answer = ask(.reload) else { return }
+        if let reloaded = ReloadReport(answer: answer) {
+            report.daemon = .reloaded
+            report.needRestart = reloaded.needRestart
+        } else {
+            report.daemon = .refuses
+            report.findings = ReloadRefusal(answer: answer)?.reasons ?? []
+        }
+    }
+
+    private func ask(_ word: Command.Word) -> [UInt8]? {
+        try? LocalExchange.ask(
+            "\(word) --json", at: socket, timeout: Setup.timeout, maxBytes: Setup.maxAnswerBytes)
+    }
+}
+
+extension SetupReport {
+    /// 0 if everything that was asked for is done, or can be done now.
+    fileprivate func exitCode(takesOver: Bool) -> Int32 {
+        switch daemon {
+        case .refuses: Exit.failed
+        case .absent: takesOver ? Exit.cannotConnect : 0
+        case .readsAnotherFile, .reloaded: 0
+        }
+    }
+}

@@ -1,0 +1,250 @@
+// The answers of `httpdnsctl setup`, read from flags or from the terminal. The settings' own parser judges what goes
+// into the file, so that both always agree.
+
+import DNSWire
+import LinuxIO
+import Settings
+
+struct SetupAnswers: Sendable {
+    typealias Answer = SetupFlags.Answer
+
+    enum Account: Equatable, Sendable {
+        case no
+        case of(VendorAccount)
+    }
+
+    /// An address at which other machines may query.
+    struct LANPlace: Equatable, Sendable {
+        let listen: SocketAddress
+        /// Nil if the kernel does not know it.
+        let network: Prefix?
+    }
+
+    let machine: SetupMachine
+    /// Nil while not answered, as the others. Some of the built-in ones, in their order.
+    private(set) var providers: [Settings.Provider]?
+    private(set) var account: Account?
+    private(set) var accountID: String?
+    private(set) var accessKey: String?
+    private(set) var url: Settings.ProviderURL?
+    private(set) var addresses: [Address]?
+    private(set) var keyFile: String?
+    private(set) var lan: [LANPlace]?
+    private(set) var allow: [Prefix]?
+    private(set) var takesOver: Bool?
+    /// The key for a file that does not exist yet.
+    private(set) var key: String?
+    private var isKeyMissing = false
+
+    init(machine: SetupMachine) {
+        self.machine = machine
+    }
+
+    /// Reads the flags in the order of the questions.
+    init(_ flags: SetupFlags, machine: SetupMachine) throws(SetupMisfit) {
+        self.init(machine: machine)
+        for answer in Answer.allCases {
+            guard let text = flags.answers[answer] else { continue }
+            do throws(SetupMisfit) {
+                try take(answer, text)
+            } catch {
+                throw SetupMisfit("\(answer.rawValue): \(error.reason)")
+            }
+        }
+    }
+
+    var service: VendorAccount? {
+        guard case .of(let service) = account else { return nil }
+        return service
+    }
+
+    /// The answers that the file needs and that are not given, in the order of the questions.
+    var missing: [Answer] {
+        Answer.allCases.filter { answer in
+            switch answer {
+            case .providers: providers == nil
+            case .account: account == nil
+            case .accountID: accountID == nil && service?.id == .required
+            case .accessKey: accessKey == nil && service?.accessKey == .required
+            case .url: false
+            case .addresses: service != nil && dialled.isEmpty
+            case .keyFile: keyFile == nil && service?.keyFile == .required
+            case .lan: lan == nil
+            case .allow: allow == nil && (lan ?? []).contains { $0.network == nil }
+            case .takeOver: takesOver == nil && machine.isRoot && !machine.isDryRun
+            }
+        }
+    }
+
+    /// Whether the key file must be written with a key that is not known yet.
+    var needsKey: Bool { isKeyMissing && key == nil }
+
+    /// The URL of the account's provider.
+    var providerURL: String { url?.description ?? service?.url ?? "" }
+
+    /// The addresses to write for the account's provider. Those of the table belong to its URL only.
+    var writtenAddresses: [Address] { addresses ?? (url == nil ? service?.addresses ?? [] : []) }
+
+    /// The addresses that the daemon dials.
+    private var dialled: [Address] {
+        if case .address(let address) = Settings.ProviderURL(providerURL)?.host { return [address] }
+        return writtenAddresses
+    }
+
+    /// The networks of other machines that may query.
+    var networks: [Prefix] { allow ?? (lan ?? []).compactMap(\.network).withoutRepetition }
+
+    // MARK: reading
+
+    /// - Throws: a text without the name of the flag.
+    mutating func take(_ answer: Answer, _ text: String) throws(SetupMisfit) {
+        switch answer {
+        case .providers: providers = try SetupAnswers.readProviders(text)
+        case .account: account = try SetupAnswers.readAccount(text)
+        case .accountID: accountID = try accountKey("account", text)
+        case .accessKey: accessKey = try accountKey("access-key", text)
+        case .url:
+            let text = try accountKey("url", text)
+            url = Settings.ProviderURL(text)
+        case .addresses:
+            guard service != nil else { throw SetupAnswers.withoutAccount }
+            addresses = try SetupAnswers.list(text, "IP addresses of the service, such as 192.0.2.1") { Address($0) }
+        case .keyFile: try takeKeyFile(text)
+        case .lan: lan = try readLAN(text)
+        case .allow:
+            guard lan?.isEmpty == false else { throw SetupMisfit("needs an address for --lan") }
+            allow = try SetupAnswers.list(text, "networks of other machines, such as 192.168.1.0/24") { word in
+                Prefix(word).flatMap { $0.address.isLoopback ? nil : $0 }
+            }
+        case .takeOver: try readTakeOver(text)
+        }
+    }
+
+    /// The text of a new key file.
+    mutating func takeKey(_ text: String) throws(SetupMisfit) {
+        guard (1...SetupAnswers.maxKeyBytes).contains(text.utf8.count),
+            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw SetupMisfit("a key is one word of up to \(SetupAnswers.maxKeyBytes) printable ASCII characters")
+        }
+        key = text
+    }
+
+    /// The daemon reads no larger key file.
+    private static let maxKeyBytes = 1023
+
+    private static let withoutAccount = SetupMisfit("found without an account; add --account SERVICE")
+
+    private static func readProviders(_ text: String) throws(SetupMisfit) -> [Settings.Provider] {
+        guard text != "none" else { return [] }
+        let known = Settings.Provider.builtIn
+        let names = known.map(\.name)
+        let chosen = try list(text, "some of \(names.joined(separator: ", ")), or none", among: names + ["none"]) {
+            name in known.first { $0.name == name }
+        }
+        return known.filter { provider in chosen.contains { $0.name == provider.name } }
+    }
+
+    private static func readAccount(_ text: String) throws(SetupMisfit) -> Account {
+        guard text != "no" else { return .no }
+        if let service = VendorAccount.all.first(where: { $0.name == text }) { return .of(service) }
+        let names = VendorAccount.all.map(\.name)
+        throw misfit(text, "no, \(names.joined(separator: ", "))", among: names)
+    }
+
+    /// Has the settings' parser judge one key of the account's provider.
+    private func accountKey(_ key: String, _ text: String) throws(SetupMisfit) -> String {
+        guard let service else { throw SetupAnswers.withoutAccount }
+        let lines = [
+            "[[provider]]", "dialect = \(tomlString(service.dialect.rawValue))", "\(key) = \(tomlString(text))", "",
+        ]
+        do throws(SettingsError) {
+            _ = try Settings.parse(bytes: Array(lines.joined(separator: "\n").utf8), file: "")
+        } catch {
+            // Other complaints are about keys that this text leaves out.
+            let start = "provider.\(key): "
+            let own = error.complaints.first { complaint in
+                guard complaint.text.hasPrefix(start) else { return false }
+                return complaint.line == lines.count - 1 && !SetupAnswers.isAboutAbsence(complaint.text)
+            }
+            if let own { throw SetupMisfit(String(own.text.dropFirst(start.count))) }
+        }
+        return text
+    }
+
+    /// A complaint that another answer settles.
+    private static func isAboutAbsence(_ text: String) -> Bool {
+        text.contains("and no addresses;") || text.contains(": found without ")
+    }
+
+    private mutating func takeKeyFile(_ text: String) throws(SetupMisfit) {
+        // The path stands in a comment, too.
+        guard tomlString(text) == "\"\(text)\"" else {
+            throw SetupMisfit("found \(tomlString(text)); allowed: a path without quotes and invisible characters")
+        }
+        keyFile = try accountKey("key-file", text)
+        // Another value is the name of a systemd credential, which the service manager provides.
+        guard text.hasPrefix("/"), !machine.isDryRun else { return }
+        switch machine.keyFile(text) {
+        case .usable: isKeyMissing = false
+        case .missing:
+            guard machine.hasKeyOwner else {
+                keyFile = nil
+                throw SetupMisfit(
+                    "\(text) does not exist, and neither does the user httpdnsd, who must own it; "
+                        + "install httpdnsd first, or name an existing file")
+            }
+            isKeyMissing = true
+        case .fault(let reason):
+            keyFile = nil
+            throw SetupMisfit(reason)
+        }
+    }
+
+    private func readLAN(_ text: String) throws(SetupMisfit) -> [LANPlace] {
+        guard text != "no" else { return [] }
+        let places = try SetupAnswers.list(text, "no, or addresses of this machine: ADDR, ADDR:PORT or [ADDR]:PORT") {
+            SocketAddress($0, defaultPort: 53)
+        }
+        for place in places {
+            guard !place.isWildcard, !place.address.isLoopback else {
+                throw SetupMisfit("\(place.address) is not an address of a network; name one of this machine's")
+            }
+            guard place.port != 0 else { throw SetupMisfit("port 0 cannot be queried") }
+        }
+        return places.map { LANPlace(listen: $0, network: machine.network(of: $0.address)) }
+    }
+
+    private mutating func readTakeOver(_ text: String) throws(SetupMisfit) {
+        guard let value = ["yes": true, "no": false][text] else { throw SetupAnswers.misfit(text, "yes, no") }
+        guard !value || machine.isRoot || machine.isDryRun else {
+            throw SetupMisfit("only root can change this machine's resolver; run setup with sudo")
+        }
+        takesOver = value
+    }
+
+    /// Reads words that are separated by commas or blanks; each value once.
+    private static func list<Value: Equatable>(
+        _ text: String, _ allowed: String, among known: [String] = [], _ read: (String) -> Value?
+    ) throws(SetupMisfit) -> [Value] {
+        var values: [Value] = []
+        for word in text.split(whereSeparator: { $0 == "," || $0 == " " }) {
+            guard let value = read(String(word)) else { throw misfit(String(word), allowed, among: known) }
+            values.append(value)
+        }
+        guard !values.isEmpty else { throw misfit(text, allowed) }
+        return values.withoutRepetition
+    }
+
+    private static func misfit(_ text: String, _ allowed: String, among known: [String] = []) -> SetupMisfit {
+        let hint = nearestName(to: text, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+        return SetupMisfit("found \(tomlString(text)); allowed: \(allowed)\(hint)")
+    }
+}
+
+extension Array where Element: Equatable {
+    /// The first of equal elements stays.
+    var withoutRepetition: [Element] {
+        reduce(into: []) { list, element in if !list.contains(element) { list.append(element) } }
+    }
+}

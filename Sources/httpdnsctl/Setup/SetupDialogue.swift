@@ -1,0 +1,176 @@
+// The dialogue of `httpdnsctl setup`: which question is next, and what a typed line changes. Each answer is read by the
+// code that reads its flag. Reads and writes nothing.
+
+import Control
+import DNSWire
+import LinuxIO
+import Settings
+
+struct SetupDialogue: Sendable {
+    private(set) var answers: SetupAnswers
+    private let output: String
+    /// Where an existing file is kept; nil without one.
+    private let former: String?
+    /// The operator has an account, of a service that is asked for next.
+    private var hasAccount = false
+    /// Nil while not asked.
+    private var isConfirmed: Bool?
+
+    static let greeting = "Four questions. Enter takes the answer in [brackets], and Ctrl-C ends without a change.\n"
+
+    init(_ answers: SetupAnswers, output: String, former: String?) {
+        self.answers = answers
+        self.output = output
+        self.former = former
+    }
+
+    /// The next question; nil at the end.
+    var question: SetupQuestion? {
+        let missing = answers.missing.first
+        if answers.needsKey, missing.map({ !SetupDialogue.precedesKey($0) }) ?? true { return keyQuestion }
+        if let missing { return question(missing) }
+        return isConfirmed == nil && !answers.machine.isDryRun ? confirmation : nil
+    }
+
+    /// Whether everything is answered and the file may be written.
+    var isAccepted: Bool { question == nil && isConfirmed != false }
+
+    /// - Throws: what is allowed; the same question is next then.
+    mutating func take(_ line: String) throws(SetupMisfit) {
+        guard let question else { return }
+        switch question.subject {
+        case .key: try answers.takeKey(line)
+        case .confirmation: isConfirmed = try SetupDialogue.isYes(question.value(of: line))
+        case .answer(let answer):
+            let value = try question.value(of: line)
+            if answer == .account, !hasAccount, value == "yes" {
+                hasAccount = true
+            } else {
+                try SetupDialogue.checkForKey(answer, value)
+                try answers.take(answer, value)
+            }
+        }
+    }
+
+    /// A key that is typed in place of its file's path must not get into the settings. Names of systemd credentials may
+    /// look like a key, so only the flag takes them. The complaint does not repeat the text.
+    private static func checkForKey(_ answer: SetupFlags.Answer, _ value: String) throws(SetupMisfit) {
+        guard answer == .keyFile, !value.hasPrefix("/") else { return }
+        throw SetupMisfit("a path that begins with / is needed here; the key itself is asked for afterwards")
+    }
+
+    /// The details of an account are asked before its key.
+    private static func precedesKey(_ answer: SetupFlags.Answer) -> Bool {
+        switch answer {
+        case .providers, .account, .accountID, .accessKey, .url, .addresses, .keyFile: true
+        case .lan, .allow, .takeOver: false
+        }
+    }
+
+    private static func isYes(_ value: String) throws(SetupMisfit) -> Bool {
+        guard let isYes = ["yes": true, "y": true, "no": false, "n": false][value] else {
+            throw SetupMisfit("found \(tomlString(value)); allowed: yes, no")
+        }
+        return isYes
+    }
+
+    // MARK: questions
+
+    private func question(_ answer: SetupFlags.Answer) -> SetupQuestion {
+        switch answer {
+        case .providers: providersQuestion
+        case .account: hasAccount ? serviceQuestion : accountQuestion
+        case .accountID: SetupQuestion(subject: .answer(answer), prompt: "Account id, from the vendor")
+        case .accessKey: SetupQuestion(subject: .answer(answer), prompt: "AccessKey id, from the vendor")
+        case .url, .addresses:
+            SetupQuestion(subject: .answer(answer), prompt: "Addresses of \(answers.providerURL), from the vendor")
+        case .keyFile: keyFileQuestion
+        case .lan: lanQuestion
+        case .allow:
+            SetupQuestion(
+                subject: .answer(answer),
+                lines: ["   The kernel does not know the network of this address."],
+                prompt: "Network whose machines may query, such as 192.168.1.0/24")
+        case .takeOver: takeOverQuestion
+        }
+    }
+
+    private var providersQuestion: SetupQuestion {
+        let known = Settings.Provider.builtIn
+        let choices =
+            known.map { SetupQuestion.Choice(value: $0.name, meaning: $0.company) }
+            + [
+                SetupQuestion.Choice(
+                    value: "none", meaning: "your own account (question 2), or the network's nameservers")
+            ]
+        return SetupQuestion(
+            subject: .answer(.providers),
+            lines: [
+                "", "1. Which companies may see the names that are looked up here?",
+                "   Each provider sees the names that it is asked for. With several, a bad one is avoided.",
+            ], choices: choices, usual: known.map(\.name).joined(separator: ","), prompt: "Answer, such as 1 3")
+    }
+
+    private var accountQuestion: SetupQuestion {
+        SetupQuestion(
+            subject: .answer(.account),
+            lines: ["", "2. Do you have an account with a vendor of HTTPDNS? It is added to those above."],
+            choices: [
+                SetupQuestion.Choice(value: "no", meaning: "no account"),
+                SetupQuestion.Choice(value: "yes", meaning: "with Alibaba, Tencent, ByteDance, Baidu or UCloud"),
+            ], usual: "no", prompt: "Answer")
+    }
+
+    private var serviceQuestion: SetupQuestion {
+        SetupQuestion(
+            subject: .answer(.account),
+            choices: VendorAccount.all.map {
+                SetupQuestion.Choice(value: $0.name, meaning: "\($0.company): \($0.product)")
+            }, prompt: "Service")
+    }
+
+    private var keyFileQuestion: SetupQuestion {
+        SetupQuestion(
+            subject: .answer(.keyFile),
+            lines: ["   The key has a file of its own. If that does not exist, you can type the key."],
+            usual: "\(answers.machine.directory)/\(answers.service?.name ?? "account").key", prompt: "Key file")
+    }
+
+    private var keyQuestion: SetupQuestion {
+        SetupQuestion(subject: .key, prompt: "Key for \(answers.keyFile ?? ""), not shown")
+    }
+
+    private var lanQuestion: SetupQuestion {
+        let addresses = answers.machine.lanAddresses.map { entry in
+            SetupQuestion.Choice(
+                value: "\(entry.address)",
+                meaning: "the machines of \(entry.network.map { "\($0)" } ?? "its network"), too (\(entry.interface))")
+        }
+        return SetupQuestion(
+            subject: .answer(.lan),
+            lines: [
+                "", "3. Which machines may use it? Others reach this one at the address that you choose.",
+            ],
+            choices: [SetupQuestion.Choice(value: "no", meaning: "this machine only")] + addresses, usual: "no",
+            prompt: "Answer, or another address")
+    }
+
+    private var takeOverQuestion: SetupQuestion {
+        SetupQuestion(
+            subject: .answer(.takeOver),
+            lines: [
+                "", "4. Shall this machine resolve its names with httpdnsd now?",
+                "   It changes /etc/resolv.conf; \"httpdnsctl system restore\" undoes that.",
+            ],
+            choices: [
+                SetupQuestion.Choice(value: "no", meaning: "later, with \"httpdnsctl system use\""),
+                SetupQuestion.Choice(value: "yes", meaning: "now"),
+            ], usual: "no", prompt: "Answer")
+    }
+
+    private var confirmation: SetupQuestion {
+        let summary = LineFormat.aligned(SetupSummary(answers, former: former).rows).map { "   \($0)" }
+        return SetupQuestion(
+            subject: .confirmation, lines: ["", output] + summary, usual: "yes", prompt: "Write it?")
+    }
+}

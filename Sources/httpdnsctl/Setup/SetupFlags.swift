@@ -1,0 +1,61 @@
+// The command line of `httpdnsctl setup`. Each answer has a flag; the values are read by `SetupAnswers`.
+
+/// Why a command line or an answer is refused, and what is allowed.
+struct SetupMisfit: Error, Equatable {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+}
+
+struct SetupFlags: Equatable, Sendable {
+    /// The answers, in the order in which they are read and asked.
+    enum Answer: String, CaseIterable, Sendable {
+        case providers = "--providers"
+        case account = "--account"
+        case accountID = "--account-id"
+        case accessKey = "--access-key"
+        case url = "--url"
+        case addresses = "--addresses"
+        case keyFile = "--key-file"
+        case lan = "--lan"
+        case allow = "--allow"
+        case takeOver = "--take-over"
+    }
+
+    private(set) var answers: [Answer: String] = [:]
+    private(set) var output: String
+    /// Whether an existing file may be replaced; it is kept under another name.
+    private(set) var replaces = false
+    private(set) var isDryRun = false
+
+    /// - Parameters:
+    ///   - words: the arguments after `setup`.
+    ///   - output: the file without `--output`.
+    init(_ words: [String], output: String) throws(SetupMisfit) {
+        self.output = output
+        var seen: Set<String> = []
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            guard seen.insert(word).inserted else { throw SetupMisfit("\(word) is given twice") }
+            switch word {
+            case "--replace": replaces = true
+            case "--dry-run": isDryRun = true
+            case "--output": self.output = try SetupFlags.value(of: word, from: &rest)
+            default:
+                guard let answer = Answer(rawValue: word) else {
+                    throw SetupMisfit("unknown argument \(word) of setup")
+                }
+                answers[answer] = try SetupFlags.value(of: word, from: &rest)
+            }
+        }
+    }
+
+    private static func value(of flag: String, from rest: inout ArraySlice<String>) throws(SetupMisfit) -> String {
+        guard let value = rest.popFirst(), !value.isEmpty, !value.hasPrefix("--") else {
+            throw SetupMisfit("\(flag) needs a value")
+        }
+        return value
+    }
+}

@@ -1,0 +1,31 @@
+// What the answers mean, in a few lines that are shown before the file is written.
+
+import Control
+import DNSWire
+
+struct SetupSummary {
+    /// Label and value.
+    let rows: [[String]]
+
+    init(_ answers: SetupAnswers, former: String?) {
+        let companies = (answers.providers ?? []).map(\.company) + [answers.service?.company].compactMap(\.self)
+        let nameservers = "the network's nameservers"
+        var rows =
+            companies.isEmpty
+            ? [["names go to", "\(nameservers) only"]]
+            : [
+                ["names go to", companies.withoutRepetition.joined(separator: ", ")], ["last resort", nameservers],
+            ]
+        if let service = answers.service {
+            let id = answers.accountID.map { ", id \($0)" } ?? ""
+            let file = answers.keyFile.map { ", key in \($0)\(answers.key == nil ? "" : " (new)")" } ?? ""
+            rows.append(["account", service.name + id + file])
+        }
+        let places = (answers.lan ?? []).map(\.listen.description).joined(separator: ", ")
+        let networks = answers.networks.map(\.description).joined(separator: ", ")
+        rows.append(["clients", places.isEmpty ? "this machine" : "this machine, and \(networks) at \(places)"])
+        if let takesOver = answers.takesOver { rows.append(["take over", takesOver ? "yes" : "no"]) }
+        if let former { rows.append(["former file", "kept as \(former)"]) }
+        self.rows = rows
+    }
+}

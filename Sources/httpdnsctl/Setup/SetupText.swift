@@ -1,0 +1,122 @@
+// The settings file that `httpdnsctl setup` writes: the answers with comments. Keys with their defaults are left out.
+
+import Control
+import DNSWire
+import Settings
+
+extension SetupAnswers {
+    /// - Throws: complaints of the settings' parser, if the answers do not fit together.
+    func settingsFile() throws(SetupMisfit) -> String {
+        let text = text
+        do throws(SettingsError) {
+            _ = try Settings.parse(bytes: Array(text.utf8), file: "settings")
+            return text
+        } catch {
+            throw SetupMisfit(error.complaints.map(\.text).joined(separator: "\n"))
+        }
+    }
+
+    private var text: String {
+        [header, onlySystem, server, publicTables, accountTable].filter { !$0.isEmpty }.joined(separator: "\n")
+    }
+
+    private var header: String {
+        """
+        # Settings of httpdnsd, written by "httpdnsctl setup". These arguments write the same file:
+        \(SetupLines.wrapped(arguments, first: "#  ", other: "#      ", end: " \\"))
+        # All keys and their defaults: man httpdnsd.toml
+        # Check a changed file: httpdnsd --check; apply it: httpdnsctl reload
+
+        """
+    }
+
+    /// A file without providers would have the built-in ones.
+    private var onlySystem: String {
+        guard providers?.isEmpty != false, service == nil else { return "" }
+        return """
+            # No provider is asked. The nameservers of the network resolve all names.
+            only-listed = true
+
+            """
+    }
+
+    private var server: String {
+        let listen = Settings.defaults.server.listen + (lan ?? []).map(\.listen)
+        let allow = (Settings.defaults.server.allow + networks).withoutRepetition
+        let clients = networks.isEmpty ? "This machine only" : "This machine and its network"
+        return """
+            [server]
+            # \(clients). Changes of these two keys need a restart.
+            listen = \(SetupAnswers.array(listen))
+            allow = \(SetupAnswers.array(allow))
+
+            """
+    }
+
+    private var publicTables: String {
+        guard let providers, !providers.isEmpty else { return "" }
+        let comment = """
+            # Public providers, without an account. Each sees the names that it is asked for. They are
+            # ranked by measurements; their order means nothing.
+
+            """
+        return comment + providers.map(SetupAnswers.table).joined(separator: "\n")
+    }
+
+    private static func table(_ provider: Settings.Provider) -> String {
+        """
+        # \(provider.company)
+        [[provider]]
+        name = \(tomlString(provider.name))
+        dialect = \(tomlString(provider.dialect.rawValue))
+        url = \(tomlString(provider.url.description))
+        addresses = \(array(provider.addresses))
+
+        """
+    }
+
+    private var accountTable: String {
+        guard let service else { return "" }
+        var keys = [
+            ("name", tomlString(service.providerName)), ("dialect", tomlString(service.dialect.rawValue)),
+            ("url", tomlString(providerURL)),
+        ]
+        if !writtenAddresses.isEmpty { keys.append(("addresses", SetupAnswers.array(writtenAddresses))) }
+        for (key, value) in [("account", accountID), ("access-key", accessKey), ("key-file", keyFile)] {
+            if let value { keys.append((key, tomlString(value))) }
+        }
+        let comment = """
+            # \(service.company): \(service.product). It sees the names that it is asked for.
+            # Further keys of this dialect: man httpdnsd-providers
+            [[provider]]
+
+            """
+        return comment + keys.map { "\($0) = \($1)\n" }.joined()
+    }
+
+    private static func array(_ values: [some CustomStringConvertible]) -> String {
+        "[\(values.map { tomlString($0.description) }.joined(separator: ", "))]"
+    }
+
+    /// The command line that gives these answers.
+    var arguments: [String] {
+        let given: [(Answer, String?)] = [
+            (.providers, providers.map { $0.isEmpty ? "none" : $0.map(\.name).joined(separator: ",") }),
+            (.account, account.map { _ in service?.name ?? "no" }), (.accountID, accountID), (.accessKey, accessKey),
+            (.url, url?.description), (.addresses, addresses.map(SetupAnswers.words)), (.keyFile, keyFile),
+            (.lan, lan.map { $0.isEmpty ? "no" : $0.map(\.shortText).joined(separator: ",") }),
+            (.allow, allow.map(SetupAnswers.words)), (.takeOver, takesOver == true ? "yes" : "no"),
+        ]
+        return ["httpdnsctl", "setup"]
+            + given.flatMap { answer, value in value.map { [answer.rawValue, shellWord($0)] } ?? [] }
+    }
+
+    private static func words(_ values: [some CustomStringConvertible]) -> String {
+        values.map(\.description).joined(separator: ",")
+    }
+}
+
+extension SetupAnswers.LANPlace {
+    /// Without the usual port.
+    var shortText: String { listen.port == 53 ? "\(listen.address)" : "\(listen)" }
+}

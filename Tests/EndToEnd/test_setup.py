@@ -1,0 +1,229 @@
+# httpdnsctl setup: the four questions on a terminal, the same answers as flags, and the daemon with the written file.
+# The machine has files of its own, port 53 and an address in a local network.
+
+import json
+
+import places
+from cases import LAB_WWW, Case
+from lab import Lab
+from places import eventually
+from programs import NSD, Program
+from takeover import Overlaid
+from terminal import Typist
+
+FILE = "/etc/httpdnsd/httpdnsd.toml"
+KEY = "1234567890"
+LAN = "192.168.77.1"
+FLAGS = ("--providers", "google", "--account", "no", "--lan", "no", "--take-over", "no")
+
+
+class Machine(Case):
+    expected_seconds = 15
+
+    def setUp(self):
+        self.place = Overlaid()
+        self.addCleanup(self.place.close)
+        self.place.run("mount", "-t", "tmpfs", "run", "/run")
+        self.place.run("rm", "-rf", "/etc/httpdnsd", "/var/lib/httpdnsd")
+        self.place.run("ip", "link", "add", "lan0", "type", "bridge")
+        self.place.run("ip", "address", "add", f"{LAN}/24", "dev", "lan0")
+        self.place.run("ip", "link", "set", "lan0", "up")
+        self.place.write("/etc/resolv.conf", "nameserver 127.0.0.3\n")
+        self.place.write("/etc/nsswitch.conf", "hosts: dns\n")
+
+    def install(self):
+        """What a package brings: a user, and a daemon that runs without a settings file."""
+        self.place.run("useradd", "--system", "--user-group", "--no-create-home", "httpdnsd")
+        self.own(NSD(host="127.0.0.3", port=53, prefix=self.place.prefix)).run()
+        self.server = self.own(Program("httpdnsd"))
+        self.start()
+
+    def start(self):
+        since = len(self.server.log)
+        self.server.start(places.binaries / "httpdnsd", prefix=self.place.prefix)
+        self.server.wait_for("^httpdnsd: ready: ", since=since)
+
+    def command(self, *words):
+        return (places.binaries / "httpdnsctl", *words)
+
+    def run_setup(self, *words, prefix=()):
+        return self.place.run(*prefix, *self.command("setup", *words))
+
+    def ask(self, *words):
+        typist = Typist(*self.place.prefix, *self.command("setup", *words))
+        self.addCleanup(typist.close)
+        return typist
+
+    def status_of(self, path):
+        return self.place.run("stat", "-c", "%a %U", path).stdout.strip()
+
+    def assertNothingWritten(self):
+        self.assertEqual("", self.place.run("ls", "/etc/httpdnsd").stdout)
+
+
+class Asked(Machine):
+    def test_four_answers_make_the_settings_with_which_names_resolve(self):
+        self.install()
+        typist = self.ask()
+        typist.answer("1. Which companies", "none")
+        typist.answer("2. Do you have an account", "yes")
+        typist.wait_for("8  baidu")
+        typist.answer("Service: ", "nonsense")
+        typist.wait_for('found "nonsense"; allowed: no, alidns')
+        typist.answer("Service: ", "8")
+        typist.answer("Account id", "100")
+        typist.answer("Key file [/etc/httpdnsd/baidu.key]: ", "")
+        typist.answer("not shown: ", KEY)
+        self.assertIn(f"2  {LAN}", typist.wait_for("3. Which machines") + typist.wait_for("another address [1]: "))
+        typist.type("2\n")
+        typist.answer("4. Shall this machine", "yes")
+        summary = typist.wait_for("Write it? [yes]: ")
+        for line in ("names go to  Baidu", "baidu, id 100, key in /etc/httpdnsd/baidu.key (new)", f"{LAN}:53", "take over    yes"):
+            self.assertIn(line, summary)
+        typist.type("\n")
+        self.assertEqual(0, typist.end(), typist.shown)
+        self.assertNotIn(KEY, typist.shown)
+        self.assertIn("a restart is needed for server.listen, server.allow", typist.shown)
+        self.assertIn("sudo systemctl restart httpdnsd", typist.shown)
+        self.assertIn("this machine uses httpdnsd now", typist.shown)
+        self.assertIn("nameserver 127.0.0.1\n", self.place.read("/etc/resolv.conf"))
+        self.assertEqual("644 root", self.status_of(FILE))
+        self.assertEqual("600 httpdnsd", self.status_of("/etc/httpdnsd/baidu.key"))
+        self.assertNotIn(KEY, self.place.read(FILE))
+        self.assertEqual(KEY + "\n", self.place.read("/etc/httpdnsd/baidu.key"))
+        self.assertEqual(["baidu.key", "httpdnsd.toml"], self.place.run("ls", "-A", "/etc/httpdnsd").stdout.split())
+
+    def test_the_daemon_asks_the_chosen_service_and_serves_the_network(self):
+        self.install()
+        lab = self.own(Lab(prefix=self.place.prefix)).up()
+        typist = self.ask("--account", "baidu", "--url", f"http://{lab.http}/p/baidu/v4/resolve")
+        typist.answer("1. Which companies", "none")
+        typist.answer("Account id", "100")
+        typist.answer("Key file", "")
+        typist.answer("not shown: ", KEY)
+        typist.answer("3. Which machines", LAN)
+        typist.answer("4. Shall this machine", "no")
+        typist.answer("Write it?", "yes")
+        self.assertEqual(0, typist.end(), typist.shown)
+        self.assertIn("settings reloaded", typist.shown)
+        self.server.stop()
+        self.start()
+        for address in ("127.0.0.1", LAN):
+            asked = self.place.run("dig", f"@{address}", "www.lab.example", "+short").stdout.split()
+            # The nameserver has another address for the name.
+            self.assertEqual(LAB_WWW, set(asked), address)
+        self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
+
+    def test_an_end_before_the_end_writes_nothing(self):
+        for key in ("\x03", "\x04"):
+            typist = self.ask()
+            typist.answer("1. Which companies", "")
+            typist.wait_for("2. Do you have an account")
+            typist.wait_for("[1]: ")
+            typist.type(key)
+            self.assertEqual(1, typist.end())
+            self.assertIn("nothing was written", typist.shown)
+            self.assertNothingWritten()
+        typist = self.ask(*FLAGS[:-2])
+        typist.answer("4. Shall this machine", "no")
+        typist.answer("Write it?", "no")
+        self.assertEqual(1, typist.end())
+        self.assertNothingWritten()
+
+    def test_ctrl_c_at_the_key_writes_nothing(self):
+        self.place.run("useradd", "--system", "httpdnsd")
+        typist = self.ask("--account", "baidu", "--account-id", "1", "--key-file", "/etc/a.key", "--providers", "none")
+        typist.wait_for("not shown: ")
+        # From the prompt on.
+        self.assertFalse(typist.echoes)
+        typist.type("\x03")
+        self.assertEqual(1, typist.end())
+        self.assertTrue(typist.echoes)
+        self.assertNotIn("a.key", self.place.run("ls", "/etc").stdout)
+
+
+class Flags(Machine):
+    def test_without_a_terminal_missing_answers_are_named(self):
+        ended = self.run_setup("--providers", "google")
+        self.assertEqual((3, ""), (ended.returncode, ended.stdout))
+        self.assertIn("these answers are missing: --account, --lan, --take-over", ended.stderr)
+        ended = self.run_setup("--lan", "eth0")
+        self.assertEqual(3, ended.returncode)
+        self.assertIn('--lan: found "eth0"', ended.stderr)
+        self.assertNothingWritten()
+
+    def test_a_dry_run_prints_the_file_as_any_user(self):
+        nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+        ended = self.run_setup("--dry-run", *FLAGS, prefix=nobody)
+        self.assertEqual((0, ""), (ended.returncode, ended.stderr))
+        self.place.write("/etc/checked.toml", ended.stdout)
+        shown = self.place.run(places.binaries / "httpdnsd", "--config", "/etc/checked.toml", "--print-effective").stdout
+        self.assertIn('name = "google"', shown)
+        self.assertNotIn('name = "alidns"', shown)
+        refused = self.run_setup(*FLAGS, prefix=nobody)
+        self.assertEqual(1, refused.returncode)
+        self.assertIn("run: sudo httpdnsctl setup", refused.stderr)
+        lost = self.run_setup("--output", "/etc/no/such/file.toml", *FLAGS)
+        self.assertEqual((1, "httpdnsctl: /etc/no does not exist; create it first, or name another file with --output\n"),
+                         (lost.returncode, lost.stderr))
+        self.place.run("install", "-d", "-o", "65534", "/etc/own")
+        elsewhere = self.run_setup("--output", "/etc/own/file.toml", *FLAGS[:-2], prefix=nobody)
+        self.assertEqual((0, ""), (elsewhere.returncode, elsewhere.stderr))
+        self.assertEqual(ended.stdout, self.place.read("/etc/own/file.toml"))
+        self.assertNothingWritten()
+
+    def test_a_file_is_replaced_only_if_asked_for_and_is_kept(self):
+        self.place.write(FILE, "# mine\n")
+        self.place.run("chmod", "640", FILE)
+        refused = self.run_setup(*FLAGS)
+        self.assertEqual(1, refused.returncode)
+        self.assertIn("exists; add --replace", refused.stderr)
+        self.assertEqual("# mine\n", self.place.read(FILE))
+        for number in (1, 2):
+            ended = self.run_setup("--replace", "--json", *FLAGS)
+            self.assertEqual((0, ""), (ended.returncode, ended.stderr))
+            report = json.loads(ended.stdout)
+            self.assertEqual((FILE, f"{FILE}.old-{number}", "absent"), (report["path"], report["former"], report["daemon"]))
+            self.assertEqual(["sudo systemctl start httpdnsd", "sudo httpdnsctl system use"], report["next"])
+        self.assertEqual("# mine\n", self.place.read(f"{FILE}.old-1"))
+        self.assertEqual("640 root", self.status_of(f"{FILE}.old-1"))
+        self.assertEqual(self.place.read(FILE), self.place.read(f"{FILE}.old-2"))
+
+    def test_without_a_daemon_nothing_is_taken_over(self):
+        ended = self.run_setup(*FLAGS[:-1], "yes")
+        self.assertEqual((2, ""), (ended.returncode, ended.stderr))
+        self.assertIn("no daemon answers now\nNext:\n    sudo systemctl start httpdnsd\n    sudo httpdnsctl system use\n",
+                      ended.stdout)
+        self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
+
+    def test_a_refusal_of_the_daemon_is_shown(self):
+        self.install()
+        account = ("--account", "baidu", "--account-id", "1", "--key-file", "credential")
+        ended = self.run_setup("--providers", "google", *account, "--lan", "no", "--take-over", "yes")
+        self.assertEqual(1, ended.returncode)
+        self.assertIn("provider baidu: key-file credential: is the name of a systemd credential", ended.stdout)
+        self.assertIn("the daemon refuses the new settings", ended.stdout)
+        self.assertIn(f"Next:\n    sudo rm {FILE}\n", ended.stdout)
+        self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
+
+    def test_a_key_file_that_others_can_read_is_refused(self):
+        self.install()
+        self.place.write("/etc/open.key", KEY)
+        account = ("--account", "baidu", "--account-id", "1", "--lan", "no", "--take-over", "no", "--providers", "none")
+        refused = self.run_setup(*account, "--key-file", "/etc/open.key")
+        self.assertEqual(3, refused.returncode)
+        self.assertIn("/etc/open.key (key-file) is accessible to all users", refused.stderr)
+        missing = self.run_setup(*account, "--key-file", "/etc/missing.key")
+        self.assertEqual(1, missing.returncode)
+        self.assertIn("install -m 600 -o httpdnsd KEYFILE /etc/missing.key", missing.stderr)
+        self.assertNothingWritten()
+
+    def test_without_providers_the_nameservers_of_the_network_answer(self):
+        self.install()
+        ended = self.run_setup("--providers", "none", "--account", "no", "--lan", "no", "--take-over", "yes")
+        self.assertEqual((0, ""), (ended.returncode, ended.stderr))
+        self.assertIn("this machine uses httpdnsd now", ended.stdout)
+        eventually(lambda: self.place.run("getent", "hosts", "only.system.example").stdout.split()[:1] == ["203.0.113.77"],
+                   what="the nameserver of before is asked")
+        stats = json.loads(self.place.run(*self.command("--json", "stats")).stdout)
+        self.assertEqual([0] * 4, [provider["requests"] for provider in stats["providers"]])

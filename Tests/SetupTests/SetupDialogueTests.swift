@@ -1,0 +1,170 @@
+// The dialogue of `httpdnsctl setup` with typed lines: what is asked, what a line means, and what is asked again.
+
+import DNSWire
+import LinuxIO
+import Testing
+
+@testable import httpdnsctl
+
+@Suite("The dialogue of setup")
+struct SetupDialogueTests {
+    private func dialogue(_ line: String = "", _ machine: SetupMachine = sampleMachine) throws -> SetupDialogue {
+        SetupDialogue(try answers(line, machine), output: "/etc/httpdnsd/httpdnsd.toml", former: nil)
+    }
+
+    /// Types the lines; returns the complaints.
+    private func type(_ lines: [String], into dialogue: inout SetupDialogue) -> [String] {
+        lines.compactMap { line in
+            do throws(SetupMisfit) {
+                try dialogue.take(line)
+                return nil
+            } catch {
+                return error.reason
+            }
+        }
+    }
+
+    @Test("Enter alone takes what stands in brackets")
+    func defaults() throws {
+        var asked = try dialogue()
+        #expect(type(["", "", "", "", ""], into: &asked) == [])
+        #expect(asked.isAccepted)
+        let same = "--providers alidns,dnspod,google,cloudflare --account no --lan no --take-over no"
+        #expect(try asked.answers.settingsFile() == answers(same).settingsFile())
+    }
+
+    @Test("numbers, names and other values give the same answers as flags")
+    func values() throws {
+        var asked = try dialogue()
+        let lines = ["1, cloudflare", "yes", "volcengine", "1023", "192.0.2.1 192.0.2.2", "", "2 3", "2", "y"]
+        #expect(type(lines, into: &asked) == [])
+        #expect(asked.isAccepted)
+        let same =
+            "--providers alidns,cloudflare --account volcengine --account-id 1023 --addresses 192.0.2.1,192.0.2.2 "
+            + "--key-file /etc/httpdnsd/volcengine.key --lan 192.168.7.5,fd00::5 --take-over yes"
+        #expect(try asked.answers.settingsFile() == answers(same).settingsFile())
+    }
+
+    @Test("a wrong answer is refused, and the question stays")
+    func refused() throws {
+        var asked = try dialogue()
+        for (wrong, reason) in [
+            ("6", "found 6; allowed: 1 to 5"), ("0", "found 0; allowed: 1 to 5"),
+            (
+                "gogle",
+                "found \"gogle\"; allowed: some of alidns, dnspod, google, cloudflare, or none; "
+                    + "did you mean \"google\"?"
+            ),
+        ] {
+            #expect(type([wrong], into: &asked) == [reason])
+            #expect(asked.question?.subject == .answer(.providers))
+        }
+        #expect(type(["5", "2"], into: &asked) == [])
+        #expect(type([""], into: &asked) == ["an answer is needed here"])
+        #expect(type(["8", "1"], into: &asked) == [])
+        #expect(asked.question?.subject == .answer(.keyFile))
+        let complaint = type(["hunter2"], into: &asked)
+        #expect(complaint.count == 1 && !complaint[0].contains("hunter2"))
+        #expect(asked.question?.subject == .answer(.keyFile))
+    }
+
+    @Test("an operator without an account can leave the list of services")
+    func changedMind() throws {
+        var asked = try dialogue("--providers google")
+        #expect(type(["yes", "no"], into: &asked) == [])
+        #expect(asked.answers.account == .no && asked.question?.subject == .answer(.lan))
+    }
+
+    @Test("what flags answer is not asked")
+    func flagsFirst() throws {
+        var asked = try dialogue("--providers google --account baidu --account-id 1 --lan no")
+        #expect(asked.question?.subject == .answer(.keyFile))
+        #expect(type(["/k"], into: &asked) == [])
+        #expect(asked.question?.subject == .answer(.takeOver))
+    }
+
+    @Test("a key is asked for if its file does not exist, and is not shown")
+    func key() throws {
+        var machine = sampleMachine
+        machine.keyFile = { _ in .missing }
+        var asked = try dialogue("--providers none --lan no --take-over no", machine)
+        #expect(type(["2", "baidu", "1", ""], into: &asked) == [])
+        let question = try #require(asked.question)
+        #expect(question.subject == .key && question.isHidden)
+        #expect(type([""], into: &asked).count == 1)
+        #expect(type(["hunter2", "yes"], into: &asked) == [])
+        #expect(asked.answers.key == "hunter2" && asked.isAccepted)
+    }
+
+    @Test("an address of no interface needs its network")
+    func unknownNetwork() throws {
+        var asked = try dialogue("--providers google --account no --take-over no")
+        #expect(type(["198.51.100.1"], into: &asked) == [])
+        #expect(asked.question?.subject == .answer(.allow))
+        #expect(type(["198.51.100.0/24"], into: &asked) == [])
+        #expect(asked.question?.subject == .confirmation)
+    }
+
+    @Test("without root, the take-over is not asked")
+    func unprivileged() throws {
+        var machine = sampleMachine
+        machine.isRoot = false
+        var asked = try dialogue("", machine)
+        #expect(type(["", "", ""], into: &asked) == [])
+        #expect(asked.question?.subject == .confirmation)
+    }
+
+    @Test("a dry run has neither a take-over nor a confirmation")
+    func dryRun() throws {
+        var machine = sampleMachine
+        machine.isDryRun = true
+        var asked = try dialogue("", machine)
+        #expect(!asked.isAccepted)
+        #expect(type(["", "", ""], into: &asked) == [])
+        #expect(asked.isAccepted)
+    }
+
+    @Test("no ends the dialogue without a file")
+    func declined() throws {
+        var asked = try dialogue()
+        #expect(type(["", "", "", "", "perhaps"], into: &asked) == ["found \"perhaps\"; allowed: yes, no"])
+        #expect(type(["no"], into: &asked) == [])
+        #expect(asked.question == nil && !asked.isAccepted)
+    }
+
+    @Test("every question fits into 100 columns and names its default")
+    func layout() throws {
+        var asked = try dialogue()
+        var texts: [String] = [SetupDialogue.greeting]
+        for line in ["1 3", "2", "9", "100", "192.0.2.1", "/etc/httpdnsd/ucloud.key", "2", "2", "yes"] {
+            let question = try #require(asked.question)
+            texts.append(question.text)
+            if let usual = question.usual, question.choices.isEmpty { #expect(question.text.contains("[\(usual)]")) }
+            #expect(type([line], into: &asked) == [])
+        }
+        for line in texts.flatMap({ $0.split(separator: "\n") }) { #expect(line.count <= 100, "\(line)") }
+        #expect(
+            texts[1] == """
+
+                1. Which companies may see the names that are looked up here?
+                   Each provider sees the names that it is asked for. With several, a bad one is avoided.
+                     1  alidns      Alibaba
+                     2  dnspod      Tencent
+                     3  google      Google
+                     4  cloudflare  Cloudflare
+                     5  none        your own account (question 2), or the network's nameservers
+                   Answer, such as 1 3 [1 2 3 4]: \("")
+                """)
+        #expect(
+            texts[9].contains("   names go to  Alibaba, Google, UCloud\n   last resort  the network's nameservers\n"))
+        #expect(texts[9].contains("   clients      this machine, and 192.168.7.0/24 at 192.168.7.5:53\n"))
+    }
+
+    @Test("long complaints are broken into lines")
+    func lines() {
+        let text = SetupLines.complaint(String(repeating: "word ", count: 60))
+        #expect(text.hasPrefix("   word word") && text.hasSuffix("word\n"))
+        #expect(text.split(separator: "\n").count == 4)
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 100 })
+    }
+}

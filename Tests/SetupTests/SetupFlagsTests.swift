@@ -1,0 +1,135 @@
+// Wrong command lines of `httpdnsctl setup`, each with the message that it gets.
+
+import DNSWire
+import Testing
+
+@testable import httpdnsctl
+
+@Suite("The flags of setup")
+struct SetupFlagsTests {
+    @Test("flags are read in any order")
+    func read() throws {
+        let read = try flags("--replace --lan no --output /tmp/x --dry-run --providers google")
+        #expect(read.replaces && read.isDryRun && read.output == "/tmp/x")
+        #expect(read.answers == [.lan: "no", .providers: "google"])
+    }
+
+    private static let services =
+        "no, alidns, alicloud, alicloud-v2, dnspod-https, dnspod-aes, dnspod-des, volcengine, baidu, ucloud"
+
+    @Test(
+        "a wrong flag is refused, and the message says what is allowed",
+        arguments: [
+            ("nonsense", "unknown argument nonsense of setup"),
+            ("--nonsense x", "unknown argument --nonsense of setup"),
+            ("--lan", "--lan needs a value"),
+            ("--lan --dry-run", "--lan needs a value"),
+            ("--lan no --lan no", "--lan is given twice"),
+            ("--output", "--output needs a value"),
+            (
+                "--providers gogle",
+                "--providers: found \"gogle\"; allowed: some of alidns, dnspod, google, cloudflare, or none; "
+                    + "did you mean \"google\"?"
+            ),
+            (
+                "--providers none,google",
+                "--providers: found \"none\"; allowed: some of alidns, dnspod, google, cloudflare, or none; "
+                    + "did you mean \"none\"?"
+            ),
+            (
+                "--providers ,",
+                "--providers: found \",\"; allowed: some of alidns, dnspod, google, cloudflare, or none"
+            ),
+            ("--account yes", "--account: found \"yes\"; allowed: \(services)"),
+            ("--account bidu", "--account: found \"bidu\"; allowed: \(services); did you mean \"baidu\"?"),
+            ("--account-id 5", "--account-id: found without an account; add --account SERVICE"),
+            (
+                "--account no --addresses 192.0.2.1",
+                "--addresses: found without an account; add --account SERVICE"
+            ),
+            (
+                "--account baidu --account-id ä",
+                "--account-id: found \"ä\"; allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""
+            ),
+            (
+                "--account baidu --access-key x",
+                "--access-key: found with dialect \"baidu\"; allowed: with \"json\""
+            ),
+            (
+                "--account baidu --key-file a/b",
+                "--key-file: found \"a/b\"; allowed: the absolute path of a file, or the name of a systemd credential"
+            ),
+            (
+                "--account baidu --key-file /a\"b",
+                "--key-file: found \"/a\\\"b\"; allowed: a path without quotes and invisible characters"
+            ),
+            (
+                "--account baidu --url example.com",
+                "--url: found \"example.com\"; allowed: \"https://HOST[:PORT]/PATH\" or \"http://HOST[:PORT]/PATH\" "
+                    + "without user name, query and fragment; a scheme is missing: write \"https://example.com/\""
+            ),
+            (
+                "--account baidu --addresses a.example",
+                "--addresses: found \"a.example\"; allowed: IP addresses of the service, such as 192.0.2.1"
+            ),
+            (
+                "--lan eth0",
+                "--lan: found \"eth0\"; allowed: no, or addresses of this machine: ADDR, ADDR:PORT or [ADDR]:PORT"
+            ),
+            ("--lan 0.0.0.0", "--lan: 0.0.0.0 is not an address of a network; name one of this machine's"),
+            ("--lan 127.0.0.2", "--lan: 127.0.0.2 is not an address of a network; name one of this machine's"),
+            ("--lan 192.168.7.5:0", "--lan: port 0 cannot be queried"),
+            ("--allow 10.0.0.0/8", "--allow: needs an address for --lan"),
+            ("--lan no --allow 10.0.0.0/8", "--allow: needs an address for --lan"),
+            (
+                "--lan 192.168.7.5 --allow 10.0.0.1/8",
+                "--allow: found \"10.0.0.1/8\"; allowed: networks of other machines, such as 192.168.1.0/24"
+            ),
+            (
+                "--lan 192.168.7.5 --allow 127.0.0.0/8",
+                "--allow: found \"127.0.0.0/8\"; allowed: networks of other machines, such as 192.168.1.0/24"
+            ),
+            ("--take-over maybe", "--take-over: found \"maybe\"; allowed: yes, no"),
+        ] as [(String, String)])
+    func refused(_ line: String, _ reason: String) {
+        #expect(throws: SetupMisfit(reason)) { try answers(line) }
+    }
+
+    @Test("without root nothing is taken over")
+    func unprivileged() throws {
+        var machine = sampleMachine
+        machine.isRoot = false
+        let reason = "--take-over: only root can change this machine's resolver; run setup with sudo"
+        #expect(throws: SetupMisfit(reason)) { try answers("--take-over yes", machine) }
+        #expect(try answers("--providers none --account no --lan no", machine).missing.isEmpty)
+        machine.isDryRun = true
+        #expect(try answers("--take-over yes", machine).takesOver == true)
+    }
+
+    @Test("a key file that the daemon cannot use is refused with its remedy")
+    func keyFile() throws {
+        var machine = sampleMachine
+        let line = "--account baidu --account-id 1 --key-file /k"
+        machine.keyFile = { .fault("\($0) is accessible to all users; remedy: chmod o= \($0)") }
+        let reason = "--key-file: /k is accessible to all users; remedy: chmod o= /k"
+        #expect(throws: SetupMisfit(reason)) { try answers(line, machine) }
+        machine.keyFile = { _ in .missing }
+        #expect(try answers(line, machine).needsKey)
+        #expect(try !answers("--account baidu --account-id 1 --key-file credential", machine).needsKey)
+        machine.hasKeyOwner = false
+        #expect(throws: SetupMisfit.self) { try answers(line, machine) }
+        machine.isDryRun = true
+        #expect(try !answers(line, machine).needsKey)
+    }
+
+    @Test("answers that are missing are named, in the order of the questions")
+    func missing() throws {
+        #expect(try answers("").missing == [.providers, .account, .lan, .takeOver])
+        #expect(
+            try answers("--providers none --account volcengine --lan 198.51.100.1 --take-over no").missing
+                == [.accountID, .addresses, .keyFile, .allow])
+        #expect(try answers("--account volcengine --url https://192.0.2.1/").missing.contains(.addresses) == false)
+        #expect(try answers("--account alidns --url https://dns.example/").missing.contains(.addresses))
+        #expect(try answers("--lan 192.168.7.5").networks.map(\.description) == ["192.168.7.0/24"])
+    }
+}
