@@ -160,6 +160,8 @@ package enum Bounds {
 
     /// Remembered failures. Few programs ask a broken name, but they repeat it.
     static let maxFailures = 4096
+    /// The latest failures that operators see. Each failure is compared with all of them.
+    static let maxShownFailures = 10
     /// RFC 9520 section 3.2: at least 1 s, at most 5 minutes; stubs retry within 5 s.
     static let failureFloor: Duration = .seconds(5)
     static let failureCeiling: Duration = .seconds(30)

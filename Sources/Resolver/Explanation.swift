@@ -104,6 +104,12 @@ extension Resolver {
             isBeingRefreshed: numberOfQuestion[question] != nil)
     }
 
+    /// The latest questions that failed, the latest first, at most ten.
+    package var latestFailures: [FailedQuestion] { failures.latestFailures }
+
+    /// Returns how the sources last failed on the question.
+    package func failures(on question: Question) -> [SourceFailure] { state.words.failures(on: question) }
+
     /// Returns what the sources last answered, the latest last.
     package func answers(on question: Question) -> [SourceAnswer] { state.words.words(on: question) }
 

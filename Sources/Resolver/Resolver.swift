@@ -374,7 +374,8 @@ package struct Resolver {
             plan.failed(lookup.question, retryAt: now + Bounds.failureCeiling)
         } else if case .finished(.failed(let failure?)) = lookup.phase {
             let retryAt = failures.failed(
-                lookup.question, failure, startedAt: lookup.startedAt, recheck: lookup.recheck, now: now)
+                lookup.question, failure, startedAt: lookup.startedAt, isRefresh: lookup.isRefresh,
+                recheck: lookup.recheck, now: now)
             if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: retryAt) }
         }
         guard lookup.isRefresh, lookup.isFinished else { return }

@@ -130,13 +130,18 @@ extension Answer.Kind {
 }
 
 extension SourceFailure.Cause {
-    fileprivate var words: String {
+    var words: String {
         switch self {
         case .fetch(let failure): failure.rawValue
         case .name(let failure):
-            "\(failure.responseCode)\(failure.extendedError.map { ", EDE \($0.code) \($0.text)" } ?? "")"
+            "\(failure.responseCode)\(failure.extendedError.map { ", \($0.words)" } ?? "")"
         }
     }
+}
+
+extension ExtendedError {
+    /// An upstream may send a code without a text.
+    var words: String { text.isEmpty ? "EDE \(code)" : "EDE \(code) \(text)" }
 }
 
 extension CachedEntry {

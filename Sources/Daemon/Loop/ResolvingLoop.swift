@@ -500,12 +500,17 @@ final class ResolvingLoop: LoopPart {
         resolver.hottest(atMost: count, hits: answers.uncountedHits, now: now)
     }
 
-    /// Returns the explanation of the present answer to a question.
     /// Returns the name of the upstream that gave this entry; nil if that was forgotten or precedes this process.
     func source(of entry: CachedEntry) -> String? {
         entry.origin(among: inPlace { $0.answers(on: entry.question) }).map { name(of: $0.source) }
     }
 
+    /// The latest questions that failed, the latest first, each with how the sources failed on it.
+    var latestFailures: [(failed: FailedQuestion, causes: [SourceFailure])] {
+        resolver.latestFailures.map { ($0, resolver.failures(on: $0.question)) }
+    }
+
+    /// Returns the explanation of the present answer to a question.
     func explanation(of question: Question, now: Instant) -> ExplainReport {
         let explanations = Explanations(
             resolver: resolver, answers: answers, view: view, now: now, nameOfSource: name(of:))

@@ -261,7 +261,7 @@ extension DialectError {
         case .clock: "rejects the time of the requests; check this machine's clock"
         case .wrongNode: "this address does not serve the account"
         case .serverFailure(let code, let extendedError):
-            "\(code)\(extendedError.map { ", EDE \($0.code) \($0.text)" } ?? "")"
+            "\(code)\(extendedError.map { ", \($0.words)" } ?? "")"
         case .unsupported: "the dialect does not support this question"
         }
     }

@@ -1,7 +1,18 @@
 // Negative cache of resolution failures (RFC 9520): a failing name must not cost every client the full wait, nor the
 // upstreams a request each time. Cached answers are not affected.
 
-import DNSWire
+package import DNSWire
+
+/// A question whose lookup failed.
+package struct FailedQuestion: Equatable, Sendable {
+    package let question: Question
+    package let reason: ExtendedError
+    package let failedAt: Instant
+    /// Consecutive failures without an answer.
+    package let times: Int
+    /// Answered since, or forgotten.
+    package fileprivate(set) var isOver = false
+}
 
 struct FailureMemory {
     struct Failure: Equatable {
@@ -22,6 +33,8 @@ struct FailureMemory {
     /// questions each time.
     private var unexcused: [Question] = []
     private var recoveredAt: Instant?
+    /// The latest failures of clients' questions, also of those that were answered since. The latest last.
+    private var latest: [FailedQuestion] = []
 
     /// Returns the remembered failure; nil if the question may be asked.
     ///
@@ -33,15 +46,20 @@ struct FailureMemory {
 
     /// - Parameters:
     ///   - startedAt: when the lookup began. If a provider has recovered since, the failure is one of the outage.
+    ///   - isRefresh: no client waited, so operators do not see it among the latest failures.
     ///   - recheck: time for which an expired answer is served instead; nil: there is none, and the pause doubles from
     ///     5 to 30 s with each consecutive failure.
     /// - Returns: when the question may be asked again.
     mutating func failed(
-        _ question: Question, _ reason: LookupFailure, startedAt: Instant, recheck: Duration?, now: Instant
+        _ question: Question, _ reason: LookupFailure, startedAt: Instant, isRefresh: Bool = false, recheck: Duration?,
+        now: Instant
     ) -> Instant {
         let earlier = failures[question]
         let isInARow = earlier.map { now - $0.until < Bounds.failureCeiling } ?? false
         let times = isInARow ? (earlier?.times ?? 0) + 1 : 1
+        if !isRefresh {
+            note(FailedQuestion(question: question, reason: reason.extendedError, failedAt: now, times: times))
+        }
         let pause = min(Bounds.failureFloor * (1 << min(times - 1, 10)), Bounds.failureCeiling)
         let recheckAt = now + (recheck ?? pause)
         let excusedAt = isInARow ? earlier?.excusedAt : nil
@@ -70,6 +88,21 @@ struct FailureMemory {
             times: earlier?.times ?? 0, excusedAt: nil)
         if earlier == nil || earlier?.excusedAt != nil { unexcused.append(question) }
         return recheckAt
+    }
+
+    /// Returns the latest failures, the latest first, with whether the question was answered since.
+    var latestFailures: [FailedQuestion] {
+        latest.reversed().map { failed in
+            var failed = failed
+            failed.isOver = failures[failed.question] == nil
+            return failed
+        }
+    }
+
+    private mutating func note(_ failed: FailedQuestion) {
+        latest.removeAll { $0.question == failed.question }
+        latest.append(failed)
+        if latest.count > Bounds.maxShownFailures { latest.removeFirst() }
     }
 
     mutating func answered(_ question: Question) { if !failures.isEmpty { failures[question] = nil } }
