@@ -58,7 +58,8 @@ struct ReportTests {
     func statsJSON() {
         #expect(
             Reply.stats(stats).rendered(asJSON: true) == #"""
-                {"cache":{"bytes":4096,"entries":10,"evictions":0,"hits":13,"insertions":0,"misses":0},\#
+                {"cache":{"bytes":4096,"entries":10,"evictions":0,"hits":13,"insertions":0,"limit_bytes":0,\#
+                "misses":0},\#
                 "dropped":{"malformed":1},"durations":{},"inflight":2,\#
                 "latency_us":{"cache":{"p50":0,"p95":0,"p99":0},"provider":{"p50":900,"p95":0,"p99":9000},\#
                 "stale":{"p50":0,"p95":0,"p99":0},"system":{"p50":0,"p95":8,"p99":0}},\#
@@ -74,7 +75,7 @@ struct ReportTests {
                 "forgotten_names":0,"lost":0,"quarantined":1,\#
                 "reports":{"accepted":4,"refused":5},"running":3,"skipped":{"overload":6},\#
                 "verdicts":{"name-mismatch":1,"verified":8},"waiting":0},\#
-                "process":{"max_fds":0,"open_fds":17,"rss_bytes":7000000,\#
+                "process":{"anon_bytes":0,"max_fds":0,"open_fds":17,"rss_bytes":7000000,\#
                 "settings_time_s":1800000900,"start_time_s":1800000000,\#
                 "threads":3},\#
                 "providers":[{"addresses":[{"name":"192.0.2.1","state":"up"}],"clock_offset_ms":0,\#
@@ -110,6 +111,7 @@ struct ReportTests {
         cache.evictions                            0
         cache.hits                                 13
         cache.insertions                           0
+        cache.limit_bytes                          0
         cache.misses                               0
         dropped.malformed                          1
         inflight                                   2
@@ -160,6 +162,7 @@ struct ReportTests {
         probe.verdicts.name-mismatch               1
         probe.verdicts.verified                    8
         probe.waiting                              0
+        process.anon_bytes                         0
         process.max_fds                            0
         process.open_fds                           17
         process.rss_bytes                          7000000
@@ -278,7 +281,8 @@ struct ReportTests {
                 """)
         #expect(
             Reply.status(status).rendered(asJSON: true) == #"""
-                {"cache":{"bytes":3250586,"entries":4812,"evictions":0,"hits":964,"insertions":0,"misses":36},\#
+                {"cache":{"bytes":3250586,"entries":4812,"evictions":0,"hits":964,"insertions":0,"limit_bytes":0,\#
+                "misses":36},\#
                 "listeners":["127.0.0.1:53","[::1]:53"],"looping_servers":["127.0.0.2:53"],\#
                 "pid":812,"providers":[{"latency_ms":18,"name":"alidns",\#
                 "state":"up"},{"name":"volc","state":"throttled, retry in 12 s"}],"switches":[],\#

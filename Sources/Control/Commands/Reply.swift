@@ -9,6 +9,10 @@ package enum Reply: Sendable {
     case metrics(StatsReport)
     /// The data of the status page, always JSON.
     case figures(FiguresReport)
+    /// The data of its charts, always JSON.
+    case history(HistoryReport)
+    /// The names on it, always JSON.
+    case names(NamesReport)
     /// The number of cache entries that were removed.
     case removed(Int)
     /// The number of names that will be resolved.
@@ -38,6 +42,8 @@ package enum Reply: Sendable {
         case .stats(let report): asJSON ? json(report) : report.text
         case .metrics(let report): report.prometheus
         case .figures(let report): json(report)
+        case .history(let report): json(report)
+        case .names(let report): json(report)
         case .removed(let count): asJSON ? json(["removed": count]) : "removed \(counted(count, "entry", "entries"))\n"
         case .prefetching(let count): asJSON ? json(["names": count]) : "fetching \(counted(count, "name", "names"))\n"
         case .switched(let report):

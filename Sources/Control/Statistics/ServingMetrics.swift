@@ -39,6 +39,7 @@ extension MetricFamily {
     static let ofCache: [MetricFamily] = [
         .gauge("cache_entries", "Answers in the cache.") { [MetricSample($0.cache.entries)] },
         .gauge("cache_bytes", "Size of the cache.") { [MetricSample($0.cache.bytes)] },
+        .gauge("cache_limit_bytes", "Maximum size of the cache.") { [MetricSample($0.cache.limitBytes)] },
         .counter("cache_hits", "Queries answered from the cache.") { [MetricSample($0.cache.hits)] },
         .counter("cache_misses", "Queries not answered from the cache.") { [MetricSample($0.cache.misses)] },
         .counter("cache_insertions", "Answers inserted into the cache.") { [MetricSample($0.cache.insertions)] },
@@ -101,6 +102,9 @@ extension MetricFamily {
         },
         .ofAnyProgram("process_resident_memory_bytes", "Resident memory size in bytes.") {
             [MetricSample($0.process.residentBytes)]
+        },
+        .gauge("anonymous_memory_bytes", "Private memory of the process without mapped files.") {
+            [MetricSample($0.process.anonymousBytes)]
         },
         .ofAnyProgram("process_open_fds", "Number of open file descriptors.") {
             [MetricSample($0.process.openDescriptors)]

@@ -123,11 +123,18 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package struct Cache: Codable, Equatable, Sendable {
         package var entries = 0
         package var bytes = 0
+        /// `cache.size` of the settings.
+        package var limitBytes = 0
         package var hits = 0
         package var misses = 0
         package var insertions = 0
         package var evictions = 0
         package init() {}
+
+        package enum CodingKeys: String, CodingKey {
+            case entries, bytes, hits, misses, insertions, evictions
+            case limitBytes = "limit_bytes"
+        }
     }
 
     /// Lookups and requests that ended because their domain or client exceeded its share of the places.
@@ -211,6 +218,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
 
     package struct Process: Codable, Equatable, Sendable {
         package var residentBytes = 0
+        /// Private memory without mapped files.
+        package var anonymousBytes = 0
         package var openDescriptors = 0
         /// The limit of open descriptors (RLIMIT_NOFILE); the bounds on sockets follow from it.
         package var descriptorLimit = 0
@@ -225,6 +234,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
             case startSeconds = "start_time_s"
             case settingsSeconds = "settings_time_s"
             case residentBytes = "rss_bytes"
+            case anonymousBytes = "anon_bytes"
             case openDescriptors = "open_fds"
             case descriptorLimit = "max_fds"
         }

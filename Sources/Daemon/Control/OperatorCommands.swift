@@ -30,11 +30,7 @@ extension ControlCommands {
         var report = TopReport(
             milliseconds: Clock.wallMilliseconds(), bootMilliseconds: Clock.millisecondsSinceBoot(now),
             stats: statistics.stats)
-        report.hottest = resolving.hottest(atMost: TopReport.maxHottest, now: now).map { asked in
-            TopReport.HotName(
-                name: asked.question.name.description, type: asked.question.type.description,
-                perSecond: asked.perSecond)
-        }
+        report.hottest = resolving.hottestNames(atMost: TopReport.maxHottest, now: now)
         report.network = statistics.currentNetwork
         report.portal = statistics.portal
         report.switches = statistics.switches

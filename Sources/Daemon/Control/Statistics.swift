@@ -133,6 +133,7 @@ struct Statistics {
         let counts = cache.counts()
         report.cache.entries = counts.entries
         report.cache.bytes = counts.bytes
+        report.cache.limitBytes = cache.limitBytes
         report.cache.hits = Int(sum[.cacheHits])
         report.cache.misses = Int(sum[.cacheMisses])
         report.cache.insertions = Int(counts.insertions)
@@ -157,6 +158,7 @@ struct Statistics {
     private func fillProcess(_ report: inout StatsReport) {
         let status = ProcessStatus.current()
         report.process.residentBytes = status.residentBytes
+        report.process.anonymousBytes = status.anonymousBytes
         report.process.openDescriptors = status.openDescriptors
         report.process.descriptorLimit = status.descriptorLimit
         report.process.threads = status.threads
@@ -188,6 +190,33 @@ extension Statistics {
         report.probe.brokenEvidence = evidence.brokenNotes
         report.probe.reports.accepted = Int(pendingProbes.reportsAccepted)
         report.probe.reports.refused = Int(pendingProbes.reportsRefused)
+    }
+}
+
+extension Statistics {
+    /// The names of the status page.
+    var names: NamesReport {
+        let failed = resolving.latestFailures.map { failed, causes in
+            NamesReport.FailedName(
+                name: failed.question.name.description, type: failed.question.type.description,
+                reason: failed.reason.text,
+                sources: causes.map { "\(resolving.name(of: $0.source)): \($0.cause.words)" },
+                ageSeconds: max(0, Int(failed.failedAt.duration(to: now).wholeSeconds)), times: failed.times,
+                isOver: failed.isOver)
+        }
+        return NamesReport(
+            asked: resolving.hottestNames(atMost: NamesReport.maxShown, now: now), failed: failed,
+            evidence: Array(evidence.reports.suffix(NamesReport.maxEvidence)))
+    }
+}
+
+extension ResolvingLoop {
+    func hottestNames(atMost count: Int, now: Instant) -> [TopReport.HotName] {
+        hottest(atMost: count, now: now).map { asked in
+            TopReport.HotName(
+                name: asked.question.name.description, type: asked.question.type.description,
+                perSecond: asked.perSecond)
+        }
     }
 }
 

@@ -14,6 +14,8 @@ import Synchronization
     /// Each mutex protects its table. They never move, so that threads reach them without reference counting.
     private let shards: UnsafeMutablePointer<Mutex<AnswerTable>>
     let hashing: NameHash
+    /// For entries and their bookkeeping together.
+    package let limitBytes: Int
 
     package struct Counts: Equatable, Sendable {
         package var entries = 0
@@ -27,6 +29,7 @@ import Synchronization
     ///   - seed: random; keeps clients from choosing names that collide.
     package init(limitBytes: Int, seed: (UInt64, UInt64)) {
         hashing = NameHash(seed: seed)
+        self.limitBytes = limitBytes
         unsafe shards = .allocate(capacity: AnswerCache.shardCount)
         for shard in 0..<AnswerCache.shardCount {
             unsafe (shards + shard).initialize(to: Mutex(AnswerTable(limitBytes: limitBytes / AnswerCache.shardCount)))

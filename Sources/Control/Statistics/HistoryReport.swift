@@ -1,0 +1,59 @@
+// The history of the counters for the charts of the status page, as one JSON object. Each column has one value per
+// step, the oldest first.
+
+package struct HistoryReport: Encodable, Equatable, Sendable {
+    package let stepSeconds: Int
+    /// Time since the end of the newest step.
+    package var ageSeconds = 0.0
+    /// Counts per step, by the names in `countNames`.
+    package var counts: [String: Column] = [:]
+    /// The 99th percentiles in microseconds, by source of the answer.
+    package var latencies: [String: Column] = [:]
+    /// In KiB, at the end of the step.
+    package var memory: [String: Column] = [:]
+    /// The usual latency in milliseconds at the end of the step, by provider.
+    package var providers: [String: Column] = [:]
+
+    init(stepSeconds: Int) {
+        self.stepSeconds = stepSeconds
+    }
+
+    package enum CodingKeys: String, CodingKey {
+        case counts, memory, providers
+        case stepSeconds = "step_s"
+        case ageSeconds = "age_s"
+        case latencies = "latency_us"
+    }
+
+    /// Values in one string with spaces in between; "-" for a step without a value. The JSON encoder would spend tens
+    /// of milliseconds on the numbers of a day.
+    package struct Column: Encodable, Equatable, Sendable {
+        package let text: String
+
+        init(_ values: [Int?]) {
+            text = values.map { $0.map(String.init) ?? "-" }.joined(separator: " ")
+        }
+
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(text)
+        }
+    }
+
+    static let countNames = [
+        "cache", "provider", "system", "stale", "local", "failed", "dropped", "hits", "misses",
+    ]
+
+    /// Counts since the start, in the order of `countNames`.
+    static func counts(of stats: StatsReport) -> InlineArray<9, Int> {
+        let responses = stats.responses
+        return [
+            responses.cache, responses.provider, responses.system, responses.stale,
+            responses.local + responses.fallback,
+            responses.failure + responses.refused + responses.limited, stats.dropped.values.reduce(0, +),
+            stats.cache.hits, stats.cache.misses,
+        ]
+    }
+
+    static let sources = ["cache", "provider", "system", "stale"]
+}
