@@ -12,7 +12,7 @@ struct ConnectionPlaces {
 
     private struct Place {
         let descriptor: Int32
-        let address: [UInt8]
+        let address: Address
         let deadline: Instant
     }
 
@@ -22,7 +22,7 @@ struct ConnectionPlaces {
     var nextDeadline: Instant? { taken.first?.deadline }
 
     /// - Returns: the connection that must be closed for this one; its place is already free.
-    mutating func take(_ descriptor: Int32, from address: [UInt8], now: Instant) -> Int32? {
+    mutating func take(_ descriptor: Int32, from address: Address, now: Instant) -> Int32? {
         let isCrowded = taken.count { $0.address == address } >= ConnectionPlaces.maxPerAddress
         let crowd = taken.firstIndex { isCrowded ? $0.address == address : true }
         let victim =

@@ -25,6 +25,8 @@ import Glibc
     fileprivate final class Context {
         let answer: (PageRequest) -> PageReply
         var closed: [Int32] = []
+        /// Connections from a loopback address.
+        var ofThisMachine: Set<Int32> = []
         var requests = 0
 
         init(answer: @escaping (PageRequest) -> PageReply) {
@@ -59,20 +61,25 @@ import Glibc
 
     /// Serves a connection. The caller keeps its own descriptor and may close it at once.
     ///
-    /// - Parameter address: the client's, 4 or 16 bytes.
-    package func add(_ connection: Int32, from address: [UInt8], now: Instant) {
+    package func add(_ connection: Int32, from address: Address, now: Instant) {
         let own = web_duplicate(connection)
         guard own >= 0 else { return }
         if let victim = places.take(own, from: address, now: now) { end(victim) }
-        if unsafe !web_add(daemon, own) { places.closed(own) }
+        if address.isLoopback { context.ofThisMachine.insert(own) }
+        if unsafe !web_add(daemon, own) { closed(own) }
         run(now: now)
     }
 
     package func run(now: Instant) {
         for descriptor in places.overdue(now: now) { end(descriptor) }
         _ = unsafe MHD_run(daemon)
-        for descriptor in context.closed { places.closed(descriptor) }
+        for descriptor in context.closed { closed(descriptor) }
         context.closed.removeAll(keepingCapacity: true)
+    }
+
+    private func closed(_ descriptor: Int32) {
+        places.closed(descriptor)
+        context.ofThisMachine.remove(descriptor)
     }
 
     /// libmicrohttpd owns the descriptor until its callback reports the close. After the shutdown it finds the
@@ -96,12 +103,23 @@ private let answerCallback: MHD_AccessHandlerCallback = { context, connection, u
     guard let context = unsafe context, let connection = unsafe connection, let url = unsafe url,
         let method = unsafe method
     else { return .NO }
-    let host = unsafe MHD_lookup_connection_value(connection, .HEADER_KIND, "Host")
-    let request = unsafe PageRequest(
-        method: String(cString: method), path: String(cString: url), host: host.map { unsafe String(cString: $0) })
     let known = unsafe Unmanaged<HTTPServer.Context>.fromOpaque(context).takeUnretainedValue()
+    let arguments = PageRequest.Argument.allCases.compactMap { argument in
+        unsafe value(argument.rawValue, .GET_ARGUMENT_KIND, of: connection).map { (argument, $0) }
+    }
+    let request = unsafe PageRequest(
+        method: String(cString: method), path: String(cString: url), host: value("Host", .HEADER_KIND, of: connection),
+        fetchSite: value("Sec-Fetch-Site", .HEADER_KIND, of: connection),
+        isFromThisMachine: known.ofThisMachine.contains(mhd_socket(connection)),
+        arguments: Dictionary(arguments) { first, _ in first })
     known.requests += 1
     return unsafe send(known.answer(request), to: connection)
+}
+
+/// Returns a header or an argument with its escapes decoded; nil if there is none.
+private func value(_ name: String, _ kind: MHD_ValueKind, of connection: OpaquePointer) -> String? {
+    let pointer = unsafe MHD_lookup_connection_value(connection, kind, name)
+    return unsafe pointer.map { unsafe String(cString: $0) }
 }
 
 private func send(_ reply: PageReply, to connection: OpaquePointer) -> MHD_Result {

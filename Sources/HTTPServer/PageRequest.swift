@@ -1,5 +1,5 @@
-// A request to the HTTP listener, and the check of its method, path and Host header. Access by client address is
-// checked elsewhere.
+// A request to the HTTP listener, and the check of its method, path, headers and client. Nothing but
+// `control.metrics-listen` limits which clients may connect.
 
 import DNSWire
 
@@ -9,11 +9,27 @@ package struct PageRequest: Equatable, Sendable {
     let path: String
     /// The Host header; nil for HTTP/1.0 without it.
     let host: String?
+    /// The Sec-Fetch-Site header; nil from programs that are no browsers, and from old browsers.
+    let fetchSite: String?
+    /// The client connects from a loopback address.
+    package let isFromThisMachine: Bool
+    package let arguments: [Argument: String]
 
-    package init(method: String, path: String, host: String?) {
+    /// The arguments in the query string that some page takes.
+    package enum Argument: String, CaseIterable, Sendable {
+        case name, type, span
+    }
+
+    package init(
+        method: String, path: String, host: String?, fetchSite: String? = nil, isFromThisMachine: Bool = false,
+        arguments: [Argument: String] = [:]
+    ) {
         self.method = method
         self.path = path
         self.host = host
+        self.fetchSite = fetchSite
+        self.isFromThisMachine = isFromThisMachine
+        self.arguments = arguments
     }
 
     /// - Throws: the error reply.
@@ -27,6 +43,16 @@ package struct PageRequest: Equatable, Sendable {
         guard let page = Page(rawValue: path) else {
             let paths = Page.allCases.map(\.rawValue).joined(separator: ", ")
             throw PageReply(404, "not found; available: \(paths)\n")
+        }
+        // A browser sends requests of a foreign web site although it does not show that site the reply. They could use
+        // up the rate limit of explanations.
+        if !page.isForAnySite, let fetchSite, ["cross-site", "same-site"].contains(fetchSite) {
+            throw PageReply(403, "requests of other web sites are refused; open the page itself\n")
+        }
+        if page.showsNames, !isFromThisMachine {
+            throw PageReply(
+                403,
+                "names are shown to clients on this machine only; forward the port with ssh -L, and use localhost\n")
         }
         return page
     }
@@ -55,6 +81,18 @@ package enum Page: String, CaseIterable, Sendable {
     case metrics = "/metrics"
     /// The data of the HTML page.
     case figures = "/status.json"
+    /// The data of its charts.
+    case history = "/history.json"
+    /// The names that clients ask.
+    case names = "/names.json"
+    /// The text of `httpdnsctl explain`.
+    case explanation = "/explain"
+
+    /// A link on a web site may lead to the page, and a collector may be a web site.
+    fileprivate var isForAnySite: Bool { [.status, .metrics].contains(self) }
+
+    /// Names tell what the users of the machine do, and the listener has no password.
+    fileprivate var showsNames: Bool { [.names, .explanation].contains(self) }
 }
 
 package struct PageReply: Error, Equatable, Sendable {

@@ -8,15 +8,23 @@ package enum StatusPage {
         let styled = replaced("/*style*/", by: text(PackageResources.page_css), in: text(PackageResources.page_html))
         return pieces(of: replaced("/*script*/", by: script, in: styled), at: "NONCE").map { Array($0.utf8) }
     }()
+    /// The same for a reader that gets no names. The script must not request them in vain: browsers log that.
+    private static let partsWithoutNames: [[UInt8]] = {
+        let marked = parts.map { String(decoding: $0, as: UTF8.self) }
+        return marked.map { Array(replaced("data-names=\"yes\"", by: "data-names=\"no\"", in: $0).utf8) }
+    }()
 
     /// Assembles the page at startup, so that no request waits for it.
-    package static func prepare() { _ = parts }
+    package static func prepare() { _ = (parts, partsWithoutNames) }
 
-    /// - Parameter nonce: 128 random bits, different for each reply.
-    package static func reply(nonce: (UInt64, UInt64)) -> PageReply {
+    /// - Parameters:
+    ///   - nonce: 128 random bits, different for each reply.
+    ///   - showsNames: the reader may request names and explanations.
+    package static func reply(nonce: (UInt64, UInt64), showsNames: Bool) -> PageReply {
         let word = hex(nonce.0) + hex(nonce.1)
         return PageReply(
-            200, Array(parts.joined(separator: word.utf8)), contentType: "text/html; charset=utf-8",
+            200, Array((showsNames ? parts : partsWithoutNames).joined(separator: word.utf8)),
+            contentType: "text/html; charset=utf-8",
             policy: "default-src 'none'; script-src 'nonce-\(word)'; style-src 'nonce-\(word)'; connect-src 'self'; "
                 + "img-src data:")
     }

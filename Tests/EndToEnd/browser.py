@@ -116,8 +116,10 @@ class Browser(Program):
         return done["result"].get("value")
 
     def press(self, key):
+        # A button is pressed by the character, not by the key.
+        text = {"Enter": "\r"}.get(key, "")
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, text=text)
 
     def picture(self, path):
         """The whole page, as PNG."""

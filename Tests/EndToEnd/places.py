@@ -56,6 +56,17 @@ def reachable(directory):
         yield Path(copies)
 
 
+def own_address():
+    """An IPv4 address of this machine other than loopback, or None. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        try:
+            client.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        address = client.getsockname()[0]
+    return None if ipaddress.ip_address(address).is_loopback else address
+
+
 _handed_out = set()
 _lock = threading.Lock()
 

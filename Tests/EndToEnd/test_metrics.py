@@ -1,5 +1,6 @@
 # What the HTTP listener gives to those who ask rightly, what it refuses, and what it survives.
 
+import json
 import os
 import re
 import socket
@@ -60,7 +61,9 @@ class Metrics(Case):
 
     def test_each_path_has_its_type_and_a_policy(self):
         for path, kind in (("/", "text/html"), ("/metrics", "text/plain; version=0.0.4"),
-                           ("/metrics?name=x", "text/plain"), ("/status.json", "application/json")):
+                           ("/metrics?name=x", "text/plain"), ("/status.json", "application/json"),
+                           ("/history.json", "application/json"), ("/history.json?span=24h", "application/json"),
+                           ("/names.json", "application/json"), ("/explain?name=x.example", "text/plain")):
             response = scraping.get(self.server.page, path)
             self.assertEqual(200, response.status, path)
             self.assertTrue(response.headers["Content-Type"].startswith(kind), path)
@@ -76,9 +79,42 @@ class Metrics(Case):
     def test_what_is_not_for_reading_is_refused(self):
         for method, path, headers, status in (
                 ("POST", "/metrics", {}, 405), ("DELETE", "/", {}, 405), ("GET", "/x", {}, 404),
-                ("GET", "/metrics", {"Host": "evil.example"}, 421), ("GET", "/metrics", {"Host": "localhost:1"}, 200)):
+                ("GET", "/metrics", {"Host": "evil.example"}, 421), ("GET", "/metrics", {"Host": "localhost:1"}, 200),
+                ("GET", "/explain?name=x.example", {"Sec-Fetch-Site": "cross-site"}, 403),
+                ("GET", "/", {"Sec-Fetch-Site": "cross-site"}, 200), ("GET", "/history.json?span=7d", {}, 400)):
             self.assertEqual(status, scraping.get(self.server.page, path, method, **headers).status, (method, path))
         self.assertEqual("GET, HEAD", scraping.get(self.server.page, "/", "POST").headers["Allow"])
+
+    def test_an_explanation_has_the_text_of_the_command_and_its_limits(self):
+        def explain(query):
+            return scraping.get(self.server.page, f"/explain?{query}")
+
+        def lines(text):
+            # What changes from one moment to the next is left out.
+            return [line.split()[0] for line in text.splitlines() if line and line[0] != " "]
+
+        told = self.server.ask_control("explain www.lab.example AAAA")
+        served = explain("name=www.lab.example&type=AAAA")
+        self.assertEqual((200, lines(told)), (served.status, lines(served.text)))
+        self.assertEqual("www.lab.example AAAA", served.text.splitlines()[0])
+        for query, line in (("", "explain"), ("name=a..b", "explain a..b"), ("name=" + "x" * 300, "explain " + "x" * 300),
+                            ("name=x.example&type=Q", "explain x.example Q")):
+            self.assertEqual((400, self.server.ask_control(line)), (explain(query).status, explain(query).text))
+        refused = [reply for reply in (explain("name=x.example") for _ in range(100)) if reply.status != 200]
+        self.assertTrue(refused)
+        self.assertEqual({(429, "error: too many explanations; allowed: 20 a second for all users together\n")},
+                         {(reply.status, reply.text) for reply in refused})
+
+    def test_the_names_are_those_asked_and_those_that_failed(self):
+        with Datagrams(self.server.address) as client:
+            client.ask("gone.example.net")
+        names = json.loads(scraping.get(self.server.page, "/names.json").text)
+        self.assertEqual("www.lab.example", names["asked"][0]["name"])
+        self.assertEqual(
+            [("gone.example.net", "A", "every upstream failed", ["json: REFUSED"], 1, False)],
+            [tuple(each[key] for key in ("name", "type", "reason", "sources", "times", "over"))
+             for each in names["failed"]])
+        self.assertEqual([], names["evidence"])
 
     def test_two_requests_on_one_connection_are_one(self):
         with connect(self.server.page) as client:

@@ -1,15 +1,19 @@
-# The status page in a real browser, under load: it draws, contacts no other host, shows untrusted text as text, and can
-# be read in any width, light and dark, with a keyboard.
+# The status page in a real browser, under load: it draws, contacts no other host, shows untrusted text as text,
+# explains a name, and can be read in any width, light and dark, with a keyboard.
 
+import json
 import threading
 
+import scraping
 from browser import Browser
 from cases import Case
-from places import eventually
-from wire import Datagrams
+from places import eventually, free_port, own_address
+from wire import SERVFAIL, Datagrams
 
 HOSTILE = "<img src=x onerror=stolen()>\"'&amp;\\u202e${stolen()}"
-TABLES = ("providers", "evidence", "changes", "percentiles")
+# Every panel that is shown has something to see.
+BLANK = "[...document.querySelectorAll('.panel')].filter(panel => panel.checkVisibility() && " \
+    "!panel.querySelector('path, tbody td, li, input')).map(panel => panel.textContent)"
 
 
 class Load:
@@ -34,8 +38,10 @@ class Load:
         self.thread.join()
 
 
-class StatusPage(Case):
-    expected_seconds = 25
+class Opened(Case):
+    """The page is open, and queries arrive."""
+
+    pages = "127.0.0.1:0"
 
     @classmethod
     def setUpClass(cls):
@@ -44,7 +50,7 @@ class StatusPage(Case):
     def setUp(self):
         self.provider = self.lab()
         self.server = self.daemon(
-            [self.provider.provider("json"), self.provider.provider("doh", "doh")], pages="127.0.0.1:0")
+            [self.provider.provider("json"), self.provider.provider("doh", "doh")], pages=self.pages)
         self.load = Load(self.server)
         self.addCleanup(self.load.end)
         # The page of the test before still asks its daemon, and complains that it is gone.
@@ -52,8 +58,12 @@ class StatusPage(Case):
         self.browser.requests.clear()
         self.browser.complaints.clear()
         self.browser.resize(1280, 1000)
-        self.visit(self.server.page)
+        self.visit(self.page)
         self.drawn("#rate path.area")
+
+    @property
+    def page(self):
+        return self.server.page
 
     def visit(self, url):
         self.browser.open(url)
@@ -68,6 +78,16 @@ class StatusPage(Case):
 
     def text(self, selector):
         return self.browser.value(f"document.querySelector({selector!r}).textContent")
+
+    def is_shown(self, selector):
+        return self.browser.value(f"document.querySelector({selector!r}).checkVisibility()")
+
+    def choose(self, seconds):
+        self.browser.value(f"document.querySelector('#spans input[value=\"{seconds}\"]').click()")
+
+
+class StatusPage(Opened):
+    expected_seconds = 60
 
     def test_charts_draw_under_load_and_nobody_else_is_asked(self):
         for chart in ("share", "latency"):
@@ -110,13 +130,19 @@ class StatusPage(Case):
             const both = {{mismatched: claim, verified: claim}};
             showEvidence([{{number: -1, seconds: 1, name: claim.source, type: 'A', ...both}}]);
             showVerdicts({{verdicts: {{{HOSTILE!r}: 3}}, done: 3, quarantined: 0, running: 0, waiting: 0}});
+            const name = {{name: claim.source, type: claim.source}};
+            isPaused = true;
+            const failure = {{...name, reason: claim.source, sources: [claim.source], age_s: 1, times: 2, over: false}};
+            const evidence = [{{number: -2, seconds: 1, ...name, ...both}}];
+            showNames({{asked: [{{...name, per_second: 1}}], failed: [failure], evidence}});
             showNetwork({{id: {HOSTILE!r}, words: {HOSTILE!r}, portal: {HOSTILE!r}}}, []);
             const script = document.createElement('script');
             script.textContent = 'stolen()';
             document.body.append(script);
         }})()""")
         self.assertEqual(0, self.count("img, b b, main script"))
-        self.assertIn("<img src=x", self.text("#network"))
+        for place in ("#network", "#asked", "#failed", "#evidence"):
+            self.assertIn("<img src=x", self.text(place))
         # The script that was put in is refused by the page's policy, and what stood before it would have run by then.
         eventually(lambda: self.refusals(), what="the policy's complaint")
         self.assertEqual("httpdnsd", self.browser.value("document.title"))
@@ -135,19 +161,75 @@ class StatusPage(Case):
         self.assertRegex(self.browser.value("charts.rate.svg.getAttribute('aria-label')"), r"per second, now: cache \d")
         self.browser.value("charts.rate.svg.focus()")
         self.browser.press("ArrowLeft")
-        self.assertIn("5 s ago", self.browser.value("charts.rate.svg.getAttribute('aria-label')"))
+        self.assertIn(", 5 s ago", self.browser.value("charts.rate.svg.getAttribute('aria-label')"))
         unnamed = "[...document.querySelectorAll('svg[role=img], [role=region], section, progress')].filter(each => " \
             "!each.getAttribute('aria-label') && !each.getAttribute('aria-labelledby')).length"
         self.assertEqual(0, self.browser.value(unnamed))
-        for table in TABLES:
-            self.assertGreater(self.count(f"#{table} tr"), 0, table)
+        unlabelled = "[...document.querySelectorAll('input, select, button')].filter(each => " \
+            "!each.getAttribute('aria-label') && !each.textContent && !each.closest('label')).length"
+        self.assertEqual(0, self.browser.value(unlabelled))
+        self.assertEqual(3, self.count("#providers tr"))
         self.assertEqual([], self.browser.complaints)
+
+    def test_no_panel_is_blank_and_a_sentence_says_what_there_is_none_of(self):
+        eventually(lambda: self.is_shown("#asked-panel"), what="the names asked most")
+        self.assertEqual([], self.browser.value(BLANK))
+        for panel in ("failures", "failed", "evidence", "verdicts", "changes"):
+            self.assertFalse(self.is_shown(f"#{panel}-panel"), panel)
+        self.assertIn("No forged address was found.", self.text("#quiet"))
+        with Datagrams(self.server.address) as client:
+            self.assertEqual(SERVFAIL, client.ask("gone.example.net").rcode)
+        eventually(lambda: self.is_shown("#failed-panel"), what="the name that failed")
+        self.assertIn("gone.example.net A", self.text("#failed"))
+        self.assertIn("failing: every upstream failed", self.text("#failed"))
+        self.assertRegex(self.text("#failed"), r"\(REFUSED: .*json.*\)")
+        eventually(lambda: self.is_shown("#failures-panel"), what="the failures")
+        self.assertEqual([], self.browser.value(BLANK))
+        self.assertNotIn("No name has failed.", self.text("#quiet"))
+
+    def test_charts_are_full_when_the_page_is_opened_again(self):
+        eventually(lambda: len(self.history()["counts"]["cache"].split()) > 1, within=30, what="two steps of history")
+        self.visit("about:blank")
+        self.visit(self.page)
+        # Zero is when the page was opened.
+        oldest = "Math.min(...charts.rate.samples.filter(each => each.values?.cache > 0).map(each => each.at))"
+        eventually(lambda: self.browser.value(oldest + " < 0"), what="samples of before")
+        for seconds, words in ((3600, "1 h"), (86400, "24 h")):
+            self.choose(seconds)
+            eventually(lambda: self.text("#spark-span") == words, what=words)
+        self.choose(3600)
+        self.drawn("#rate path.area")
+        self.browser.value("charts.rate.svg.focus()")
+        self.browser.press("ArrowLeft")
+        self.assertRegex(self.browser.value("charts.rate.svg.getAttribute('aria-label')"), r", at \d\d:\d\d: cache")
+        self.assertEqual([], self.browser.complaints)
+
+    def history(self):
+        return json.loads(scraping.get(self.page, "/history.json").text)
+
+    def test_a_name_is_explained_from_the_form_and_from_the_tables(self):
+        self.assertFalse(self.is_shown("#explanation"))
+        self.browser.value("(place('name').value = ' shop.lab.example ', place('type').value = 'AAAA', "
+                           "document.querySelector('#explain button').click())")
+        eventually(lambda: self.text("#explanation").startswith("shop.lab.example AAAA\n"), what="the explanation")
+        self.assertEqual("explanation", self.browser.value("document.activeElement.id"))
+        self.drawn("#asked button.name")
+        self.browser.value("document.querySelector('#asked button.name').focus()")
+        self.browser.press("Enter")
+        eventually(lambda: self.text("#explanation").startswith("www.lab.example A\n"), what="the explanation")
+        self.assertIn("providers", self.text("#explanation"))
+        self.browser.value("place('close').click()")
+        self.assertFalse(self.is_shown("#explanation"))
+        self.assertEqual([], self.browser.complaints)
+        self.browser.value("explain('a..b', 'A')")
+        self.assertEqual('error: "a..b" is not a domain name', self.text("#explanation"))
 
     def test_a_pause_holds_what_is_shown_and_keeps_what_comes(self):
         pause = "document.getElementById('pause').click()"
         pressed = "document.getElementById('pause').getAttribute('aria-pressed')"
         # In one turn of the browser: nothing is drawn between the click and the look.
-        shown = self.browser.value(f"({pause}, [shown.tiles, place('tiles').textContent, history.length])")
+        shown = self.browser.value(
+            f"({pause}, [shown.tiles, place('tiles').textContent, history.length, charts.rate.samples.length])")
         self.assertEqual("true", self.browser.value(pressed))
         self.assertGreater(self.count("#tiles .tile"), 4)
         eventually(lambda: self.browser.value("history.length") >= shown[2] + 3, what="three more samples")
@@ -155,10 +237,44 @@ class StatusPage(Case):
         self.browser.value(pause)
         self.assertEqual("false", self.browser.value(pressed))
         eventually(lambda: self.text("#tiles") != shown[1], what="the tiles go on")
-        samples = "Math.min(charts.rate.samples.length, history.length)"
-        self.assertGreaterEqual(self.browser.value(samples), shown[2] + 3)
+        self.assertGreaterEqual(self.browser.value("charts.rate.samples.length"), shown[3] + 3)
+
+    def test_it_says_when_no_provider_answers(self):
+        self.assertFalse(self.is_shown("#alert"))
+        self.provider.fault("reset")
+        eventually(lambda: self.text("#alert").startswith("No provider answers"), what="the outage")
+        self.provider.reset()
+        eventually(lambda: not self.is_shown("#alert"), within=60, what="the end of the outage")
 
     def test_it_says_when_the_daemon_is_gone(self):
         self.load.end()
         self.server.stop()
         eventually(lambda: self.text("#link") == "the daemon does not answer", what="the page notices")
+
+
+class FromElsewhere(Opened):
+    """A browser of another machine, as far as the daemon can tell: its address is not a loopback one."""
+
+    expected_seconds = 10
+
+    @classmethod
+    def setUpClass(cls):
+        if own_address() is None:
+            cls.skipTest(cls, "this machine has no address beyond loopback")
+        super().setUpClass()
+
+    def setUp(self):
+        self.pages = f"{own_address()}:{free_port()}"
+        super().setUp()
+
+    def test_it_shows_no_names_and_says_why(self):
+        self.assertFalse(self.is_shown("#explain-panel"))
+        self.assertIn("shown only to a browser on this machine", self.text("#quiet"))
+        self.assertEqual([], self.browser.value(BLANK))
+        self.assertFalse([path for path in self.browser.requests if "names" in path or "explain" in path])
+        self.assertEqual([], self.browser.complaints)
+        self.assertNotIn("www.lab.example", scraping.get(self.page, "/status.json").text)
+        for path in ("/names.json", "/explain?name=www.lab.example"):
+            refused = scraping.get(self.page, path)
+            self.assertEqual(403, refused.status)
+            self.assertIn("names are shown to clients on this machine only", refused.text)

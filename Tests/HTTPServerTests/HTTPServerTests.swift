@@ -22,6 +22,28 @@ struct HTTPServerTests {
         #expect(server.requests == 1 && server.cut == 0)
     }
 
+    @Test("the request tells what the page needs of the query string, and where the client is")
+    func parts() throws {
+        var seen: [PageRequest] = []
+        let server = try HTTPServer { request in
+            seen.append(request)
+            return .metrics("x 1\n")
+        }
+        for address in [
+            Address.v4(0x7F00_0009), .v4(0xC000_0201), .v6(high: 0, low: 1), .v6(high: 0x2001_0DB8 << 32, low: 1),
+        ] {
+            let client = try Client(of: server, from: address, now: start)
+            let path = "/explain?x=1&name=a%26b+c&type=AAAA&name=other"
+            client.send(Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: none\r\n\r\n".utf8))
+            #expect(client.rest { server.run(now: start) }?.contains(" 200 ") == true)
+        }
+        #expect(seen.map(\.isFromThisMachine) == [true, false, true, false])
+        let expected = PageRequest(
+            method: "GET", path: "/explain", host: "localhost", fetchSite: "none", isFromThisMachine: true,
+            arguments: [.name: "a&b c", .type: "AAAA"])
+        #expect(seen.first == expected)
+    }
+
     @Test("half a request has ten seconds, and a byte now and then buys no more")
     func half() throws {
         let server = try HTTPServer { _ in .metrics("x 1\n") }
@@ -51,12 +73,12 @@ private final class Client {
     private let descriptor: Int32
     private static let maxTurns = 1000
 
-    init(of server: HTTPServer, now: Instant) throws {
+    init(of server: HTTPServer, from address: Address = .v4(0x7F00_0001), now: Instant) throws {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         try #require(unsafe socketpair(AF_UNIX, type, 0, &ends) == 0)
         descriptor = ends[0]
-        server.add(ends[1], from: [127, 0, 0, 1], now: now)
+        server.add(ends[1], from: address, now: now)
         close(ends[1])
     }
 

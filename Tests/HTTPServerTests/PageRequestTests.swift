@@ -8,7 +8,8 @@ struct PageRequestTests {
     @Test("GET and HEAD of what is there are served", arguments: ["GET", "HEAD"])
     func served(_ method: String) throws {
         for page in Page.allCases {
-            let request = PageRequest(method: method, path: page.rawValue, host: "127.0.0.1:9353")
+            let request = PageRequest(
+                method: method, path: page.rawValue, host: "127.0.0.1:9353", isFromThisMachine: true)
             #expect(try request.page() == page)
         }
     }
@@ -45,10 +46,43 @@ struct PageRequestTests {
         #expect(refusal(PageRequest(method: "GET", path: "/", host: host))?.status == 421)
     }
 
+    @Test(
+        "another web site gets nothing but the page and the metrics, so that it cannot use up explanations",
+        arguments: Page.allCases)
+    func otherSites(_ page: Page) throws {
+        func request(_ site: String?) -> PageRequest {
+            PageRequest(
+                method: "GET", path: page.rawValue, host: "localhost", fetchSite: site, isFromThisMachine: true)
+        }
+        for site in [nil, "none", "same-origin"] { #expect(try request(site).page() == page) }
+        for site in ["cross-site", "same-site"] {
+            let status: UInt32? = page == .status || page == .metrics ? nil : 403
+            #expect(refusal(request(site))?.status == status, "\(site)")
+        }
+    }
+
+    @Test("names are for clients on this machine", arguments: Page.allCases)
+    func otherMachines(_ page: Page) {
+        let refusal = refusal(
+            PageRequest(method: "GET", path: page.rawValue, host: "192.0.2.1", isFromThisMachine: false))
+        #expect(refusal?.status == ([.names, .explanation].contains(page) ? 403 : nil))
+        if let refusal { #expect(String(decoding: refusal.body, as: UTF8.self).contains("ssh -L")) }
+    }
+
+    @Test("the page is below 60 kB, and tells its script whether to request names")
+    func size() {
+        for showsNames in [true, false] {
+            let body = StatusPage.reply(nonce: (1, 2), showsNames: showsNames).body
+            #expect(body.count < 60_000)
+            let mark = "<html lang=\"en\" data-names=\"\(showsNames ? "yes" : "no")\">"
+            #expect(String(decoding: body, as: UTF8.self).contains(mark))
+        }
+    }
+
     @Test("every reply is for one use by one site: nothing is kept, guessed or framed")
     func headers() throws {
         let replies = [
-            PageReply.metrics("x"), .json("{}"), StatusPage.reply(nonce: (1, 2)),
+            PageReply.metrics("x"), .json("{}"), StatusPage.reply(nonce: (1, 2), showsNames: true),
             try #require(refusal(PageRequest(method: "GET", path: "/x", host: nil))),
         ]
         for reply in replies {
@@ -64,7 +98,7 @@ struct PageRequestTests {
 
     @Test("the page runs only what it came with, by a word that changes from reply to reply")
     func nonce() {
-        let reply = StatusPage.reply(nonce: (0xAB, 1))
+        let reply = StatusPage.reply(nonce: (0xAB, 1), showsNames: true)
         let word = "00000000000000ab0000000000000001"
         let document = String(decoding: reply.body, as: UTF8.self)
         #expect(document.contains("<script nonce=\"\(word)\">"))

@@ -1,6 +1,7 @@
 // A request on the control socket: one line of words, or a JSON object. Parses untrusted bytes into a request or a
 // refusal, and executes nothing.
 
+package import DNSWire
 import FoundationEssentials
 
 package struct Request: Equatable, Sendable {
@@ -13,6 +14,17 @@ package struct Request: Equatable, Sendable {
     package init(_ command: Command, wantsJSON: Bool = false) {
         self.command = command
         self.wantsJSON = wantsJSON
+    }
+
+    /// Parses the arguments of `explain`, for a caller without a line.
+    package static func explained(_ name: String?, _ type: String?) throws(Refusal) -> Question {
+        var fields = RequestFields(command: "explain")
+        (fields.name, fields.type) = (name, type)
+        do throws(RequestFault) {
+            return try fields.question()
+        } catch {
+            throw Refusal(error.reason)
+        }
     }
 
     /// Parses one line, with or without its line feed.

@@ -86,11 +86,11 @@ struct RequestFields: Decodable {
         switch word {
         case .status: .status
         case .stats: .stats(asPrometheus: prometheus ?? false)
-        case .explain: .explain(try requiredName(word), try type.map(readType) ?? .a)
+        case .explain: .explain(try requiredName(word), try requestedType())
         case .query:
             .query(
                 QueryTerms(
-                    try requiredName(word), try type.map(readType) ?? .a, provider: provider,
+                    try requiredName(word), try requestedType(), provider: provider,
                     skipsCache: noCache ?? false))
         case .top: .top
         case .inflight: .inflight
@@ -113,6 +113,11 @@ struct RequestFields: Decodable {
         case .system, .doctor, .setup, .reportBug: throw RequestFields.isNotTheDaemons(word)
         }
     }
+
+    /// The question of `explain`.
+    func question() throws(RequestFault) -> Question { Question(try requiredName(.explain), try requestedType()) }
+
+    private func requestedType() throws(RequestFault) -> RecordType { try type.map(readType) ?? .a }
 
     private static func isNotTheDaemons(_ word: Command.Word) -> RequestFault {
         RequestFault("\(word.rawValue) is carried out by httpdnsctl itself; run: httpdnsctl \(word.rawValue)")

@@ -1,4 +1,4 @@
-// The data of the status page as one JSON object: the counters, and recent network changes and forgery evidence.
+// The data of the status page without names, as one JSON object: the counters and recent network changes.
 
 package struct FiguresReport: Encodable, Sendable {
     package let stats: StatsReport
@@ -6,16 +6,12 @@ package struct FiguresReport: Encodable, Sendable {
     package let network: NetworkReport.Current?
     /// The oldest first.
     package let changes: [NetworkHistoryReport.Change]
-    /// The oldest first.
-    package let evidence: [EvidenceReport]
 
     package init(
-        stats: StatsReport, network: NetworkReport.Current?, changes: [NetworkHistoryReport.Change],
-        evidence: [EvidenceReport]
+        stats: StatsReport, network: NetworkReport.Current?, changes: [NetworkHistoryReport.Change]
     ) {
         self.stats = stats
         self.network = network
         self.changes = changes
-        self.evidence = evidence
     }
 }

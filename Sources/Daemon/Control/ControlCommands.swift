@@ -105,9 +105,7 @@ struct ControlCommands {
         _ question: Question, _ request: Request, by boundUser: UInt32?
     ) throws(Refusal) -> ControlAnswer {
         guard boundUser == nil || resolving.explanationPace.take(now: now) else {
-            throw Refusal(
-                "too many explanations; allowed: \(ExplanationPace.perSecond) a second for all users together",
-                wantsJSON: request.wantsJSON)
+            throw Refusal(ExplanationPace.refusal, wantsJSON: request.wantsJSON)
         }
         return whole(.explanation(resolving.explanation(of: question, now: now)), asJSON: request.wantsJSON)
     }

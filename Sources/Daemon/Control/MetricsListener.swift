@@ -55,7 +55,7 @@ final class MetricsListener: LoopPart {
             let now = Clock.now()
             do throws(SystemError) {
                 guard let accepted = try listener.accept() else { return }
-                server.add(accepted.socket.descriptor.raw, from: accepted.peer.address.bytes, now: now)
+                server.add(accepted.socket.descriptor.raw, from: accepted.peer.address, now: now)
             } catch {
                 // Other errors concern only the pending connection, which the client has closed.
                 guard !error.isExhaustion else { return acceptPause.begin(now: now) }

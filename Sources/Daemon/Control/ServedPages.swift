@@ -5,44 +5,87 @@ import Control
 import DNSWire
 import HTTPServer
 import LinuxIO
+import Resolver
 
 final class ServedPages {
-    /// Evidence entries on a page; the latest ones are shown.
-    private static let shownEvidence = 16
-
     private let statistics: (Instant) -> Statistics
+    private let sampler: StatisticsSampler
     private let entropy = SystemEntropy()
     private let kept = KeptReplies<Page, PageReply>()
+    private let keptLonger = KeptReplies<SlowReply, PageReply>(for: .seconds(2))
+
+    /// Replies that cost the main thread milliseconds, and that change slowly.
+    private enum SlowReply: Hashable {
+        case names
+        case history(HistorySpan)
+    }
 
     /// - Parameter statistics: returns the statistics of a moment.
-    init(_ statistics: @escaping (Instant) -> Statistics) {
+    init(_ sampler: StatisticsSampler, _ statistics: @escaping (Instant) -> Statistics) {
+        self.sampler = sampler
         self.statistics = statistics
         StatusPage.prepare()
     }
 
     func reply(to request: PageRequest, now: Instant) -> PageReply {
         do throws(PageReply) {
-            let page = try request.page()
+            switch try request.page() {
             // Not kept: each reply has its own nonce.
-            guard page != .status else { return made(page, now: now) }
-            return kept.reply(in: page, now: now) { made(page, now: now) }
+            case .status:
+                return StatusPage.reply(nonce: (entropy.next(), entropy.next()), showsNames: request.isFromThisMachine)
+            case .metrics:
+                return kept.reply(in: .metrics, now: now) {
+                    .metrics(Reply.metrics(statistics(now).stats).rendered(asJSON: false))
+                }
+            case .figures:
+                return kept.reply(in: .figures, now: now) { .data(.figures(figures(statistics(now)))) }
+            case .names:
+                return keptLonger.reply(in: .names, now: now) { .data(.names(statistics(now).names)) }
+            case .history:
+                let span = try checked { () throws(Refusal) in try HistorySpan(request.arguments[.span]) }
+                return keptLonger.reply(in: .history(span), now: now) {
+                    .data(.history(sampler.history.report(of: span, now: now)))
+                }
+            case .explanation: return try explanation(request, now: now)
+            }
         } catch {
             return error
-        }
-    }
-
-    private func made(_ page: Page, now: Instant) -> PageReply {
-        switch page {
-        case .metrics: .metrics(Reply.metrics(statistics(now).stats).rendered(asJSON: false))
-        case .figures: .json(Reply.figures(figures(statistics(now))).rendered(asJSON: true))
-        case .status: StatusPage.reply(nonce: (entropy.next(), entropy.next()))
         }
     }
 
     private func figures(_ statistics: Statistics) -> FiguresReport {
         FiguresReport(
             stats: statistics.stats, network: statistics.currentNetwork,
-            changes: statistics.networkHistory.changes,
-            evidence: Array(statistics.evidence.reports.suffix(ServedPages.shownEvidence)))
+            changes: statistics.networkHistory.changes)
     }
+
+    /// All readers of the page share the rate limit of unprivileged users.
+    private func explanation(_ request: PageRequest, now: Instant) throws(PageReply) -> PageReply {
+        let question = try checked { () throws(Refusal) in
+            try Request.explained(request.arguments[.name], request.arguments[.type])
+        }
+        let resolving = statistics(now).resolving
+        guard resolving.explanationPace.take(now: now) else {
+            throw PageReply(429, refusing: Refusal(ExplanationPace.refusal))
+        }
+        let report = resolving.explanation(of: question, now: now)
+        return PageReply(200, Reply.explanation(report).rendered(asJSON: false))
+    }
+
+    private func checked<Value>(_ parsed: () throws(Refusal) -> Value) throws(PageReply) -> Value {
+        do throws(Refusal) {
+            return try parsed()
+        } catch {
+            throw PageReply(400, refusing: error)
+        }
+    }
+}
+
+extension PageReply {
+    /// The same text as on the control socket.
+    fileprivate init(_ status: UInt32, refusing refusal: Refusal) {
+        self.init(status, Reply.refusal(refusal).rendered(asJSON: false))
+    }
+
+    fileprivate static func data(_ reply: Control.Reply) -> PageReply { .json(reply.rendered(asJSON: true)) }
 }

@@ -60,6 +60,7 @@ struct ExplanationPace {
     /// More than people read.
     static let perSecond = 20
     static let interval: Duration = .seconds(1) / perSecond
+    static let refusal = "too many explanations; allowed: \(perSecond) a second for all users together"
     /// Burst for a script that goes through a list.
     static let saved = 20
 

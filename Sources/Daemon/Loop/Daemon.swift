@@ -52,6 +52,8 @@ final class Daemon {
     private var control: ControlServer?
     private let topTexts = KeptReplies<Bool, String>()
     private var pages: MetricsListener?
+    /// Nil without the HTTP listener.
+    private var sampler: StatisticsSampler?
     private var stopSignal: String?
     private let watches: QueryWatches
     private let log: Log
@@ -349,10 +351,11 @@ final class Daemon {
 
     private func openForOperators(_ openings: BoundListeners) throws(StartFailure) {
         try openControlSocket()
-        let served = ServedPages { [unowned self] now in statistics(now: now) }
-        pages = try openings.pages.map { (listener) throws(StartFailure) in
-            try MetricsListener(listener, loop: loop) { served.reply(to: $0, now: Clock.now()) }
-        }
+        guard let listener = openings.pages else { return }
+        let sampler = StatisticsSampler { [unowned self] now in statistics(now: now) }
+        let served = ServedPages(sampler) { [unowned self] now in statistics(now: now) }
+        pages = try MetricsListener(listener, loop: loop) { served.reply(to: $0, now: Clock.now()) }
+        self.sampler = sampler
     }
 
     private func openControlSocket() throws(StartFailure) {

@@ -3,7 +3,8 @@
 // names are untrusted.
 
 const svgSpace = 'http://www.w3.org/2000/svg';
-const span = 300; // seconds that a chart covers
+const spans = {minutes: 300, hour: 3600, day: 86400};
+let span = spans.minutes; // seconds that a chart covers
 
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -44,7 +45,8 @@ function percent(share) {
 function bytes(count) {
   const units = ['B', 'KiB', 'MiB', 'GiB'];
   const step = count < 1 ? 0 : Math.min(3, Math.floor(Math.log2(count) / 10));
-  return (count / 1024 ** step).toFixed(step === 0 ? 0 : 1) + ' ' + units[step];
+  const value = count / 1024 ** step;
+  return Number(value.toFixed(value < 10 ? 1 : 0)) + ' ' + units[step];
 }
 
 /// Formats microseconds.
@@ -55,16 +57,46 @@ function time(microseconds) {
   return Number(value.toFixed(value < 10 ? 1 : 0)) + ' ' + unit;
 }
 
-/// Rounds up to a number with few digits, whose quarters have few digits too.
+function ago(seconds) {
+  const [days, hours, minutes] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600), Math.floor(seconds / 60)];
+  if (minutes < 1) return Math.max(0, Math.round(seconds)) + ' s';
+  if (hours < 1) return minutes + ' min';
+  return days < 1 ? hours + ' h ' + minutes % 60 + ' min' : days + ' d ' + hours % 24 + ' h';
+}
+
+const spanWords = () => span < spans.hour ? '5 min' : span < spans.day ? '1 h' : '24 h';
+
+const clock = seconds => new Date(seconds * 1000).toLocaleTimeString('sv', {hour: '2-digit', minute: '2-digit'});
+
+/// Lists the marks of the time axis, by seconds before now.
+function timeMarks(isNarrow) {
+  if (span === spans.minutes) {
+    return (isNarrow ? [300, 180, 60, 0] : [300, 240, 180, 120, 60, 0])
+      .map(before => ({before, label: before ? '−' + before / 60 + ' min' : 'now'}));
+  }
+  const step = (span === spans.hour ? 600 : 3 * 3600) * (isNarrow ? 2 : 1);
+  const now = Date.now() / 1000, shift = new Date().getTimezoneOffset() * 60;
+  const marks = [];
+  for (let at = Math.ceil((now - span - shift) / step) * step + shift; at <= now; at += step) {
+    marks.push({before: now - at, label: clock(at)});
+  }
+  return marks;
+}
+
+/// Rounds up to a number with few digits, and to a number of parts that have few digits too.
 function nice(value) {
   const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 3, 4, 6, 8, 10].map(step => step * power).find(step => step >= value * 0.999);
+  const [digit, parts] = [[1, 2], [2, 4], [3, 3], [4, 4], [6, 3], [8, 4], [10, 5]]
+    .find(([digit]) => digit * power >= value * 0.999);
+  return [digit * power, parts];
 }
 
 /// Maps a value to 0...1, and lists the values of the grid lines.
-function linearScale(highest, limit) {
-  const top = limit ?? nice(Math.max(highest, 1) * 1.02);
-  return {place: value => value / top, ticks: [0, 0.25, 0.5, 0.75, 1].map(part => part * top)};
+function linearScale(highest, limit, isBinary) {
+  const unit = isBinary ? 1024 ** Math.floor(Math.log2(Math.max(highest, 1)) / 10) : 1;
+  const [most, parts] = limit ? [limit, 4] : nice(Math.max(highest / unit, 0.25) * 1.02);
+  const ticks = Array.from({length: parts + 1}, (_, part) => part / parts * most * unit);
+  return {place: value => value / unit / most, ticks};
 }
 
 function logScale(lowest, highest) {
@@ -93,10 +125,12 @@ class Chart {
   /// series: {key, label, tone}, from bottom to top if stacked. Samples have `at` in seconds, and `values` by key or
   /// null.
   constructor(host, options) {
-    Object.assign(this, {isStacked: false, isLogarithmic: false, limit: null, text: short}, options);
+    const usual = {isStacked: false, isFilled: false, isLogarithmic: false, isBinary: false, limit: null, text: short};
+    Object.assign(this, usual, options);
+    this.now = 0;
     this.samples = [];
     this.cursor = null; // seconds before now
-    this.svg = shape('svg', {class: 'chart', role: 'img', tabindex: '0'});
+    this.svg = shape('svg', {class: 'chart', role: 'img', tabindex: '0', 'aria-label': options.title});
     this.legend = make('ul', {class: 'legend'});
     host.append(this.svg, this.legend);
     this.svg.addEventListener('pointermove', event => this.point(event));
@@ -106,8 +140,9 @@ class Chart {
     new ResizeObserver(() => this.draw()).observe(this.svg);
   }
 
-  show(samples) {
+  show(samples, now) {
     this.samples = samples;
+    this.now = now;
     this.draw();
   }
 
@@ -118,7 +153,7 @@ class Chart {
   }
 
   press(event) {
-    const steps = {ArrowLeft: 5, ArrowRight: -5, Home: span, End: -span};
+    const steps = {ArrowLeft: span / 60, ArrowRight: -span / 60, Home: span, End: -span};
     if (!(event.key in steps)) return;
     event.preventDefault();
     this.move(Math.min(span, Math.max(0, (this.cursor ?? 0) + steps[event.key])));
@@ -135,7 +170,7 @@ class Chart {
   draw() {
     const width = this.svg.clientWidth, height = this.svg.clientHeight;
     if (!width || !height) return;
-    const now = this.samples.length ? this.samples[this.samples.length - 1].at : 0;
+    const now = this.now;
     const area = {left: this.left, right: width - this.right, top: 8, bottom: height - 20};
     const scale = this.scale();
     const x = at => area.right - (now - at) / span * (area.right - area.left);
@@ -161,7 +196,7 @@ class Chart {
 
   scale() {
     const values = this.known();
-    if (!this.isLogarithmic) return linearScale(Math.max(0, ...values), this.limit);
+    if (!this.isLogarithmic) return linearScale(Math.max(0, ...values), this.limit, this.isBinary);
     const positive = values.filter(value => value > 0);
     return positive.length ? logScale(Math.min(...positive), Math.max(...positive)) : logScale(100, 10000);
   }
@@ -171,12 +206,10 @@ class Chart {
       shape('line', {class: 'grid', x1: area.left, x2: area.right, y1: y(tick), y2: y(tick)}),
       shape('text', {x: area.left - 6, y: y(tick) + 4, 'text-anchor': 'end'}, this.text(tick)),
     ]);
-    const isNarrow = area.right - area.left < 380;
-    for (let minutes = 5; minutes >= 0; minutes--) {
-      if (isNarrow && minutes % 2) continue;
-      const at = area.right - minutes * 60 / span * (area.right - area.left);
-      const anchor = minutes === 5 ? 'start' : minutes === 0 ? 'end' : 'middle';
-      const label = minutes === 0 ? 'now' : '−' + minutes + ' min';
+    const width = area.right - area.left;
+    for (const {before, label} of timeMarks(width < 380)) {
+      const at = area.right - before / span * width;
+      const anchor = at < area.left + 18 ? 'start' : at > area.right - 18 ? 'end' : 'middle';
       marks.push(shape('text', {x: at, y: area.bottom + 15, 'text-anchor': anchor}, label));
     }
     marks.push(shape('line', {class: 'base', x1: area.left, x2: area.right, y1: area.bottom, y2: area.bottom}));
@@ -193,12 +226,14 @@ class Chart {
         if (this.isStacked) below[index] = to;
         return [x(sample.at), y(to), y(from)];
       });
-      const kind = this.isStacked ? 'area' : 'curve';
-      return runs(points).map(run => {
-        const line = run.length > 1 ? run : [[run[0][0] - 1, run[0][1], run[0][2]], run[0]];
-        const back = [...line].reverse().map(([at, , low]) => [at, low]);
-        const d = path(line) + (this.isStacked ? path(back).replace('M', 'L') + 'Z' : '');
-        return shape('path', {class: kind + ' tone-' + tone, d});
+      return runs(points).flatMap(run => {
+        const line = run.length > 1 ? run : [run[0], run[0]];
+        const curve = shape('path', {class: 'curve tone-' + tone, d: path(line)});
+        if (!this.isStacked && !this.isFilled) return [curve];
+        const back = [...line].reverse().map(([at, , low]) => [at, this.isStacked ? low : y(0)]);
+        const d = path(line) + path(back).replace('M', 'L') + 'Z';
+        const area = shape('path', {class: (this.isStacked ? 'area' : 'area pale') + ' tone-' + tone, d});
+        return this.isStacked ? [area] : [area, curve];
       });
     });
   }
@@ -206,10 +241,13 @@ class Chart {
   /// Shows the values at the cursor, or else the last ones, and sets the label for screen readers.
   explain(now) {
     const at = now - (this.cursor ?? 0);
-    const near = this.samples.filter(sample => Math.abs(sample.at - at) < 3);
+    // More than the distance of two samples of the daemon's memory, of which the newest may be old.
+    const reach = span === spans.day ? 100 : 16;
+    const near = this.samples.filter(sample => sample.values && Math.abs(sample.at - at) < reach);
     const sample = near.sort((one, other) => Math.abs(one.at - at) - Math.abs(other.at - at))[0];
     const values = this.series.map(({key}) => this.text(sample?.values?.[key] ?? NaN));
-    const when = this.cursor === null ? 'now' : Math.round(this.cursor) + ' s ago';
+    const when = this.cursor === null ? 'now' : span === spans.minutes ? Math.round(this.cursor) + ' s ago'
+      : 'at ' + clock(Date.now() / 1000 - this.cursor);
     this.legend.replaceChildren(
       ...this.series.map(({label, tone}, index) =>
         make('li', {class: 'tone-' + tone}, make('i'), label, make('b', {}, values[index]))),
@@ -222,9 +260,10 @@ class Chart {
 /// A small curve without axes; the same numbers are shown beside it.
 function sparkline(values) {
   const width = 144, height = 26;
-  const top = Math.max(1, ...values.filter(isKnown));
-  const points = values.map((value, index) => isKnown(value)
-    ? [width - (values.length - 1 - index) / span * width, height - 2 - value / top * (height - 9)] : null);
+  const last = values.length ? values[values.length - 1].at : 0;
+  const top = Math.max(1, ...values.map(({value}) => value).filter(isKnown));
+  const points = values.map(({at, value}) =>
+    isKnown(value) ? [width - (last - at) / span * width, height - 2 - value / top * (height - 5)] : null);
   const curves = runs(points).filter(run => run.length > 1).map(run => shape('path', {class: 'curve', d: path(run)}));
   return shape('svg', {class: 'spark', viewBox: '0 0 ' + width + ' ' + height, 'aria-hidden': 'true'}, ...curves);
 }

@@ -1,4 +1,4 @@
-// Polls /status.json once a second, keeps five minutes of it, and shows it. Changes nothing in the daemon.
+// Polls the daemon once a second, and shows what it says. Changes nothing in the daemon.
 
 const sources = [
   {key: 'cache', label: 'cache', tone: 'cache'},
@@ -7,30 +7,45 @@ const sources = [
   {key: 'stale', label: 'stale', tone: 'stale'},
 ];
 const origins = [
-  ...sources, {key: 'local', label: 'local', tone: 'local'}, {key: 'failure', label: 'failed', tone: 'failure'},
+  ...sources, {key: 'local', label: 'local', tone: 'local'}, {key: 'failed', label: 'failed', tone: 'failure'},
 ];
-const goodVerdicts = ['verified'];
-const badVerdicts = ['name-mismatch', 'untrusted'];
 const every = 1000; // milliseconds
 const patience = 5000;
 const sharing = 10; // seconds that shares and percentiles are taken over
 const smoothing = 3; // seconds that rates are taken over
+const namesEvery = 5; // seconds
+const showsNames = document.documentElement.dataset.names === 'yes';
 
 const place = id => document.getElementById(id);
 const charts = {
   rate: new Chart(place('rate'), {title: 'Responses per second', series: origins, isStacked: true}),
-  share: new Chart(place('share'), {
-    title: 'Hit share', series: [{key: 'hits', label: 'answered from the cache', tone: 'cache'}], limit: 1,
-    text: percent,
-  }),
   latency: new Chart(place('latency'), {
     title: 'Latency, 99th percentile', series: sources, isLogarithmic: true, text: time,
   }),
+  share: new Chart(place('share'), {
+    title: 'Answered from the cache', series: [{key: 'hits', label: 'of all questions', tone: 'cache'}], limit: 1,
+    text: percent, isFilled: true,
+  }),
+  memory: new Chart(place('memory'), {
+    title: 'Memory', text: bytes, isBinary: true, series: [
+      {key: 'resident', label: 'RSS', tone: 'local'}, {key: 'anonymous', label: 'private', tone: 'provider'},
+      {key: 'cache', label: 'cache', tone: 'cache'},
+    ],
+  }),
+  failures: new Chart(place('failures'), {
+    title: 'Failures per second', isStacked: true, series: [
+      {key: 'failed', label: 'failed', tone: 'failure'}, {key: 'dropped', label: 'dropped', tone: 'stale'},
+    ],
+  }),
 };
 
-let history = []; // {at, stats}, the oldest first; stats is null if the daemon did not answer
+let history = []; // {at, stats, point}, the oldest first; both are null if the daemon did not answer
+let past = []; // points of the daemon's memory, without values where it has none
+let pastDue = 0, namesDue = 0;
 let isPaused = false;
 let shown = {};
+const quiet = new Map(); // sentences in place of empty panels
+const alarms = new Map();
 
 // MARK: figures
 
@@ -45,16 +60,18 @@ function before(index, seconds) {
   return null;
 }
 
+const sum = counts => Object.values(counts).reduce((total, count) => total + count, 0);
+
 function rates(index) {
   const newer = history[index], older = newer.stats && (before(index, smoothing) ?? before(index, 1));
   if (!older) return null;
   const rate = pick => Math.max(0, pick(newer.stats) - pick(older.stats)) / (newer.at - older.at);
   const values = {};
-  for (const {key} of origins) values[key] = rate(stats => stats.responses[key]);
-  values.local += rate(stats => stats.responses.fallback);
-  values.failure += rate(stats => stats.responses.refused + stats.responses.limited);
+  for (const {key} of sources) values[key] = rate(stats => stats.responses[key]);
+  values.local = rate(({responses}) => responses.local + responses.fallback);
+  values.failed = rate(({responses}) => responses.failure + responses.refused + responses.limited);
   values.queries = rate(stats => stats.queries.total);
-  values.dropped = rate(stats => Object.values(stats.dropped).reduce((sum, count) => sum + count, 0));
+  values.dropped = rate(stats => sum(stats.dropped));
   return values;
 }
 
@@ -65,12 +82,12 @@ function recent(index) {
   return before(index, sharing) ?? before(index, 3) ?? before(index, 1);
 }
 
+const share = (hits, misses) => ({hits: hits + misses > 0 ? hits / (hits + misses) : NaN});
+
 function hitShare(index) {
   const older = recent(index), newer = history[index];
   if (!older) return null;
-  const hits = newer.stats.cache.hits - older.stats.cache.hits;
-  const misses = newer.stats.cache.misses - older.stats.cache.misses;
-  return {hits: hits + misses > 0 ? hits / (hits + misses) : NaN};
+  return share(newer.stats.cache.hits - older.stats.cache.hits, newer.stats.cache.misses - older.stats.cache.misses);
 }
 
 /// Interpolates a percentile in microseconds. The upper bound of bucket n is 2^n; counts are not cumulative.
@@ -81,7 +98,7 @@ function percentile(counts, part) {
   for (let bucket = 0; bucket < counts.length; bucket++) {
     if (below + counts[bucket] >= part * total && counts[bucket] > 0) {
       const low = bucket === 0 ? 0 : 2 ** (bucket - 1);
-      const high = Math.min(2 ** bucket, 2 ** (counts.length - 2));
+      const high = 2 ** Math.min(bucket, counts.length - 2);
       return low + (high - low) * (part * total - below) / counts[bucket];
     }
     below += counts[bucket];
@@ -100,6 +117,47 @@ function latencies(index, part) {
   return values;
 }
 
+/// What the charts show of one moment.
+function point(index) {
+  const {at, stats} = history[index];
+  if (!stats) return null;
+  const rate = rates(index);
+  return {
+    at, rate, failures: rate, share: hitShare(index), latency: latencies(index, 0.99),
+    memory: {resident: stats.process.rss_bytes, anonymous: stats.process.anon_bytes, cache: stats.cache.bytes},
+    providers: Object.fromEntries(stats.providers.map(({name, latency_ms: {p50}}) => [name, p50 || NaN])),
+  };
+}
+
+/// Makes points of the daemon's memory, whose columns have a number per step, or "-".
+function remembered(report, now) {
+  const columns = group => Object.entries(group).map(([key, text]) => [key, text ? text.split(' ').map(Number) : []]);
+  const counts = columns(report.counts), memory = columns(report.memory);
+  const latency = columns(report.latency_us), providers = columns(report.providers);
+  const length = counts[0][1].length;
+  const row = (group, index, factor) =>
+    Object.fromEntries(group.map(([key, values]) => [key, values[index] * factor]));
+  return Array.from({length}, (_, index) => {
+    const at = now - report.age_s - (length - 1 - index + 0.5) * report.step_s; // the middle of the step
+    const rate = row(counts, index, 1 / report.step_s);
+    if (!isKnown(rate.cache)) return {at};
+    return {
+      at, rate, failures: rate, share: share(rate.hits, rate.misses), latency: row(latency, index, 1),
+      memory: row(memory, index, 1024), providers: row(providers, index, 1),
+    };
+  });
+}
+
+/// The points within the span, the oldest first. Of the last minutes, those of each second come first.
+function points(now) {
+  // The first answers have no rates yet.
+  const first = history.findIndex(({point}) => point?.rate);
+  const live = span === spans.minutes && first >= 0 ? history.slice(first).map(({at, point}) => point ?? {at}) : [];
+  const isNear = at => live.some(sample => Math.abs(sample.at - at) < 4);
+  return [...past.filter(({at}) => !isNear(at)), ...live].filter(({at}) => at > now - span)
+    .sort((one, other) => one.at - other.at);
+}
+
 // MARK: showing
 
 function rows(id, key, make) {
@@ -110,122 +168,177 @@ function rows(id, key, make) {
   place(id).replaceChildren(...make());
 }
 
-function cells(...texts) {
-  return texts.map(text => text instanceof Node ? text : make('td', {}, String(text)));
+/// Shows a panel, or a sentence in its place.
+function panel(id, isFilled, sentence) {
+  place(id + '-panel').hidden = !isFilled;
+  if (isFilled) quiet.delete(id); else quiet.set(id, sentence);
 }
 
 const number = text => make('td', {class: 'number'}, text);
-const words = text => make('td', {class: 'words'}, text);
-const whole = text => make('td', {class: 'whole'}, text);
-const nothing = (columns, text) => [make('tr', {}, make('td', {class: 'none', colspan: columns}, text))];
+const words = (...children) => make('td', {class: 'words'}, ...children);
 const moment = seconds => new Date(seconds * 1000).toLocaleString('sv');
+const faint = text => make('span', {class: 'faint'}, text);
 
-function tile(label, value, more) {
-  return make('div', {class: 'tile'}, make('span', {class: 'label'}, label), make('span', {class: 'value'}, value),
-    make('span', {class: 'more'}, more));
+function item(head, aside, ...lines) {
+  return make('li', {}, make('div', {class: 'head'}, head, make('span', {class: 'aside'}, aside)),
+    ...lines.filter(line => line).map(line => make('div', {}, line)));
+}
+
+function named({name, type}, withType = true) {
+  const button = make('button', {type: 'button', class: 'name', 'aria-label': 'explain ' + name + ' ' + type},
+    name + (withType ? ' ' + type : ''));
+  button.addEventListener('click', () => explain(name, type));
+  return button;
+}
+
+function tile(label, value, more, isBad = false) {
+  return make('div', {class: isBad ? 'tile bad' : 'tile'}, make('span', {}, label),
+    make('span', {class: 'value'}, value), make('span', {title: more}, more));
 }
 
 function showTiles(stats, last) {
-  const rate = rates(last), share = hitShare(last), slow = latencies(last, 0.99), usual = latencies(last, 0.5);
-  const failing = rate ? rate.failure + rate.dropped : NaN;
+  const rate = rates(last), hits = hitShare(last), slow = latencies(last, 0.99), usual = latencies(last, 0.5);
+  const failing = rate ? rate.failed + rate.dropped : NaN;
   rows('tiles', [history[last].at], () => [
     tile('queries per s', short(rate?.queries ?? NaN), grouped(stats.queries.total) + ' in all'),
-    tile('hit share', percent(share?.hits ?? NaN), 'last ten seconds'),
+    tile('from the cache', percent(hits?.hits ?? NaN), 'last ten seconds'),
     tile('cached, p99', time(slow?.cache ?? NaN), 'p50 ' + time(usual?.cache ?? NaN)),
     tile('fetched, p99', time(slow?.provider ?? NaN), 'p50 ' + time(usual?.provider ?? NaN)),
+    tile('failing per s', short(failing), grouped(stats.responses.failure) + ' failed in all', failing > 0),
     tile('waiting', short(stats.inflight), 'without an answer'),
-    tile('failing per s', short(failing), grouped(stats.responses.failure) + ' failed in all'),
-    tile('cache', short(stats.cache.entries), 'entries, ' + bytes(stats.cache.bytes)),
-    tile('quarantined', short(stats.probe.quarantined), counted(stats.probe.divergences, 'divergence', 'divergences')),
+    tile('cache of ' + bytes(stats.cache.limit_bytes), bytes(stats.cache.bytes),
+      short(stats.cache.entries) + ' entries'),
+    tile('memory, RSS', bytes(stats.process.rss_bytes), 'private ' + bytes(stats.process.anon_bytes)),
   ]);
 }
 
-function showPercentiles(last) {
-  const columns = [0.5, 0.95, 0.99].map(part => latencies(last, part));
-  rows('percentiles', columns, () => sources.map(({key, label}) => make('tr', {},
-    make('th', {scope: 'row'}, label), ...columns.map(column => number(time(column?.[key] ?? NaN))))));
-}
+const verdictTones = {verified: 'good', 'name-mismatch': 'bad', untrusted: 'bad'};
 
 function showVerdicts(probe) {
   const verdicts = Object.entries(probe.verdicts).filter(([, count]) => count > 0).sort((one, two) => two[1] - one[1]);
   const most = Math.max(1, ...verdicts.map(([, count]) => count));
-  rows('verdicts', verdicts, () => verdicts.map(([verdict, count]) => {
-    const tone = goodVerdicts.includes(verdict) ? 'good' : badVerdicts.includes(verdict) ? 'bad' : 'fair';
-    return make('li', {class: tone}, make('span', {}, verdict),
+  rows('verdicts', verdicts, () => verdicts.map(([verdict, count]) =>
+    make('li', {class: verdictTones[verdict] ?? 'fair'}, make('span', {}, verdict),
       make('progress', {max: most, value: count, 'aria-label': verdict}),
-      make('span', {class: 'number'}, grouped(count)));
-  }));
+      make('span', {class: 'number'}, grouped(count)))));
   const kept = counted(probe.quarantined, 'address is', 'addresses are') + ' kept from clients; ';
   const busy = counted(probe.running, 'probe runs', 'probes run') + ', ' + counted(probe.waiting, 'waits', 'wait');
-  place('quarantine').textContent = probe.done ? kept + busy : 'no probe has ended yet';
+  place('quarantine').textContent = kept + busy;
+  panel('verdicts', verdicts.length, 'No probe has ended yet.');
 }
 
 const stateTone = state => state === 'up' ? 'good' : ['down', 'blocked'].includes(state) ? 'bad' : 'fair';
 
-function showProviders(providers) {
-  const curve = name => history.map(sample =>
-    sample.stats?.providers.find(provider => provider.name === name)?.latency_ms.p50 ?? NaN);
+function showProviders({providers, system, durations}, shownPoints) {
   const pause = provider => provider.retry_s === undefined ? '' : ', ' + grouped(provider.retry_s) + ' s';
   const measured = milliseconds => milliseconds ? time(milliseconds * 1000) : '–';
-  const failures = provider => Object.values(provider.failures).reduce((sum, count) => sum + count, 0);
-  const kinds = provider => Object.entries(provider.failures).filter(([, count]) => count > 0)
+  const kinds = failures => Object.entries(failures).filter(([, count]) => count > 0)
     .map(([kind, count]) => kind + ' ' + grouped(count)).join(', ');
-  place('providers').replaceChildren(...(providers.length ? providers.map(provider => make('tr', {},
-    make('th', {scope: 'row', title: provider.dialect}, provider.name),
-    make('td', {}, make('span', {class: 'state ' + stateTone(provider.state)}, provider.state + pause(provider))),
-    make('td', {}, sparkline(curve(provider.name))),
-    number(measured(provider.latency_ms.p50)),
-    number(measured(provider.latency_ms.p95)),
-    number(percent(provider.share ?? NaN)), number(percent(provider.success ?? NaN)),
-    number(grouped(provider.requests)),
-    make('td', {class: 'number', title: kinds(provider)}, grouped(failures(provider))),
-    number(percent(provider.trust)))) : nothing(10, 'none: the system resolver serves')));
+  const row = (name, state, curve, p50, p95, first, success, requests, failures, kinds, credibility) =>
+    make('tr', {}, make('th', {scope: 'row'}, name), make('td', {}, state), make('td', {}, curve), number(p50),
+      number(p95), number(first), number(success), number(grouped(requests)), number(grouped(failures)),
+      words(kinds || '–'), number(percent(credibility)));
+  const systems = part => system.requests ? time(percentile(durations.system?.counts ?? [], part)) : '–';
+  rows('providers', [span, shownPoints.length, providers, system.requests], () => [
+    ...providers.map(provider => row(
+      provider.name,
+      make('span', {class: 'state ' + stateTone(provider.state)}, provider.state + pause(provider)),
+      sparkline(shownPoints.map(({at, providers}) => ({at, value: providers?.[provider.name] ?? NaN}))),
+      measured(provider.latency_ms.p50), measured(provider.latency_ms.p95), percent(provider.share ?? NaN),
+      percent(provider.success ?? NaN), provider.requests, sum(provider.failures), kinds(provider.failures),
+      provider.trust)),
+    row('system resolver', faint(system.servers.length ? 'last resort' : 'none'), '', systems(0.5), systems(0.95), '–',
+      percent(system.requests ? 1 - system.failures / system.requests : NaN), system.requests, system.failures, '',
+      system.trust),
+  ]);
+  const isDown = providers.length && providers.every(({state}) => ['down', 'blocked'].includes(state));
+  alarms.set('providers', isDown ? 'No provider answers; the system resolver and expired answers stand in.' : '');
+  showAlarms();
+}
+
+/// Of "alidns: timeout", "google: timeout" makes " (timeout: alidns, google)".
+function causes(sources) {
+  const byCause = new Map();
+  for (const source of sources) {
+    const [name, ...cause] = source.split(': ');
+    byCause.set(cause.join(': '), [...byCause.get(cause.join(': ')) ?? [], name]);
+  }
+  const texts = [...byCause].map(([cause, names]) => cause + ': ' + names.join(', '));
+  return texts.length ? ' (' + texts.join('; ') + ')' : '';
+}
+
+function showNames({asked, failed, evidence}) {
+  const most = Math.max(...asked.map(each => each.per_second));
+  rows('asked', asked, () => asked.map(each => make('tr', {}, words(named(each, false)), make('td', {}, each.type),
+    number(short(each.per_second * 60)), make('td', {}, make('progress', {
+      max: most, value: each.per_second, 'aria-label': 'share of the first',
+    })))));
+  panel('asked', asked.length, 'No name was asked lately.');
+  rows('failed', failed, () => failed.map(each => item(named(each), ago(each.age_s) + ' ago',
+    make('span', {class: each.over ? 'state good' : 'state bad'}, (each.over ? 'answered since: ' : 'failing: ')
+      + each.reason + (each.times > 1 ? ', ' + grouped(each.times) + ' times' : ''), faint(causes(each.sources))))));
+  panel('failed', failed.length, 'No name has failed.');
+  showEvidence(evidence);
 }
 
 function showEvidence(evidence) {
-  rows('evidence', evidence.map(each => each.number), () => evidence.length
-    ? [...evidence].reverse().map(({seconds, name, type, mismatched, verified}) => make('tr', {}, ...cells(
-      whole(moment(seconds)), words(name + ' ' + type), mismatched.source, whole(mismatched.address),
-      words(mismatched.detail ? mismatched.verdict + ': ' + mismatched.detail : mismatched.verdict),
-      words(verified.source + ': ' + verified.address))))
-    : nothing(6, 'no source has led astray'));
+  rows('evidence', evidence.map(each => each.number), () => [...evidence].reverse().map(each => item(
+    named(each), moment(each.seconds),
+    each.mismatched.source + ' gave ' + each.mismatched.address + ': ' + each.mismatched.verdict
+      + (each.mismatched.detail ? ', ' + each.mismatched.detail : ''),
+    faint('verified: ' + each.verified.address + ' of ' + each.verified.source))));
+  panel('evidence', evidence.length, 'No forged address was found.');
+}
+
+function showAlarms() {
+  const text = [...alarms.values()].filter(each => each).join(' ');
+  place('alert').hidden = !text;
+  if (place('alert').textContent !== text) place('alert').textContent = text;
 }
 
 function showNetwork(network, changes) {
-  place('network').textContent = network
-    ? 'network ' + (network.id || 'none') + (network.words ? ' (' + network.words + ')' : '') : 'network not watched';
+  const known = ({id, words}) => id ? id + (words ? ' (' + words + ')' : '') : 'none';
+  place('network').textContent = network ? 'network ' + known(network) : 'network not watched';
   // The duration is removed, because a screen reader reads each changed alert aloud.
-  const alert = network?.portal ? 'Captive portal: ' + network.portal.replace(/^suspected for [^:]*: /, '') : '';
-  place('alert').hidden = !alert;
-  if (place('alert').textContent !== alert) place('alert').textContent = alert;
-  rows('changes', changes, () => changes.length
-    ? [...changes].reverse().map(({seconds, cause, recovery_ms: recovery, id, words: text}) => make('tr', {}, ...cells(
-      whole(moment(seconds)), cause, number(recovery === undefined ? '–' : grouped(recovery) + ' ms'),
-      words(id ? id + (text ? ' (' + text + ')' : '') : 'none'))))
-    : nothing(4, 'the network has not changed'));
+  const portal = network?.portal?.replace(/^suspected for [^:]*: /, '');
+  alarms.set('portal', portal ? 'Captive portal: ' + portal : '');
+  showAlarms();
+  rows('changes', changes, () => [...changes].reverse().slice(0, 10).map(change => item(
+    make('span', {}, change.cause + (change.recovery_ms === undefined ? ''
+      : ': first fresh answer after ' + grouped(change.recovery_ms) + ' ms')),
+    moment(change.seconds), faint('network ' + known(change)))));
+  panel('changes', changes.length, 'The network has not changed.');
 }
 
-function showUptime(stats) {
-  const [days, hours] = [Math.floor(stats.uptime_s / 86400), Math.floor(stats.uptime_s / 3600) % 24];
-  const minutes = Math.floor(stats.uptime_s / 60) % 60;
-  const up = days ? days + ' d ' + hours + ' h' : hours ? hours + ' h ' + minutes + ' min' : minutes + ' min';
-  place('version').textContent = stats.version + ', up ' + up;
+function showQuiet() {
+  if (!showsNames) {
+    quiet.set('names', 'Names and explanations are shown only to a browser on this machine, such as through ssh -L.');
+  }
+  const text = [...quiet.values()].join(' ');
+  if (place('quiet').textContent !== text) place('quiet').textContent = text;
+  const stacks = [...document.querySelectorAll('.stack')];
+  for (const stack of stacks) stack.hidden = ![...stack.children].some(child => !child.hidden);
+  for (const stack of stacks) stack.classList.toggle('alone', stacks.some(other => other.hidden));
 }
 
 function show(figures) {
-  const last = history.length - 1;
-  const series = value => history.map((sample, index) => ({at: sample.at, values: sample.stats && value(index)}));
-  charts.rate.show(series(rates));
-  charts.share.show(series(hitShare));
-  charts.latency.show(series(index => latencies(index, 0.99)));
-  if (!figures) return;
-  showUptime(figures.stats);
-  showTiles(figures.stats, last);
-  showPercentiles(last);
-  showVerdicts(figures.stats.probe);
-  showProviders(figures.stats.providers);
-  showEvidence(figures.evidence);
-  showNetwork(figures.network, figures.changes);
+  const now = performance.now() / 1000, last = history.length - 1;
+  const all = points(now);
+  for (const [key, chart] of Object.entries(charts)) {
+    chart.show(all.map(each => ({at: each.at, values: each[key]})), now);
+  }
+  const hasFailures = all.some(({failures}) => failures?.failed > 0 || failures?.dropped > 0);
+  panel('failures', hasFailures, 'No query failed or was dropped in the last ' + spanWords() + '.');
+  place('main').classList.toggle('calm', !hasFailures);
+  if (figures) {
+    const {stats} = figures;
+    place('version').textContent = stats.version + ', up ' + ago(stats.uptime_s);
+    showTiles(stats, last);
+    showVerdicts(stats.probe);
+    showProviders(stats, all);
+    showNetwork(figures.network, figures.changes);
+  }
+  showQuiet();
 }
 
 // MARK: asking
@@ -236,23 +349,45 @@ function tell(state, text) {
   link.className = state;
 }
 
-async function ask() {
-  const answer = await fetch('/status.json', {cache: 'no-store', signal: AbortSignal.timeout(patience)});
+async function ask(path) {
+  const answer = await fetch(path, {cache: 'no-store', signal: AbortSignal.timeout(patience)});
   if (!answer.ok) throw new Error('status ' + answer.status);
   return answer.json();
 }
 
+/// Fills the charts with the daemon's memory, and the tables with names, each in its own time.
+async function turnSlowly() {
+  const now = performance.now() / 1000;
+  if (now >= pastDue) {
+    const wanted = span;
+    const report = await ask('/history.json?span=' + (span === spans.day ? '24h' : '1h'));
+    if (wanted === span) {
+      past = remembered(report, performance.now() / 1000);
+      pastDue = now + report.step_s;
+    }
+  }
+  if (showsNames && now >= namesDue && !isPaused) {
+    showNames(await ask('/names.json'));
+    namesDue = now + namesEvery;
+  }
+}
+
 async function turn() {
-  let figures = null;
+  let figures = null, at = null;
   try {
-    figures = await ask();
+    figures = await ask('/status.json');
+    at = performance.now() / 1000;
+    if (history.at(-1)?.stats?.uptime_s > figures.stats.uptime_s) pastDue = 0;
+    await turnSlowly();
     tell('live', 'live');
   } catch {
     tell('dead', 'the daemon does not answer');
+    pastDue = namesDue = 0;
   }
-  const at = performance.now() / 1000;
+  at ??= performance.now() / 1000;
   history.push({at, stats: figures?.stats ?? null});
-  while (history[0].at < at - span) history.shift();
+  history.at(-1).point = point(history.length - 1);
+  while (history[0].at < at - spans.minutes) history.shift();
   if (!isPaused) show(figures);
 }
 
@@ -264,10 +399,54 @@ async function run() {
   }
 }
 
+async function explain(name, type) {
+  place('name').value = name;
+  place('type').value = type;
+  if (place('type').value !== type) {
+    place('type').append(make('option', {}, type));
+    place('type').value = type;
+  }
+  const out = place('explanation');
+  let text;
+  try {
+    const wanted = '/explain?name=' + encodeURIComponent(name) + '&type=' + encodeURIComponent(type);
+    const answer = await fetch(wanted, {cache: 'no-store', signal: AbortSignal.timeout(patience)});
+    text = await answer.text();
+  } catch {
+    text = 'the daemon does not answer';
+  }
+  out.textContent = text.trimEnd();
+  out.hidden = place('close').hidden = false;
+  place('explain-panel').scrollIntoView({block: 'nearest'});
+  out.focus();
+}
+
+place('explain').addEventListener('submit', event => {
+  event.preventDefault();
+  explain(place('name').value.trim(), place('type').value);
+});
+place('close').addEventListener('click', () => {
+  place('explanation').hidden = place('close').hidden = true;
+  place('name').focus();
+});
+place('explain-panel').hidden = !showsNames;
+
 place('pause').addEventListener('click', () => {
   isPaused = !isPaused;
   place('pause').textContent = isPaused ? 'Go on' : 'Pause';
   place('pause').setAttribute('aria-pressed', String(isPaused));
+});
+
+place('spans').addEventListener('change', async event => {
+  span = Number(event.target.value);
+  place('spark-span').textContent = spanWords();
+  pastDue = 0;
+  try {
+    await turnSlowly();
+  } catch {
+    return; // The next turn tells it.
+  }
+  show(null);
 });
 
 run();
