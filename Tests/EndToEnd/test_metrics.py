@@ -107,11 +107,11 @@ class Metrics(Case):
 
     def test_the_names_are_those_asked_and_those_that_failed(self):
         with Datagrams(self.server.address) as client:
-            client.ask("gone.example.net")
+            client.ask("gone.elsewhere.example")
         names = json.loads(scraping.get(self.server.page, "/names.json").text)
         self.assertEqual("www.lab.example", names["asked"][0]["name"])
         self.assertEqual(
-            [("gone.example.net", "A", "every upstream failed", ["json: REFUSED"], 1, False)],
+            [("gone.elsewhere.example", "A", "every upstream failed", ["json: REFUSED"], 1, False)],
             [tuple(each[key] for key in ("name", "type", "reason", "sources", "times", "over"))
              for each in names["failed"]])
         self.assertEqual([], names["evidence"])

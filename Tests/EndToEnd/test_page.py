@@ -178,9 +178,9 @@ class StatusPage(Opened):
             self.assertFalse(self.is_shown(f"#{panel}-panel"), panel)
         self.assertIn("No forged address was found.", self.text("#quiet"))
         with Datagrams(self.server.address) as client:
-            self.assertEqual(SERVFAIL, client.ask("gone.example.net").rcode)
+            self.assertEqual(SERVFAIL, client.ask("gone.elsewhere.example").rcode)
         eventually(lambda: self.is_shown("#failed-panel"), what="the name that failed")
-        self.assertIn("gone.example.net A", self.text("#failed"))
+        self.assertIn("gone.elsewhere.example A", self.text("#failed"))
         self.assertIn("failing: every upstream failed", self.text("#failed"))
         self.assertRegex(self.text("#failed"), r"\(REFUSED: .*json.*\)")
         eventually(lambda: self.is_shown("#failures-panel"), what="the failures")

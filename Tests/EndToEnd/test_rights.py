@@ -127,8 +127,8 @@ class Objects(Case):
             "verify": ("verify www.lab.example",), "report": ("report www.lab.example 192.0.2.10",),
             "whois": ("whois 192.0.2.10",), "explain": ("explain www.lab.example",), "query": ("query www.lab.example",),
             "recorder": ("recorder dump",), "log": ("log debug --for 1s", "log info"), "reload": ("reload",), "watch": (),
-            # These look at the machine and the network: in test_takeover, test_doctor and test_report_bug.
-            "system": (), "doctor": (), "report-bug": (),
+            # These look at the machine and the network: in test_takeover, test_doctor, test_setup and test_report_bug.
+            "system": (), "doctor": (), "setup": (), "report-bug": (),
         }
         for command in json.loads(ctl(server, "--json", "help").stdout)["commands"]:
             for line in examples.get(command, (command,)):
