@@ -43,6 +43,7 @@ function percent(share) {
 }
 
 function bytes(count) {
+  if (!isKnown(count)) return '–';
   const units = ['B', 'KiB', 'MiB', 'GiB'];
   const step = count < 1 ? 0 : Math.min(3, Math.floor(Math.log2(count) / 10));
   const value = count / 1024 ** step;
@@ -241,8 +242,8 @@ class Chart {
   /// Shows the values at the cursor, or else the last ones, and sets the label for screen readers.
   explain(now) {
     const at = now - (this.cursor ?? 0);
-    // More than the distance of two samples of the daemon's memory, of which the newest may be old.
-    const reach = span === spans.day ? 100 : 16;
+    // Three steps of the daemon's memory: the newest sample is the middle of a step, and is fetched once a step.
+    const reach = span === spans.minutes ? 8 : span === spans.hour ? 30 : 180;
     const near = this.samples.filter(sample => sample.values && Math.abs(sample.at - at) < reach);
     const sample = near.sort((one, other) => Math.abs(one.at - at) - Math.abs(other.at - at))[0];
     const values = this.series.map(({key}) => this.text(sample?.values?.[key] ?? NaN));
