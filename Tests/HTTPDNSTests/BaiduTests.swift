@@ -82,6 +82,14 @@ struct BaiduTests {
         #expect(said == (body.contains("\"ok\"") || body.contains("data") ? .status(403) : error))
     }
 
+    @Test("an address that is listed twice is answered once, in the order of the list (RFC 2181 section 5)")
+    func duplicates() throws {
+        let body =
+            #"{"msg":"ok","data":{"www.baidu.com":{"ipv4":{"ip":["192.0.2.2","192.0.2.1","192.0.2.2"],"ttl":60}}}}"#
+        let answer = try dialect.answer(from: reply(body), to: asked)
+        #expect(answer.addresses.map(\.description) == ["192.0.2.2", "192.0.2.1"])
+    }
+
     @Test(
         "what proves nothing is a failure and never emptiness",
         arguments: [

@@ -36,10 +36,7 @@ struct DNSPodText {
         }
         let elements = pieces[0].split(separator: UInt8(ascii: ";"), maxSplits: DialectBounds.maxRecords)
         guard elements.count <= DialectBounds.maxRecords else { throw .garbage("more addresses than any name has") }
-        let records = elements.compactMap(DNSPodText.address).filter { $0.recordType == question.type }
-            .map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: ttl) }
-        guard !records.isEmpty else { throw .garbage("no address in the line") }
-        return Answer(records: records)
+        return try Answer(to: question, of: elements.compactMap(DNSPodText.address), ttlSeconds: ttl)
     }
 
     // MARK: reading

@@ -14,10 +14,7 @@ struct AddressList {
     func answer(to question: Question) throws(DialectError) -> Answer {
         guard !texts.isEmpty else { return Answer(negative: .ambiguousEmpty, ttlSeconds: ttlSeconds) }
         guard texts.count <= DialectBounds.maxRecords else { throw .garbage("more addresses than any name has") }
-        let records = texts.compactMap { Address($0) }.filter { $0.recordType == question.type }
-            .map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: ttlSeconds) }
-        guard !records.isEmpty else { throw .garbage("no address in the list") }
-        return Answer(records: records)
+        return try Answer(to: question, of: texts.compactMap { Address($0) }, ttlSeconds: ttlSeconds)
     }
 
     /// The default for an absent or non-positive TTL, because the provider meant the answer to be used (providers.md
@@ -29,6 +26,17 @@ struct AddressList {
 }
 
 extension Answer {
+    /// Holds the addresses of the question's family, each once: an RRset has no duplicates (RFC 2181 section 5), and
+    /// vendors list an address twice.
+    ///
+    /// - Throws: `garbage` if there is none.
+    init(to question: Question, of addresses: [Address], ttlSeconds: UInt32) throws(DialectError) {
+        var seen: Set<Address> = []
+        let own = addresses.filter { $0.recordType == question.type && seen.insert($0).inserted }
+        guard !own.isEmpty else { throw .garbage("no address of the family") }
+        self.init(records: own.map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: ttlSeconds) })
+    }
+
     /// Server side: the addresses of a family as text.
     func addressTexts(of family: RecordType) -> [String] {
         addresses.filter { $0.recordType == family }.map(\.description)
