@@ -100,6 +100,17 @@ struct ProviderTests {
         #expect(!provider.distrustsConnections(now: now + .seconds(10)))
     }
 
+    @Test("the certificate of Baidu's addresses is for the vendor's name")
+    func vendorName() throws {
+        var settings = Settings.Provider.builtIn[0]
+        settings.dialect = .baidu
+        settings.url = try #require(Settings.ProviderURL("https://180.76.76.200/v4/resolve"))
+        let literal = try ProviderAccount(settings)
+        #expect(literal.endpoint("180.76.76.200")?.verifyName == "httpdns.baidubce.com")
+        settings.verifyName = "own.example"
+        #expect(try ProviderAccount(settings).endpoint("180.76.76.200")?.verifyName == "own.example")
+    }
+
     @Test("three forbidden names in a row do not block a provider that has served the account lately")
     func forbiddenNames() throws {
         let now = Clock.now()

@@ -61,7 +61,7 @@ KINDS = {
         "volcengine", "resolve", {"account": "1023"}, {"key-file": "QlgAuFMwNUwN"}, vendor="httpdns.volcengineapi.com",
         is_dated=True),
     "baidu": Kind(
-        "baidu", "v4/resolve", {"account": "100"}, {"key-file": "1234567890"}, batch=10, vendor="180.76.76.200",
+        "baidu", "v4/resolve", {"account": "100"}, {"key-file": "1234567890"}, batch=10, vendor="httpdns.baidubce.com",
         is_dated=True),
     "ucloud": Kind(
         "ucloud", "", {"account": "100000"}, {"key-file": "AuthSecret"}, has_aaaa=False, is_dated=True),

@@ -23,6 +23,8 @@ extension RawExchange {
             client: at(1_513_602_434_000), server: at(1_513_602_700_000),
             zone: "www.baidu.com. 60 A 192.0.2.10",
             target: "/v4/resolve?account_id=100&dn=www.baidu.com&t=1513602734"
+                + "&sign=9d4eac35c33b8fa1610476ff1532643d&type=dual_stack",
+            vendorsTarget: "/v4/resolve?account_id=100&dn=www.baidu.com&t=1513602734"
                 + "&sign=9d4eac35c33b8fa1610476ff1532643d",
             contentType: "application/json",
             body: .json(

@@ -23,7 +23,7 @@ struct BaiduTests {
         #expect(
             try dialect.request(for: both, in: BaiduTests.time).url
                 == "http://180.76.76.200/v4/resolve?account_id=100&dn=www.baidu.com&t=1513602734"
-                + "&sign=9d4eac35c33b8fa1610476ff1532643d")
+                + "&sign=9d4eac35c33b8fa1610476ff1532643d&type=dual_stack")
         let body =
             #"{"msg":"ok","data":{"www.baidu.com":{"ipv4":{"ip":["192.0.2.10"],"ttl":60},"#
             + #""ipv6":{"ip":[],"ttl":60}}},"clientip":"203.0.113.7","timestamp":1513602700}"#
@@ -68,7 +68,8 @@ struct BaiduTests {
     @Test(
         "texts that speak of time or signature are told apart, with whatever status they come",
         arguments: [
-            (#"{"msg":"signature expired"}"#, DialectError.clock), (#"{"msg":"Invalid timestamp"}"#, .clock),
+            (#"{"msg":"SignatureExpired"}"#, DialectError.clock), (#"{"msg":"signature expired"}"#, .clock),
+            (#"{"msg":"Invalid timestamp"}"#, .clock),
             (#"{"msg":"sign error"}"#, .account("sign error")),
             (#"{"msg":"resolve timeout"}"#, .garbage("msg resolve timeout")),
             (#"{"msg":"design time over"}"#, .garbage("msg design time over")),
@@ -82,12 +83,37 @@ struct BaiduTests {
         #expect(said == (body.contains("\"ok\"") || body.contains("data") ? .status(403) : error))
     }
 
+    @Test("a family with a message in the place of its list is empty, and the other one has its addresses")
+    func familyWithoutList() throws {
+        let body =
+            #"{"msg":"ok","data":{"www.baidu.com":{"ipv4":{"ip":["192.0.2.10"],"ttl":60,"msg":"ok"},"#
+            + #""ipv6":{"msg":"no record","ttl":90}}}}"#
+        let answers = try dialect.answers(from: reply(body), to: both).map { try $0.get() }
+        #expect(answers.map(\.kind) == [.records, .ambiguousEmpty] && answers.map(\.ttlSeconds) == [60, 90])
+    }
+
     @Test("an address that is listed twice is answered once, in the order of the list (RFC 2181 section 5)")
     func duplicates() throws {
         let body =
             #"{"msg":"ok","data":{"www.baidu.com":{"ipv4":{"ip":["192.0.2.2","192.0.2.1","192.0.2.2"],"ttl":60}}}}"#
         let answer = try dialect.answer(from: reply(body), to: asked)
         #expect(answer.addresses.map(\.description) == ["192.0.2.2", "192.0.2.1"])
+    }
+
+    @Test("the body's timestamp is the provider's time if there is no Date header")
+    func timestamp() {
+        let wall: Int64 = 1_513_595_500_000
+        func offset(_ reply: HTTPReply) -> Int64 {
+            var clock = ServerClock()
+            clock.learn(from: reply, in: dialect, wallMilliseconds: wall)
+            return clock.offsetMilliseconds
+        }
+        let body = #"{"msg":"SignatureExpired","timestamp":1513602700}"#
+        #expect(offset(reply(body)) == 7_200_000)
+        #expect(offset(reply(body, [("Date", "Mon, 18 Dec 2017 12:11:40 GMT")])) == 3_600_000)
+        for wrong in ["", "{}", #"{"timestamp":"x"}"#, #"{"timestamp":9223372036854775807}"#, #"{"timestamp":-1}"#] {
+            #expect(offset(reply(wrong)) == 0)
+        }
     }
 
     @Test(

@@ -28,7 +28,9 @@ enum Recipes {
     static func baidu(url: String) -> TemplateDialect {
         dialect(url, account: "100", secret: "1234567890") { () throws(Recipe.Fault) in
             try Recipe(
-                query: "account_id={account}&dn={names}&t={expiry}&sign={signature}&ip={client-ip}", maxNames: 10,
+                query: "account_id={account}&dn={names}&t={expiry}&sign={signature}&type=dual_stack"
+                    + "&ip={client-ip}",
+                maxNames: 10,
                 digest: .md5, signed: ["{names}", "{secret}", "{expiry}"], joiner: "-", v4: "data.{name}.ipv4.ip",
                 v6: "data.{name}.ipv6.ip", ttl: "data.{name}.ipv{family}.ttl", success: "msg=ok")
         }

@@ -6,6 +6,12 @@ import Testing
 
 @Suite("A provider's clock")
 struct ServerClockTests {
+    /// Learns from a reply with this Date header.
+    private static func learn(_ clock: inout ServerClock, _ date: String?, at wallMilliseconds: Int64) -> Bool {
+        let reply = HTTPReply(headers: HTTPHeaders(date.map { [.init("Date", $0)] } ?? []))
+        return clock.learn(from: reply, in: DoHDialect(url: ""), wallMilliseconds: wallMilliseconds)
+    }
+
     @Test(
         "dates are read in the one form that servers write",
         arguments: [
@@ -44,7 +50,7 @@ struct ServerClockTests {
         let date = "Mon, 18 Aug 2025 14:04:10 GMT"
         let wall: Int64 = 1_755_525_850_000 - 5 * 3600 * 1000
         func isNews(_ date: String?, at wallMilliseconds: Int64) -> Bool {
-            clock.learn(date: date, wallMilliseconds: wallMilliseconds)
+            ServerClockTests.learn(&clock, date, at: wallMilliseconds)
         }
         #expect(isNews(date, at: wall))
         #expect(clock.now(wallMilliseconds: wall) == 1_755_525_850_000)
@@ -57,7 +63,7 @@ struct ServerClockTests {
     @Test("a difference of a second is the age of the reply")
     func tolerance() {
         var clock = ServerClock()
-        let isNews = clock.learn(date: "Mon, 18 Aug 2025 14:04:10 GMT", wallMilliseconds: 1_755_525_852_000)
+        let isNews = ServerClockTests.learn(&clock, "Mon, 18 Aug 2025 14:04:10 GMT", at: 1_755_525_852_000)
         #expect(!isNews && clock.offsetMilliseconds == 0)
     }
 }

@@ -352,7 +352,7 @@ final class ProviderFetches: LoopPart {
             if flight.first.endpoint.scheme == .http, let host = reply.redirectHost {
                 redirected.append(.redirected(host))
             }
-            let isNews = learnClock(from: reply.headers["Date"], of: request.provider, sentAt: flight.clock)
+            let isNews = learnClock(from: reply, of: request.provider, flight)
             var results = flight.dialect.answers(from: reply, to: request.questions)
             if results.first?.failure == .clock, isNews, !request.isRepeated {
                 return send(wanted, asking: request.questions, to: request.provider, isRepeated: true, now: now)
@@ -390,10 +390,10 @@ final class ProviderFetches: LoopPart {
     }
 
     /// Returns true if the provider's clock differs from the one that dated the request.
-    private func learnClock(from date: String?, of provider: ProviderID, sentAt clock: ServerClock) -> Bool {
-        guard let index = index(of: provider) else { return false }
-        providers[index].clock.learn(date: date, wallMilliseconds: Clock.wallMilliseconds())
-        return providers[index].clock.differs(from: clock)
+    private func learnClock(from reply: HTTPReply, of provider: ProviderID, _ flight: Flight) -> Bool {
+        guard let provider = self.provider(provider) else { return false }
+        provider.clock.learn(from: reply, in: flight.dialect, wallMilliseconds: Clock.wallMilliseconds())
+        return provider.clock.differs(from: flight.clock)
     }
 
     /// Updates the provider's state: a request counts as one failure at most, and any answered question shows that

@@ -94,7 +94,8 @@ final class ProviderTest {
         case .success(let transfer):
             let reply = HTTPReply(transfer)
             var answers = provider.dialect.answers(from: reply, to: step.questions)
-            let isNews = provider.clock.learn(date: reply.headers["Date"], wallMilliseconds: Clock.wallMilliseconds())
+            let isNews = provider.clock.learn(
+                from: reply, in: provider.dialect, wallMilliseconds: Clock.wallMilliseconds())
             if answers.first?.failure == .clock, isNews, !step.isRepeated {
                 steps[0].isRepeated = true
                 nextDeadline = Clock.now()

@@ -45,13 +45,20 @@ struct ProviderAccount {
         return accounts
     }
 
+    /// The only name on the vendor's certificate, if the URL has an address in its place.
+    private var vendorName: String? {
+        guard settings.dialect == .baidu, case .address = settings.url.host else { return nil }
+        return Baidu.certificateName
+    }
+
     /// Returns the endpoint to dial for one of the provider's addresses, with its TLS name.
     ///
     /// - Parameter port: nil: the URL's.
     func endpoint(_ address: String, port: UInt16? = nil) -> HTTPEndpoint? {
-        HTTPEndpoint(
+        let sni = settings.sni ?? vendorName
+        return HTTPEndpoint(
             scheme: settings.url.isSecure ? .https : .http, host: settings.url.host.plainText,
-            port: port ?? settings.url.port, address: address, sni: settings.sni, verifyName: settings.verifyName,
+            port: port ?? settings.url.port, address: address, sni: sni, verifyName: settings.verifyName ?? vendorName,
             hostHeader: settings.host, caFile: settings.caFile, proxy: proxy,
             idleSeconds: Int(settings.idle.wholeSeconds), maxRequestsPerConnection: settings.connectionRequests)
     }

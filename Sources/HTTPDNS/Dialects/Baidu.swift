@@ -18,6 +18,9 @@ package struct Baidu: AddressDialect {
         isVersion3 = URLQuery.path(of: url).split(separator: "/").contains("v3")
     }
 
+    /// The name on the vendor's certificate, whatever address is dialled (providers.md, correction C2).
+    package static let certificateName = "httpdns.baidubce.com"
+
     /// The service's limit (providers.md 7.1).
     package let maxNames = 10
     package var asksBothFamilies: Bool { !isVersion3 }
@@ -35,17 +38,17 @@ package struct Baidu: AddressDialect {
             (name: "account_id", value: account), (name: "dn", value: list), (name: "t", value: expiry),
             (name: "sign", value: try signature(of: list, until: expiry)),
         ]
-        if !isVersion3, let type = Baidu.text(of: families) { parameters.append((name: "type", value: type)) }
+        if !isVersion3 { parameters.append((name: "type", value: Baidu.text(of: families))) }
         if let client = context.clientAddress { parameters.append((name: "ip", value: client)) }
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
     }
 
-    /// The values are UNCONFIRMED. Without the parameter the service returns both families, as documented.
-    private static func text(of families: AddressFamilies) -> String? {
+    /// The values of the vendor's own client, which always sends one (providers.md, correction C4).
+    private static func text(of families: AddressFamilies) -> String {
         switch families {
         case .v4: "ipv4"
         case .v6: "ipv6"
-        case .both: nil
+        case .both: "dual_stack"
         }
     }
 
@@ -74,20 +77,36 @@ package struct Baidu: AddressDialect {
                 guard case .object = named else { throw .garbage("JSON data without an object for the name") }
                 return Answer(negative: .ambiguousEmpty)
             }
-            guard let elements = list["ip"]?.elements else { throw .garbage("JSON data without an array ip") }
+            guard let elements = Baidu.addresses(in: list) else { throw .garbage("JSON data without an array ip") }
             return try JSONAddresses.answer(to: question, in: elements, ttl: list["ttl"], isShared: isWhole)
         }
     }
 
-    /// Maps a vendor message to an error by the stems of its words; the texts are UNCONFIRMED. "timeout" matches
-    /// none, since clock and account errors may disable the account. Returns nil if the message is absent or "ok".
+    /// A family without addresses may have a message in the place of its list (providers.md, correction C4).
+    private static func addresses(in list: JSONValue) -> [JSONValue]? {
+        if list["ip"] == nil, list["msg"] != nil { return [] }
+        return list["ip"]?.elements
+    }
+
+    /// The body's `timestamp` (providers.md, correction C4).
+    package func unixSeconds(in body: [UInt8]) -> Int64? {
+        guard case .integer(let seconds)? = (try? JSONValue.decode(body))?["timestamp"] else { return nil }
+        return Int64(seconds)
+    }
+
+    /// The text of an expired signature (providers.md, correction C3).
+    private static let expired = "SignatureExpired"
+
+    /// Maps a vendor message to an error. Apart from `expired` the texts are UNCONFIRMED, and told by the stems of
+    /// their words. "timeout" matches none, since clock and account errors may disable the account. Returns nil if the
+    /// message is absent or "ok".
     private static func error(_ message: JSONValue?) -> DialectError? {
         guard let text = message?.scalarText, text != "ok" else { return nil }
         // Limits the untrusted text that reaches the log.
         let said = String(text.unicodeScalars.prefix(40).filter { $0.isASCII && $0.value >= 0x20 && $0.value < 0x7F })
         let words = said.lowercased().split { !$0.isLetter }
         let speaks = { (stems: [String]) in words.contains { word in stems.contains(where: word.hasPrefix) } }
-        if speaks(["expire", "timestamp"]) { return .clock }
+        if text == expired || speaks(["expire", "timestamp"]) { return .clock }
         if speaks(["sign", "auth", "account"]) { return .account(said) }
         return .garbage("msg \(said)")
     }
@@ -137,7 +156,7 @@ package struct Baidu: AddressDialect {
     package func reply(to error: DialectError) -> HTTPReply {
         let message =
             switch error {
-            case .clock: "signature expired"
+            case .clock: Baidu.expired
             case .account(let what): "\(what) error"
             default: "parameter error"
             }

@@ -25,6 +25,9 @@ package protocol Dialect: Sendable {
     /// chain. A truncated reply, or one to another question, is a failure; it is never NODATA.
     func answers(from reply: HTTPReply, to questions: [Question]) -> [Result<Answer, DialectError>]
 
+    /// Returns the provider's time in seconds since 1970 if the body states it.
+    func unixSeconds(in body: [UInt8]) -> Int64?
+
     /// Server side of `request(for:in:)`: lenient about other clients' forms, strict about what the vendor checks.
     /// Returns one or more questions.
     func questions(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> [Question]
@@ -40,6 +43,7 @@ package protocol Dialect: Sendable {
 
 extension Dialect {
     package var asksBothFamilies: Bool { false }
+    package func unixSeconds(in body: [UInt8]) -> Int64? { nil }
 
     package func reply(to error: DialectError) -> HTTPReply {
         switch error {

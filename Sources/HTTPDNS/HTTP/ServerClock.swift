@@ -18,16 +18,23 @@ package struct ServerClock: Equatable, Sendable {
         left.offsetMilliseconds == right.offsetMilliseconds
     }
 
-    /// - Parameters:
-    ///   - date: the `Date` header; an unreadable one is ignored.
-    ///   - wallMilliseconds: our time at its arrival, in milliseconds since 1970.
+    /// Learns from the `Date` header, or without one from the body if the dialect finds a time there. Unreadable times
+    /// are ignored.
+    ///
+    /// - Parameter wallMilliseconds: our time at the reply's arrival, in milliseconds since 1970.
     /// - Returns: true if a request dated with the old offset should be retried.
     @discardableResult
-    package mutating func learn(date: String?, wallMilliseconds: Int64) -> Bool {
-        guard let text = date else { return false }
-        if lastDate?.text != text { lastDate = (text, HTTPDate(text)) }
-        guard let date = lastDate?.date else { return false }
-        let offset = date.unixSeconds * 1000 - wallMilliseconds
+    package mutating func learn(from reply: HTTPReply, in dialect: any Dialect, wallMilliseconds: Int64) -> Bool {
+        if let text = reply.headers["Date"] {
+            if lastDate?.text != text { lastDate = (text, HTTPDate(text)) }
+            return learn(lastDate?.date?.unixSeconds, wallMilliseconds: wallMilliseconds)
+        }
+        return learn(dialect.unixSeconds(in: reply.body), wallMilliseconds: wallMilliseconds)
+    }
+
+    private mutating func learn(_ unixSeconds: Int64?, wallMilliseconds: Int64) -> Bool {
+        guard let unixSeconds, HTTPDate.seconds.contains(unixSeconds) else { return false }
+        let offset = unixSeconds * 1000 - wallMilliseconds
         guard abs(offset - offsetMilliseconds) > ServerClock.toleranceMilliseconds else { return false }
         offsetMilliseconds = abs(offset) > ServerClock.toleranceMilliseconds ? offset : 0
         return true
@@ -47,6 +54,8 @@ package struct ServerClock: Equatable, Sendable {
 package struct HTTPDate: Equatable, Sendable, CustomStringConvertible {
     package let unixSeconds: Int64
 
+    /// The years 1970 to 9999.
+    static let seconds: Range<Int64> = 0..<253_402_300_800
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     package init(unixSeconds: Int64) {
