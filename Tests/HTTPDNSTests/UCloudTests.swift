@@ -40,10 +40,12 @@ struct UCloudTests {
         #expect(outcome(of: reply(other), to: asked, by: dialect).error == .wrongQuestion)
     }
 
-    @Test("'record cannot be found' is emptiness that another upstream has to confirm")
+    @Test("'record cannot be found' and a name of another account are emptiness that another upstream has to confirm")
     func notFound() throws {
         let body = #"{"status":404,"code":"FAIL_TO_RESOLVE","message":"record cannot be found"}"#
         #expect(try dialect.answer(from: reply(body, status: 404), to: asked).kind == .ambiguousEmpty)
+        let forbidden = reply(#"{"code":"HOST_FORBIDDEN","message":"x"}"#, status: 403)
+        #expect(try dialect.answer(from: forbidden, to: asked).kind == .ambiguousEmpty)
         let withStatus200 = outcome(of: reply(body), to: asked, by: dialect)
         #expect(withStatus200.isGarbage)
     }
@@ -55,7 +57,6 @@ struct UCloudTests {
                 404, #"{"code":"FAIL_TO_RESOLVE","message":"fail to resolve the host"}"#,
                 DialectError.serverFailure(.serverFailure)
             ),
-            (403, #"{"code":"HOST_FORBIDDEN","message":"x"}"#, .serverFailure(.refused)),
             (401, #"{"code":"UNAUTHORIZED","message":"request is unauthorized"}"#, .clock),
             (404, "<html>", .status(404)), (404, #"{"code":"OTHER"}"#, .status(404)), (403, "", .status(403)),
             (500, #"{"code":"FAIL_TO_RESOLVE","message":"record cannot be found"}"#, .status(500)),

@@ -62,16 +62,16 @@ package struct UCloud: SingleQuestionDialect {
     }
 
     /// Maps the vendor's error codes. "record cannot be found" covers both NXDOMAIN and NODATA, so it proves neither;
-    /// it also omits the name. 401 means a wrong key or a clock that is a minute off. The caller corrects the clock
-    /// and retries once; a second 401 is final.
+    /// it also omits the name. HOST_FORBIDDEN concerns a name that is not registered for the account. 401 means a wrong
+    /// key or a clock that is a minute off. The caller corrects the clock and retries once; a second 401 is final.
     private static func answer(in reply: HTTPReply, after error: DialectError) throws(DialectError) -> Answer {
         guard case .status(let status) = error else { throw error }
         guard status != unauthorized.status else { throw .clock }
         guard let body = try? JSONValue.decode(reply.body), let code = body["code"]?.scalarText else { throw error }
         switch (status, code, body["message"]?.scalarText) {
-        case (absent.status, absent.code, absent.message): return Answer(negative: .ambiguousEmpty)
+        case (absent.status, absent.code, absent.message), (forbidden.status, forbidden.code, _):
+            return Answer(negative: .ambiguousEmpty)
         case (failed.status, failed.code, _): throw .serverFailure(.serverFailure)
-        case (forbidden.status, forbidden.code, _): throw .serverFailure(.refused)
         default: throw error
         }
     }
