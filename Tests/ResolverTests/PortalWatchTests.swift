@@ -192,6 +192,23 @@ struct PortalWatchTests {
         #expect(!watch.isSuspected)
     }
 
+    @Test("a wrong body is no sign of a portal while the provider answers other questions")
+    func wrongBody() {
+        var watch = watch(verifies: [false])
+        answers(&watch, .provider(ProviderID(0)), at: 0)
+        fails(&watch, 0, .garbage, at: 29)
+        answers(&watch, .system, at: 29)
+        #expect(!watch.isSuspected)
+        fails(&watch, 0, .garbage, at: 31)
+        answers(&watch, .system, at: 31)
+        #expect(watch.isSuspected)
+        var redirected = self.watch(verifies: [false])
+        answers(&redirected, .provider(ProviderID(0)), at: 0)
+        fails(&redirected, 0, .redirected, at: 1)
+        answers(&redirected, .system, at: 1)
+        #expect(redirected.isSuspected)
+    }
+
     // MARK: trials
 
     @Test("one provider after the other is tried, one at a time and every two seconds")

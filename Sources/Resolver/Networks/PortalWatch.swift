@@ -18,6 +18,8 @@ struct PortalWatch {
         let verifies: Bool
         /// When it last failed in a way that suggests a portal; nil after its next answer.
         var hinderedAt: Instant?
+        /// When it last answered on this network.
+        var answeredAt: Instant?
     }
 
     private struct Suspicion {
@@ -121,6 +123,9 @@ struct PortalWatch {
         switch failure {
         case .tls: watched[index].hinderedAt = now
         // Without TLS, a portal's page looks like this. Over TLS, a redirect proves that the provider is reached.
+        case .garbage where watched[index].answeredAt.map { now - $0 < Bounds.portalSignLife } ?? false:
+            // A wrong body among well-formed ones concerns the name.
+            break
         case .redirected, .garbage:
             if !watched[index].verifies {
                 watched[index].hinderedAt = now
@@ -137,6 +142,7 @@ struct PortalWatch {
     private mutating func spoke(_ provider: ProviderID, isProven: Bool, now: Instant) {
         guard isProven, let index = watched.firstIndex(where: { $0.id == provider }) else { return }
         watched[index].hinderedAt = nil
+        watched[index].answeredAt = now
         if canEnd(watched[index]) { end(.verified, now: now) }
     }
 
@@ -223,7 +229,7 @@ struct PortalWatch {
     }
 
     private mutating func clear() {
-        for index in watched.indices { watched[index].hinderedAt = nil }
+        for index in watched.indices { (watched[index].hinderedAt, watched[index].answeredAt) = (nil, nil) }
         systemAnsweredAt = nil
         redirect = nil
     }
