@@ -59,7 +59,7 @@ extension Settings {
         package var cipherKeyFile: String?
         /// For dnspod-des, -aes and -https: requests carry their expiry time.
         package var expiring = false
-        /// For alicloud and alicloud-v2: one of `regions`; nil is the vendor's default.
+        /// For alicloud and alicloud-v2: one of `regions`; nil: "global", the nearest.
         package var region: String?
         /// For alicloud and alicloud-v2: the service nodes that the vendor lists replace `addresses`.
         package var serviceNodes = true
