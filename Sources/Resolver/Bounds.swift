@@ -49,7 +49,7 @@ package enum Bounds {
     /// The same time for an unmeasured address.
     static let silenceUnmeasured: Duration = .milliseconds(500)
     /// Addresses of a provider that one request tries, one after the other.
-    static let maxAddressesPerRequest = 3
+    package static let maxAddressesPerRequest = 3
     /// Time for which a fetch waits for others to share its request; far below the duration of any request.
     static let gatherWithin: Duration = .milliseconds(1)
     /// Open batches: 32 providers times two address families. Beyond this, the oldest batch is sent early.

@@ -100,6 +100,28 @@ struct ProviderTests {
         #expect(!provider.distrustsConnections(now: now + .seconds(10)))
     }
 
+    @Test("a request goes to an endpoint that did not fail the same question, if a route leads there")
+    func otherEndpoint() throws {
+        let provider = try provider()
+        let first = provider.chooseEndpoints(now: Clock.now()).first.endpoint
+        let (second, others, _) = provider.chooseEndpoints(avoiding: [first], now: Clock.now())
+        #expect(second.endpoint.address == "223.6.6.6" && others.isEmpty)
+        #expect(provider.hasEndpoint(otherThan: [first]) && !provider.hasEndpoint(otherThan: [first, second.endpoint]))
+        provider.contradicted(first, now: Clock.now())
+        #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [false, true])
+    }
+
+    @Test(
+        "which errors another node may not have",
+        arguments: [
+            (DialectError.status(500), true), (.status(503), true), (.garbage("HTML"), true), (.wrongQuestion, true),
+            (.wrongNode, true), (.status(404), false), (.status(403), false), (.clock, false), (.account("x"), false),
+            (.throttled(retryAfterSeconds: nil), false), (.serverFailure(.serverFailure), false),
+        ])
+    func nodeErrors(error: DialectError, mayBeNode: Bool) {
+        #expect(error.mayBeNode == mayBeNode)
+    }
+
     @Test("the certificate of Baidu's addresses is for the vendor's name")
     func vendorName() throws {
         var settings = Settings.Provider.builtIn[0]

@@ -121,11 +121,20 @@ final class Provider {
     }
 
     /// Returns the endpoint to dial first, the alternatives, and how long the first may be silent.
-    func chooseEndpoints(now: Instant) -> (first: Way, others: [Way], silence: Duration) {
-        let isReachable = { [ways] in ways[$0] != nil }
+    ///
+    /// - Parameter avoided: endpoints whose replies were of no use to the same question.
+    func chooseEndpoints(
+        avoiding avoided: [HTTPEndpoint] = [], now: Instant
+    ) -> (first: Way, others: [Way], silence: Duration) {
+        let isReachable = { [ways, endpoints] in ways[$0] != nil && !avoided.contains(endpoints[$0]) }
         let chosen = addresses.choose(where: isReachable, now: now)
         let others = addresses.others(than: chosen, where: isReachable, now: now).map { way($0) }
         return (way(chosen), others, addresses.silence(of: chosen))
+    }
+
+    /// Whether a route leads to an endpoint other than these.
+    func hasEndpoint(otherThan avoided: [HTTPEndpoint]) -> Bool {
+        zip(endpoints, ways).contains { endpoint, way in way != nil && !avoided.contains(endpoint) }
     }
 
     private func way(_ index: Int) -> Way {
@@ -186,6 +195,11 @@ final class Provider {
         lastReason = reason
         lastFailure = failure
         if isAddress, let index = endpoints.firstIndex(of: endpoint) { addresses.failed(index, now: now) }
+    }
+
+    /// Records that another endpoint answered the question that this one failed to answer.
+    func contradicted(_ endpoint: HTTPEndpoint, now: Instant) {
+        if let index = endpoints.firstIndex(of: endpoint) { addresses.failed(index, now: now) }
     }
 
     /// Counts the failure of one question in a request whose others were answered.
@@ -249,6 +263,14 @@ extension TransferFailure {
 extension DialectError {
     /// A provider that rejects a time of its own clock means another fault: reported as an account error.
     var withoutClock: DialectError { self == .clock ? .account("signature") : self }
+
+    /// Whether another node of the provider may answer the same question.
+    var mayBeNode: Bool {
+        switch self {
+        case .status(500..<600), .garbage, .wrongQuestion, .wrongNode: true
+        case .status, .throttled, .account, .clock, .serverFailure, .unsupported: false
+        }
+    }
 
     /// For the log.
     var description: String {

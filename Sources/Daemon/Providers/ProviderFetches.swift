@@ -62,23 +62,30 @@ final class ProviderFetches: LoopPart {
         var wantedCount: Int
         /// Questions as sent: those of the fetches and possibly more.
         let questions: [Question]
-        /// Sent a second time, dated by the provider's clock as the first reply showed it.
-        let isRepeated: Bool
+        let before: Before
         /// Whether it has fetches of several domains.
         let isShared: Bool
         /// Nil while it waits for a place.
         var flight: Flight?
 
         init(
-            _ fetches: [FetchBatches.Fetch], asking questions: [Question], of provider: ProviderID, isRepeated: Bool
+            _ fetches: [FetchBatches.Fetch], asking questions: [Question], of provider: ProviderID, after before: Before
         ) {
             self.provider = provider
             self.fetches = fetches
             wantedCount = fetches.count
             self.questions = questions
-            self.isRepeated = isRepeated
+            self.before = before
             isShared = fetches.dropFirst().contains { $0.holder?.domain != fetches[0].holder?.domain }
         }
+    }
+
+    /// What earlier requests for the same questions showed.
+    private struct Before {
+        /// The request is dated by the provider's clock as a reply showed it.
+        var isRedated = false
+        /// Endpoints whose replies were of no use.
+        var failedAt: [HTTPEndpoint] = []
     }
 
     /// What is known of a request since it was sent.
@@ -270,17 +277,17 @@ final class ProviderFetches: LoopPart {
     // MARK: requests
 
     private func send(_ batch: FetchBatches.Batch, now: Instant) {
-        send(batch.fetches, asking: batch.questions, to: batch.provider, isRepeated: false, now: now)
+        send(batch.fetches, asking: batch.questions, to: batch.provider, now: now)
     }
 
     private func send(
-        _ fetches: [FetchBatches.Fetch], asking questions: [Question], to provider: ProviderID, isRepeated: Bool,
-        now: Instant
+        _ fetches: [FetchBatches.Fetch], asking questions: [Question], to provider: ProviderID,
+        after before: Before = Before(), now: Instant
     ) {
         guard let index = index(of: provider) else {
             return fail(fetches, .unreachable)
         }
-        let request = Request(fetches, asking: questions, of: provider, isRepeated: isRepeated)
+        let request = Request(fetches, asking: questions, of: provider, after: before)
         let id = number(request)
         for fetch in fetches { requestOfFetch[fetch.id] = id }
         shares.add(
@@ -312,7 +319,8 @@ final class ProviderFetches: LoopPart {
         }
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
-        let (first, others, silence) = providers[index].chooseEndpoints(now: now)
+        let (first, others, silence) = providers[index].chooseEndpoints(
+            avoiding: request.before.failedAt, now: now)
         let transfer = http.start(
             TransferRequest(
                 message, to: first.dialled, timeout: ProviderFetches.timeout,
@@ -354,10 +362,14 @@ final class ProviderFetches: LoopPart {
             }
             let isNews = learnClock(from: reply, of: request.provider, flight)
             var results = flight.dialect.answers(from: reply, to: request.questions)
-            if results.first?.failure == .clock, isNews, !request.isRepeated {
-                return send(wanted, asking: request.questions, to: request.provider, isRepeated: true, now: now)
+            if results.first?.failure == .clock, isNews, !request.before.isRedated {
+                return sendAgain(wanted, of: request, now: now) { $0.isRedated = true }
             }
             if !isNews { results = results.map { $0.mapError(\.withoutClock) } }
+            if let fault = nodeFault(in: results, of: request, at: endpoint) {
+                failed(request, fault, of: transfer, at: endpoint, now: now)
+                return sendAgain(wanted, of: request, now: now) { $0.failedAt.append(endpoint) }
+            }
             let outcomes = zip(request.questions, results).map { question, result in
                 outcome(of: question, result, from: request.provider, status: transfer.status, now: now)
             }
@@ -373,6 +385,25 @@ final class ProviderFetches: LoopPart {
         // New settings may have removed the provider; clients still wait for its reply.
         guard let index = index(of: provider) else { return FetchResult(result) }
         return providers[index].result(result, for: question.name.registrableDomain, status: status, now: now)
+    }
+
+    private func sendAgain(
+        _ fetches: [FetchBatches.Fetch], of request: Request, now: Instant, _ learn: (inout Before) -> Void
+    ) {
+        var before = request.before
+        learn(&before)
+        send(fetches, asking: request.questions, to: request.provider, after: before, now: now)
+    }
+
+    /// Returns the error of a reply that was of no use to any question, if another endpoint is to be asked.
+    private func nodeFault(
+        in results: [Result<Answer, DialectError>], of request: Request, at endpoint: HTTPEndpoint
+    ) -> DialectError? {
+        let failedAt = request.before.failedAt + [endpoint]
+        guard results.allSatisfy({ $0.failure?.mayBeNode == true }), failedAt.count < Bounds.maxAddressesPerRequest,
+            provider(request.provider)?.hasEndpoint(otherThan: failedAt) == true
+        else { return nil }
+        return results.first?.failure
     }
 
     private func deliver(_ outcomes: [FetchResult], of request: Request, to wanted: [FetchBatches.Fetch]) {
@@ -404,28 +435,40 @@ final class ProviderFetches: LoopPart {
     ) {
         let errors = results.compactMap(\.failure)
         if let error = errors.first {
-            let failure = FetchFailure(error)
-            // A host that redirects may be an interceptor; this connection would lead to it as long as it stays open.
-            let isDoubtful = failure == .garbage || failure == .redirected
-            if isDoubtful, reply.httpVersion == .http1 { distrustConnections(of: request.provider, now: now) }
             if case .throttled(let seconds?) = error {
                 throttled.append(.throttled(request.provider, for: .seconds(seconds)))
             }
             if !outcomes.contains(where: \.isReply) {
-                let isAddress = error == .wrongNode
-                return failed(request, at: endpoint, failure, error.description, isAddress: isAddress, now: now)
+                return failed(request, error, of: reply, at: endpoint, now: now)
             }
+            doubtConnections(of: request.provider, FetchFailure(error), reply, now: now)
             for error in errors { failedInPart(request, FetchFailure(error), error.description) }
         }
         // Time spent on another address before does not count against this one.
         let elapsed = endpoint == flight.first.endpoint ? flight.startedAt.duration(to: now) : reply.totalTime
         guard let index = index(of: request.provider) else { return }
         providers[index].answered(at: endpoint, after: elapsed, now: now)
+        for failed in request.before.failedAt {
+            providers[index].contradicted(failed, now: now)
+            addressFailures.append((request.provider, isWrongNode: false))
+        }
     }
 
-    private func distrustConnections(of provider: ProviderID, now: Instant) {
-        guard let index = index(of: provider) else { return }
-        providers[index].distrustConnections(now: now)
+    /// Records a reply that was of no use.
+    private func failed(
+        _ request: Request, _ error: DialectError, of reply: TransferReply, at endpoint: HTTPEndpoint, now: Instant
+    ) {
+        doubtConnections(of: request.provider, FetchFailure(error), reply, now: now)
+        let isAddress = error == .wrongNode
+        failed(request, at: endpoint, FetchFailure(error), error.description, isAddress: isAddress, now: now)
+    }
+
+    /// A host that redirects may be an interceptor; this connection would lead to it as long as it stays open.
+    private func doubtConnections(
+        of provider: ProviderID, _ failure: FetchFailure, _ reply: TransferReply, now: Instant
+    ) {
+        guard failure == .garbage || failure == .redirected, reply.httpVersion == .http1 else { return }
+        self.provider(provider)?.distrustConnections(now: now)
     }
 
     private func failed(
