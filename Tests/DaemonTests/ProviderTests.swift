@@ -116,10 +116,16 @@ struct ProviderTests {
         arguments: [
             (DialectError.status(500), true), (.status(503), true), (.garbage("HTML"), true), (.wrongQuestion, true),
             (.wrongNode, true), (.status(404), false), (.status(403), false), (.clock, false), (.account("x"), false),
-            (.throttled(retryAfterSeconds: nil), false), (.serverFailure(.serverFailure), false),
+            (.forbidden, false), (.throttled(retryAfterSeconds: nil), false), (.serverFailure(.serverFailure), false),
         ])
     func nodeErrors(error: DialectError, mayBeNode: Bool) {
         #expect(error.mayBeNode == mayBeNode)
+    }
+
+    @Test("a name that the account does not have is empty until another upstream says more")
+    func foreignName() {
+        let foreign = FetchResult(Result<Answer, DialectError>.failure(.forbidden))
+        #expect(foreign == .success(Answer(negative: .ambiguousEmpty)))
     }
 
     @Test("the certificate of Baidu's addresses is for the vendor's name")
@@ -136,18 +142,16 @@ struct ProviderTests {
     @Test("three forbidden names in a row do not block a provider that has served the account lately")
     func forbiddenNames() throws {
         let now = Clock.now()
-        var settings = Settings.Provider.builtIn[0]
-        settings.dialect = .volcengine
-        let provider = try #require(Provider(id: ProviderID(1), try ProviderAccount(settings), seed: 0))
-        let refusal = Result<Answer, DialectError>.failure(.account("signature"))
+        let provider = try provider()
+        let refusal = Result<Answer, DialectError>.failure(.status(403))
         let domains = ["a.example", "b.example", "c.example", "d.example"].compactMap { Name($0) }
         func results(at now: Instant) -> [FetchResult] {
-            domains.map { provider.result(refusal, for: $0, status: 403, now: now) }
+            domains.map { provider.result(refusal, for: $0, now: now) }
         }
-        #expect(results(at: now).allSatisfy { $0 == .failure(.account) })
-        _ = provider.result(.success(Answer(negative: .noData)), for: domains[0], status: 200, now: now)
+        #expect(results(at: now).allSatisfy { $0 == .failure(.status) })
+        _ = provider.result(.success(Answer(negative: .noData)), for: domains[0], now: now)
         let refused = FetchResult.nameFailed(NameFailure(.refused))
         #expect(results(at: now) == [refused, refused, .failure(.status), .failure(.status)])
-        #expect(results(at: now + .seconds(3600)).allSatisfy { $0 == .failure(.account) })
+        #expect(results(at: now + .seconds(3600)).allSatisfy { $0 == .failure(.status) })
     }
 }

@@ -90,4 +90,4 @@ class Tests(Case):
         provider.fault("status", provider="volcengine", value=403)
         done = ctl(server, "providers", "test", "volcengine")
         self.assertEqual(1, done.returncode)
-        self.assertIn("the account is refused: signature", done.stdout)
+        self.assertIn("HTTP status 403: the name is not in the account, or the account or key is wrong", done.stdout)

@@ -48,7 +48,7 @@ enum Dialects {
         Entry(name: "alicloud-v2-gcm", make: { aliCloudV2($0, .gcm(aesKey)) }, path: "", provesEmptiness: true),
         Entry(
             name: "volcengine", make: { Volcengine(url: $0, account: "1023", secret: "QlgAuFMwNUwN") },
-            path: "/resolve", keepsFamiliesApart: false, meanings: [403: .clock]),
+            path: "/resolve", keepsFamiliesApart: false, meanings: [403: .forbidden]),
         Entry(
             name: "baidu", make: { Baidu(url: $0, account: "100", secret: "1234567890") }, path: "/v4/resolve"),
         Entry(

@@ -93,9 +93,9 @@ struct VolcengineTests {
         #expect(outcome(of: reply(body), to: asked, by: dialect).error == .wrongQuestion)
     }
 
-    @Test("403 is taken for a wrong clock, which can be mended; throttling is not")
+    @Test("403 concerns the name or the clock, which the caller compares; throttling does not")
     func statuses() {
-        #expect(outcome(of: reply("", status: 403), to: asked, by: dialect).error == .clock)
+        #expect(outcome(of: reply("", status: 403), to: asked, by: dialect).error == .forbidden)
         let throttled = reply("", status: 403, [("Retry-After", "9")])
         #expect(outcome(of: throttled, to: asked, by: dialect).error == .throttled(retryAfterSeconds: 9))
     }

@@ -169,20 +169,15 @@ final class Provider {
 
     /// Returns the meaning of a reply for the resolver.
     ///
-    /// - Parameters:
-    ///   - domain: the registrable domain of the question's name.
-    ///   - status: HTTP status of the reply.
+    /// - Parameter domain: the registrable domain of the question's name.
     func result(
-        _ result: Result<Answer, DialectError>, for domain: @autoclosure () -> Name, status: Int, now: Instant
+        _ result: Result<Answer, DialectError>, for domain: @autoclosure () -> Name, now: Instant
     ) -> FetchResult {
         guard case .failure(let error) = result, case .failure = FetchResult(result) else {
             forbidding.answered(now: now)
             return FetchResult(result)
         }
-        let isAboutName = error == .status(ForbiddenNames.status) || settings.dialect == .volcengine
-        guard status == ForbiddenNames.status, isAboutName, forbidding.isServed(now: now) else {
-            return FetchResult(result)
-        }
+        guard error == .status(ForbiddenNames.status), forbidding.isServed(now: now) else { return FetchResult(result) }
         return forbidding.forbids(domain()) ? .nameFailed(NameFailure(.refused)) : .failure(.status)
     }
 
@@ -213,6 +208,8 @@ extension FetchResult {
     init(_ result: Result<Answer, DialectError>) {
         switch result {
         case .success(let answer): self = .success(answer)
+        // The clocks agree by now. The name may be in another account, so another upstream decides.
+        case .failure(.forbidden): self = .success(Answer(negative: .ambiguousEmpty))
         case .failure(.serverFailure(let code, let extendedError)):
             self = .nameFailed(NameFailure(code, extendedError))
         case .failure(let error): self = .failure(FetchFailure(error))
@@ -237,7 +234,7 @@ extension FetchFailure {
     init(_ error: DialectError) {
         switch error {
         case .status(300..<400): self = .redirected
-        case .status: self = .status
+        case .status, .forbidden: self = .status
         case .throttled: self = .throttled
         case .garbage, .wrongQuestion: self = .garbage
         case .account: self = .account
@@ -264,11 +261,14 @@ extension DialectError {
     /// A provider that rejects a time of its own clock means another fault: reported as an account error.
     var withoutClock: DialectError { self == .clock ? .account("signature") : self }
 
+    /// Whether a request dated by the provider's clock may succeed.
+    var mayBeClock: Bool { self == .clock || self == .forbidden }
+
     /// Whether another node of the provider may answer the same question.
     var mayBeNode: Bool {
         switch self {
         case .status(500..<600), .garbage, .wrongQuestion, .wrongNode: true
-        case .status, .throttled, .account, .clock, .serverFailure, .unsupported: false
+        case .status, .throttled, .account, .clock, .forbidden, .serverFailure, .unsupported: false
         }
     }
 
@@ -280,6 +280,7 @@ extension DialectError {
         case .garbage(let reason): "invalid reply: \(reason)"
         case .wrongQuestion: "the answer is to another question"
         case .account(let code): "the account is refused: \(code)"
+        case .forbidden: "HTTP status 403: the name is not in the account, or the account or key is wrong"
         case .clock: "rejects the time of the requests; check this machine's clock"
         case .wrongNode: "this address does not serve the account"
         case .serverFailure(let code, let extendedError):

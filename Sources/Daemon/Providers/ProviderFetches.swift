@@ -362,7 +362,7 @@ final class ProviderFetches: LoopPart {
             }
             let isNews = learnClock(from: reply, of: request.provider, flight)
             var results = flight.dialect.answers(from: reply, to: request.questions)
-            if results.first?.failure == .clock, isNews, !request.before.isRedated {
+            if results.first?.failure?.mayBeClock == true, isNews, !request.before.isRedated {
                 return sendAgain(wanted, of: request, now: now) { $0.isRedated = true }
             }
             if !isNews { results = results.map { $0.mapError(\.withoutClock) } }
@@ -371,7 +371,7 @@ final class ProviderFetches: LoopPart {
                 return sendAgain(wanted, of: request, now: now) { $0.failedAt.append(endpoint) }
             }
             let outcomes = zip(request.questions, results).map { question, result in
-                outcome(of: question, result, from: request.provider, status: transfer.status, now: now)
+                outcome(of: question, result, from: request.provider, now: now)
             }
             judge(request, flight, results, outcomes, of: transfer, at: endpoint, now: now)
             deliver(outcomes, of: request, to: wanted)
@@ -379,12 +379,11 @@ final class ProviderFetches: LoopPart {
     }
 
     private func outcome(
-        of question: Question, _ result: Result<Answer, DialectError>, from provider: ProviderID, status: Int,
-        now: Instant
+        of question: Question, _ result: Result<Answer, DialectError>, from provider: ProviderID, now: Instant
     ) -> FetchResult {
         // New settings may have removed the provider; clients still wait for its reply.
         guard let index = index(of: provider) else { return FetchResult(result) }
-        return providers[index].result(result, for: question.name.registrableDomain, status: status, now: now)
+        return providers[index].result(result, for: question.name.registrableDomain, now: now)
     }
 
     private func sendAgain(

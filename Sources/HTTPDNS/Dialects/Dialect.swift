@@ -92,6 +92,8 @@ package enum DialectError: Error, Equatable, Sendable {
     case account(String)
     /// The provider rejects our time: the signature has expired or is valid for too long.
     case clock
+    /// The provider does not serve this name to the account, or rejects our time; its reply does not tell which.
+    case forbidden
     /// This address of the provider does not serve the account; another address does.
     case wrongNode
     /// The reply has a response code other than NOERROR and NXDOMAIN, with the provider's extended error if any.

@@ -52,9 +52,8 @@ package struct Volcengine: AddressDialect {
         return try Signature.md5(values.joined(separator: "_"))
     }
 
-    /// 403 covers wrong parameters, signatures and times; the form of its body is UNCONFIRMED. A dialect has no clock
-    /// to compare, so it reports a clock error. The caller learns the time from the reply and retries once; a second
-    /// 403 is final.
+    /// 403 says that the name was not added in the vendor's console (providers.md, correction C1), but also covers
+    /// wrong parameters, signatures and times; the form of its body is UNCONFIRMED. The caller compares the clocks.
     package func reading(
         of reply: HTTPReply, isAlone: Bool
     ) throws(DialectError) -> (Question) throws(DialectError) -> Answer {
@@ -62,7 +61,7 @@ package struct Volcengine: AddressDialect {
         do throws(DialectError) {
             bytes = try reply.acceptedBody()
         } catch {
-            throw error == .status(403) ? .clock : error
+            throw error == .status(403) ? .forbidden : error
         }
         let answers = Volcengine.answers(in: try JSONValue.decode(bytes))
         return { (question) throws(DialectError) in
