@@ -64,7 +64,7 @@ class Vendor:
     def _doh(self, query):
         text = query["dns"][0]
         message = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        name = wire._read_name(message, 12)[0]
+        name = wire.read_name(message, 12)[0]
         code = self._code(name)
         option = b""
         if code and name in ERRORS:
@@ -100,7 +100,7 @@ class BrokenNames(Case):
 
     def setUp(self):
         self.vendors = [Vendor(dialect, f"v{number}") for number, dialect in enumerate(self.dialects)]
-        self.system = FakeNameserver(lambda query, _: [reply(query, [(wire._read_name(query, 12)[0], 1, 300, PLAIN)])])
+        self.system = FakeNameserver(lambda query, _: [reply(query, [(wire.read_name(query, 12)[0], 1, 300, PLAIN)])])
         for fake in (*self.vendors, self.system):
             self.addCleanup(fake.close)
         self.server = self.daemon(

@@ -52,7 +52,7 @@ class Message:
         self.id, self.flags, qd, an, ns, ar = struct.unpack_from("!6H", packet)
         at = 12
         for _ in range(qd):
-            _, at = _read_name(packet, at)
+            _, at = read_name(packet, at)
             at += 4
         self.question = packet[12:at]
         sections = []
@@ -96,7 +96,7 @@ class Message:
         return None
 
 
-def _read_name(packet, at):
+def read_name(packet, at):
     labels, end = [], None
     for _ in range(128):
         length = packet[at]
@@ -113,7 +113,7 @@ def _read_name(packet, at):
 
 
 def _read_record(packet, at):
-    owner, at = _read_name(packet, at)
+    owner, at = read_name(packet, at)
     type, rclass, ttl, length = struct.unpack_from("!HHIH", packet, at)
     data = packet[at + 10:at + 10 + length]
     if len(data) != length:

@@ -1,0 +1,577 @@
+# Each vendor's service as its documents describe it, played by stand-ins that share no code with the daemon: what
+# clients get, what the daemon says about the provider, and what the stand-in saw.
+
+import json
+import os
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import places
+from cases import Case
+from certificates import Authority
+from digging import dig
+from places import eventually
+from vendors.alibaba import First, Second
+from vendors.alibaba import error as alibaba_error
+from vendors.baidu import Baidu
+from vendors.doh import DoH
+from vendors.resolvers import AliDNS, Cloudflare, Google
+from vendors.standin import Entry, Reply
+from vendors.tencent import AES, DES, Encrypted, Free, Token
+from vendors.ucloud import UCloud
+from vendors.volcengine import Volcengine
+from wire import NOERROR, ask_all
+
+HMAC_KEY, AES_KEY = "a0b1c2d3e4f5061728394a5b6c7d8e9f", "000102030405060708090a0b0c0d0e0f"
+HOURS = 2 * 3600
+
+V4, V6 = {"192.0.2.10", "192.0.2.11"}, {"2001:db8::10"}
+BATCH = [f"n{number}.shop.example" for number in range(40)]
+NAMES = {
+    "www.shop.example": Entry(("192.0.2.10", "192.0.2.11"), ("2001:db8::10",)),
+    "four.shop.example": Entry(("192.0.2.4",)),
+    "six.shop.example": Entry((), ("2001:db8::6",)),
+    "twice.shop.example": Entry(
+        ("192.0.2.20", "192.0.2.21", "192.0.2.20"), ("2001:db8::20", "2001:db8::20", "2001:db8::21")),
+    **{name: Entry(("192.0.2.99",), ("2001:db8::99",)) for name in BATCH},
+}
+# The second provider has other addresses for the same names, and names that the first one was not told of.
+HEALTHY = {"203.0.113.1"}
+FOREIGN = [f"www.elsewhere{number}.example" for number in range(8)]
+HEALTHY_NAMES = {name: Entry(tuple(HEALTHY), ("2001:db8:ffff::1",)) for name in [
+    *NAMES, *FOREIGN, "missing.shop.example"]}
+
+
+@dataclass(frozen=True)
+class Account:
+    """A vendor's service and an account there, with the settings that an operator writes."""
+
+    make: object
+    dialect: str
+    path: str
+    keys: dict = field(default_factory=dict)
+    secrets: dict = field(default_factory=dict)
+    # The host of the URL for a vendor without TLS.
+    host: str = None
+    # Another secret, by the key of its file; None if there is none.
+    wrong: tuple = None
+    is_secure: bool = True
+    # Names in a request.
+    batch: int = 1
+    has_aaaa: bool = True
+    says_missing: bool = False
+    is_dated: bool = False
+    # Whether only names that were added in the console are served, and refused others are told by the reply.
+    has_console: bool = False
+    # Whether one request asks for both families.
+    asks_both: bool = True
+
+
+def _tencent(cipher, kind, key, **more):
+    return Account(
+        partial(Encrypted, account="1234", cipher=cipher(key)), kind, "d", {"account": "1234"}, {"key-file": key},
+        host="119.29.29.98", wrong=("key-file", "another-key-0123"[:len(key)].ljust(len(key), "x")), is_secure=False,
+        batch=8, has_console=True, **more)
+
+
+def _alibaba(cipher=None):
+    keys = {"account": "100000", **({"cipher": cipher} if cipher else {})}
+    secrets = {"key-file": HMAC_KEY, **({"cipher-key-file": AES_KEY} if cipher != "none" else {})}
+    return Account(
+        partial(Second, account="100000", secret=HMAC_KEY, cipher_key=AES_KEY), "alicloud-v2", "", keys, secrets,
+        wrong=("key-file", HMAC_KEY[::-1]), batch=5, says_missing=True, is_dated=True, has_console=True)
+
+
+_BAIDU = Account(
+    partial(Baidu, account="100", secret="1234567890"), "baidu", "v4/resolve", {"account": "100"},
+    {"key-file": "1234567890"}, wrong=("key-file", "0987654321"), batch=10, is_dated=True, has_console=True)
+_VOLCENGINE = Account(
+    partial(Volcengine, account="1023", secret="QlgAuFMwNUwN"), "volcengine", "resolve", {"account": "1023"},
+    {"key-file": "QlgAuFMwNUwN"}, wrong=("key-file", "NwUNQlgAuFMw"), is_dated=True, has_console=True)
+
+
+def _plain(account, host):
+    return Account(**{**vars(account), "is_secure": False, "host": host})
+
+
+ACCOUNTS = {
+    "dnspod": Account(Free, "dnspod", "d", host="119.29.29.29", is_secure=False, has_aaaa=False),
+    "dnspod-des": _tencent(DES, "dnspod-des", "dnspodpass"),
+    "dnspod-aes": _tencent(AES, "dnspod-aes", "0123456789abcdef"),
+    "dnspod-https": Account(
+        partial(Token, token="567890"), "dnspod-https", "d", {"account": "1234"}, {"key-file": "567890"},
+        wrong=("key-file", "98765"), batch=8, has_console=True),
+    "alicloud": Account(
+        partial(First, account="100000", secret="IAmASecret"), "alicloud", "", {"account": "100000"},
+        {"key-file": "IAmASecret"}, wrong=("key-file", "IAmNoSecret"), batch=5, is_dated=True, has_console=True),
+    "alicloud-v2": _alibaba("none"),
+    "alicloud-v2-cbc": _alibaba("cbc"),
+    "alicloud-v2-gcm": _alibaba(),
+    "volcengine": _VOLCENGINE,
+    "volcengine-http": _plain(_VOLCENGINE, "httpdns.volcengineapi.com"),
+    "baidu": _BAIDU,
+    "baidu-http": _plain(_BAIDU, "180.76.76.200"),
+    "ucloud": Account(
+        partial(UCloud, account="100000", secret="AuthSecret"), "ucloud", "", {"account": "100000"},
+        {"key-file": "AuthSecret"}, host="httpdns.ucloud.cn", wrong=("key-file", "NoSecret"), is_secure=False,
+        has_aaaa=False, is_dated=True, has_console=True),
+    "alidns": Account(AliDNS, "json", "resolve", says_missing=True, asks_both=False),
+    "alidns-account": Account(
+        partial(AliDNS, account=("9999", "testAK", "testSecret")), "json", "resolve",
+        {"account": "9999", "access-key": "testAK"}, {"key-file": "testSecret"}, wrong=("key-file", "noSecret"),
+        says_missing=True, is_dated=True, asks_both=False),
+    "google": Account(Google, "json", "resolve", says_missing=True, asks_both=False),
+    "cloudflare": Account(Cloudflare, "json", "dns-query", says_missing=True, asks_both=False),
+    "doh": Account(DoH, "doh", "dns-query", {"method": "GET"}, says_missing=True, asks_both=False),
+    "doh-post": Account(DoH, "doh", "dns-query", {"method": "POST"}, says_missing=True, asks_both=False),
+}
+
+
+class Vendors(Case):
+    """Not a test by itself: starts stand-ins, and daemons with their settings."""
+
+    expected_seconds = 12
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="e2e-vendors-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.directory = Path(folder.name)
+        os.chmod(cls.directory, 0o755)
+        cls.authority = Authority(cls.directory / "authority")
+        os.chmod(cls.directory / "authority", 0o755)
+        cls.certificates = {}
+
+    def certificate(self, name):
+        """Only for this name, one file for all tests of the class."""
+        if name not in self.certificates:
+            self.certificates[name] = self.authority.certificate(name)
+        return self.certificates[name]
+
+    def stand_in(self, kind, certificate_for=None, **options):
+        account = ACCOUNTS[kind]
+        if account.is_secure:
+            host = getattr(account.make, "func", account.make).host
+            options["certificate"] = self.certificate(certificate_for or host)
+        return self.own(account.make(options.pop("names", NAMES), **options))
+
+    def settings(self, kind, stand_in, wrong=None, **more):
+        """As an operator writes them for this vendor."""
+        account = ACCOUNTS[kind]
+        scheme, host = ("https", stand_in.host) if account.is_secure else ("http", account.host)
+        keys = {"name": kind, "dialect": account.dialect, "url": f"{scheme}://{host}:{stand_in.port}/{account.path}",
+                "addresses": list(stand_in.nodes), **account.keys}
+        if account.is_secure:
+            keys["ca-file"] = str(self.authority.ca_file)
+        for key, secret in account.secrets.items():
+            keys[key] = str(self.secret(f"{kind}.{key}", secret))
+        if wrong:
+            keys[wrong[0]] = str(self.secret(f"{kind}.wrong", wrong[1]))
+        return {**keys, **more}
+
+    def secret(self, name, content):
+        path = self.directory / name
+        path.unlink(missing_ok=True)
+        path.touch(0o600)
+        path.write_text(content + "\n")
+        return places.entrust(path)
+
+    def healthy(self):
+        """A second provider that knows every name, and is so slow that the other one is asked first."""
+        healthy = self.stand_in("doh", names=HEALTHY_NAMES)
+        healthy.delay = 0.1
+        return healthy
+
+    def second(self, healthy):
+        return self.settings("doh", healthy, name="healthy")
+
+    def daemon_of(self, *providers, sections="", **options):
+        return self.daemon(list(providers), sections=f"[probe]\nenabled = false\n{sections}", **options)
+
+    def each(self, check, wanted=lambda account: True):
+        """Checks every vendor of which `wanted` is true, with programs of its own."""
+        passed = []
+        for kind, account in ACCOUNTS.items():
+            if not wanted(account):
+                continue
+            with self.subTest(kind):
+                self.programs = ()
+                try:
+                    check(kind, account)
+                    passed.append(kind)
+                finally:
+                    self.doCleanups()
+        print(f"vendors: {check.__name__.replace('_', ' ')}: {' '.join(passed)}", flush=True)
+
+    def state(self, server, kind):
+        return next(entry["state"] for entry in server.stats()["providers"] if entry["name"] == kind)
+
+    def gets(self, expected, server, name, type="A", status="NOERROR"):
+        reply = dig(server, name, type)
+        self.assertEqual((status, sorted(expected)), (reply.status, sorted(record[4] for record in reply.answer)), name)
+        return reply
+
+    def requests(self, stand_in):
+        """Without those for lists of service nodes."""
+        return [request for request in stand_in.requests if not request.path.endswith("/ss")]
+
+
+class Documents(Vendors):
+    """The stand-ins against the exchanges that the documents print."""
+
+    def exchange(self, stand_in, target, now=None, **headers):
+        """Sends a request at this time of the vendor's clock; status and body."""
+        stand_in = self.own(stand_in)
+        if now is not None:
+            stand_in.clock_offset = now - time.time()
+        request = urllib.request.Request(f"http://127.0.0.1:{stand_in.port}{target}", headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=places.PATIENCE) as reply:
+                return reply.status, reply.read().decode(errors="replace")
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def test_tencent(self):
+        names = {"www.qq.com": Entry(("192.0.2.10", "192.0.2.11"), (), 120),
+                 "www.dnspod.cn": Entry(("192.0.2.10", "192.0.2.11"), ("2001:db8::10",), 120)}
+        self.assertEqual((200, "192.0.2.10;192.0.2.11,120"), self.exchange(
+            Free(names), "/d?dn=www.qq.com&ttl=1&ip=203.0.113.7"))
+        self.assertEqual((200, ""), self.exchange(Free(names), "/d?dn=missing.qq.com&ttl=1"))
+        both = "www.dnspod.cn.:192.0.2.10;192.0.2.11,120-2001:db8::10,120|127.0.0.1"
+        self.assertEqual((200, both), self.exchange(
+            Token(names, token="567890"),
+            "/d?dn=www.dnspod.cn&clientip=1&ttl=1&query=1&id=1234&type=addrs&token=567890"))
+        aes, des = AES("0123456789abcdef"), DES("dnspodpass")
+        status, digits = self.exchange(
+            Encrypted(names, account="1234", cipher=aes),
+            "/d?dn=101112131415161718191a1b1c1d1e1fe3e56e582ad59947168b302b07b75b9c&clientip=1&ttl=1&query=1&id=1234"
+            "&type=addrs&alg=aes")
+        self.assertEqual((200, both), (status, aes.decrypt(digits)))
+        status, digits = self.exchange(
+            Encrypted(names, account="1234", cipher=des),
+            "/d?dn=87ae992c1321f299da3c0210a9900ae7&clientip=1&ttl=1&query=1&id=1234&alg=des")
+        self.assertEqual((200, "www.dnspod.cn.:192.0.2.10;192.0.2.11,120|127.0.0.1"), (status, des.decrypt(digits)))
+        self.assertEqual("09443eb85b754b4d", des.encrypt(""))
+        self.assertEqual("6553b1dde084cb06", des.encrypt("0"))
+
+    def test_alibaba(self):
+        names = {"www.aliyun.com": Entry(("192.0.2.10",), (), 57)}
+        target = "/100000/sign_d?host=www.aliyun.com&query=4&t=1755525850&s=e08d0e437db0573140c82b80ebc38496"
+        first = partial(First, names, account="100000", secret="IAmASecret")
+        status, body = self.exchange(first(), target, now=1755525250)
+        self.assertEqual((200, ["192.0.2.10"], 57), (status, json.loads(body)["ips"], json.loads(body)["ttl"]))
+        self.assertEqual((403, '{"code":"SignatureExpired"}'), self.exchange(first(), target, now=1755525850))
+        second = partial(Second, names, account="100000", secret=HMAC_KEY, cipher_key=AES_KEY)
+        signed = "&exp=1755525850&v=1.0&s="
+        for query in (
+                f"m=0&dn=www.aliyun.com&q=4%2C6{signed}"
+                "5218d2696100e40508a7e63b67efd134db396c0c298ea92473ec00b08a128096",
+                "m=1&enc=101112131415161718191a1b1c1d1e1fcc2292d675ae8f1f0961a45358ccc07c"
+                f"e539890b51e4583faef6ead2505affa253603ae192758e45c28c29daab9b644a{signed}"
+                "2211189918076bb7ff68482c1d2f3cf26061b5482480b45ca7d8279c9b929b59",
+                "m=2&enc=202122232425262728292a2bbbd776caa4ca5b7ecc3fa1b51da6ed0ba69f16f1"
+                f"eb7406c61641fd35936fdb793533396057573455a1be952f66c9412628{signed}"
+                "16fc6c6714eca36487bba0bd2cf902f1c268f9060e6912944c7f68bd52a3144b"):
+            status, body = self.exchange(second(), f"/v2/d?id=100000&{query}&sid=AbCdEf012345", now=1755525250)
+            self.assertEqual((200, "success", int(query[2])), (status, *map(json.loads(body).get, ("code", "mode"))))
+
+    def test_volcengine_baidu_and_ucloud(self):
+        status, body = self.exchange(
+            Volcengine({"www.a.com": Entry(("192.0.2.10",), (), 52)}, account="1023", secret="QlgAuFMwNUwN"),
+            "/resolve?domain=www.a.com&ip=1.2.3.4&type=1&account_id=1023&timestamp=1566808387000"
+            "&sign=85c31b4998f9fd3d6eadc43804178869", now=1566808000)
+        expected = {"cip": "1.2.3.4", "host": "www.a.com", "ips": ["192.0.2.10"], "ttl": 52}
+        self.assertEqual((200, expected), (status, json.loads(body)))
+        status, body = self.exchange(
+            Baidu({"www.baidu.com": Entry(("192.0.2.10",))}, account="100", secret="1234567890"),
+            "/v4/resolve?account_id=100&dn=www.baidu.com&t=1513602734&sign=9d4eac35c33b8fa1610476ff1532643d",
+            now=1513602700)
+        self.assertEqual(
+            (200, ["192.0.2.10"]), (status, json.loads(body)["data"]["www.baidu.com"]["ipv4"]["ip"]))
+        status, body = self.exchange(
+            UCloud({"api.ucloud.cn": Entry(("192.0.2.10",), (), 600)}, account="100000", secret="AuthSecret"),
+            "/100000/resolve?host=api.ucloud.cn&timestamp=1655193600&app_id=com.demo", now=1655193600,
+            Authorization="9c52d62c87f9a72df68e4df96291d514")
+        self.assertEqual((200, ["192.0.2.10"]), (status, json.loads(body)["ip_list"]))
+
+    def test_resolvers(self):
+        names = {"www.taobao.com": Entry(("192.0.2.10",)), "www.example.com": Entry(("192.0.2.10",))}
+        target = "/resolve?name=www.taobao.com&type=1&uid=9999&ak=testAK&ts=1614927253&key=" \
+            "ea3c33e569c7805491369b9874400a4d6cd001931f31838f3653c5b107a0d2b8"
+        status, body = self.exchange(AliDNS(names, account=("9999", "testAK", "testSecret")), target, now=1614927260)
+        self.assertEqual((200, "192.0.2.10"), (status, json.loads(body)["Answer"][0]["data"]))
+        self.assertEqual(400, self.exchange(Cloudflare(names), "/dns-query?name=www.example.com")[0])
+        status, _ = self.exchange(DoH(names), "/dns-query?dns=AAABAAABAAAAAAAAA3d3dwdleGFtcGxlA2NvbQAAHAAB")
+        self.assertEqual(200, status)
+
+
+class Names(Vendors):
+    def test_names_and_families(self):
+        self.each(self.names_and_families)
+
+    def names_and_families(self, kind, account):
+        stand_in = self.stand_in(kind)
+        server = self.daemon_of(self.settings(kind, stand_in))
+        self.gets(V4, server, "www.shop.example")
+        self.gets({"192.0.2.4"}, server, "four.shop.example")
+        if account.has_aaaa:
+            self.gets(V6, server, "www.shop.example", "AAAA")
+            # A family without addresses.
+            self.gets((), server, "four.shop.example", "AAAA")
+            self.gets((), server, "six.shop.example", "A")
+            self.gets({"2001:db8::6"}, server, "six.shop.example", "AAAA")
+        self.assertEqual([], stand_in.reasons)
+        self.assertEqual({}, server.failures(kind))
+        self.assertEqual("up", self.state(server, kind))
+
+    def test_an_unknown_name(self):
+        self.each(self.unknown_name)
+
+    def unknown_name(self, kind, account):
+        stand_in = self.stand_in(kind)
+        server = self.daemon_of(self.settings(kind, stand_in))
+        self.gets((), server, "missing.shop.example", status="NXDOMAIN" if account.says_missing else "NOERROR")
+        self.assertEqual([], stand_in.reasons)
+        self.assertEqual({}, server.failures(kind))
+
+    def test_an_unknown_name_beside_a_provider_that_knows_it(self):
+        self.each(self.unknown_name_beside_another)
+
+    def unknown_name_beside_another(self, kind, account):
+        """An answer that cannot tell a missing name from one of other accounts is not final."""
+        stand_in, healthy = self.stand_in(kind), self.healthy()
+        server = self.daemon_of(self.settings(kind, stand_in), self.second(healthy))
+        if account.says_missing:
+            self.gets((), server, "missing.shop.example", status="NXDOMAIN")
+        else:
+            self.gets(HEALTHY, server, "missing.shop.example")
+        self.gets(V4, server, "www.shop.example")
+
+
+class Lists(Vendors):
+    def test_an_address_that_is_listed_twice_is_answered_once(self):
+        self.each(self.address_listed_twice)
+
+    def address_listed_twice(self, kind, account):
+        stand_in = self.stand_in(kind)
+        server = self.daemon_of(self.settings(kind, stand_in))
+        self.gets({"192.0.2.20", "192.0.2.21"}, server, "twice.shop.example")
+        if account.has_aaaa:
+            self.gets({"2001:db8::20", "2001:db8::21"}, server, "twice.shop.example", "AAAA")
+
+    def test_several_names_share_requests(self):
+        self.each(self.several_names)
+
+    def several_names(self, kind, account):
+        stand_in = self.stand_in(kind)
+        server = self.daemon_of(self.settings(kind, stand_in))
+        replies = ask_all(server, [(name, "A") for name in BATCH])
+        self.assertEqual({number: (NOERROR, {"192.0.2.99"}) for number in range(len(BATCH))},
+                         {number: (reply.rcode, reply.addresses) for number, reply in replies.items()})
+        self.assertEqual([], stand_in.reasons)
+        most = max(len(request.names) for request in stand_in.requests)
+        self.assertTrue(most == 1 if account.batch == 1 else 1 < most <= account.batch, most)
+
+
+class Clocks(Vendors):
+    def test_a_clock_that_is_two_hours_slow(self):
+        self.each(self.clock_slow, lambda account: account.is_dated)
+
+    def clock_slow(self, kind, account):
+        """Every signature is expired when it arrives, until the daemon has learned the vendor's clock."""
+        stand_in, healthy = self.stand_in(kind), self.healthy()
+        stand_in.clock_offset = HOURS
+        server = self.daemon_of(self.settings(kind, stand_in), self.second(healthy))
+        self.gets(V4, server, "www.shop.example")
+        self.gets({"192.0.2.99"}, server, BATCH[0])
+        self.assertLessEqual(len(stand_in.refusals), 1)
+        self.assertEqual({}, server.failures(kind))
+        # The clock is put right.
+        stand_in.clock_offset = 0
+        for name in BATCH[1:4]:
+            self.gets({"192.0.2.99"}, server, name)
+        self.assertLessEqual(len(stand_in.refusals), 2)
+
+    def test_a_clock_that_is_put_back_by_two_hours(self):
+        self.each(self.clock_put_back, lambda account: account.is_dated)
+
+    def clock_put_back(self, kind, account):
+        """The daemon has learned that the clocks agree, and the signatures expire all at once."""
+        stand_in, healthy = self.stand_in(kind), self.healthy()
+        server = self.daemon_of(self.settings(kind, stand_in), self.second(healthy))
+        self.gets(V4, server, "www.shop.example")
+        stand_in.clock_offset = HOURS
+        for name in BATCH[:4]:
+            self.gets({"192.0.2.99"}, server, name)
+        self.assertLessEqual(len(stand_in.refusals), 1)
+        self.assertEqual("up", self.state(server, kind))
+
+    def test_baidus_body_teaches_the_clock(self):
+        stand_in, healthy = self.stand_in("baidu"), self.healthy()
+        stand_in.clock_offset, stand_in.is_dated = HOURS, False
+        server = self.daemon_of(self.settings("baidu", stand_in), self.second(healthy))
+        self.gets(V4, server, "www.shop.example")
+        self.gets({"192.0.2.99"}, server, BATCH[0])
+        self.assertEqual(["signature expired"], stand_in.reasons)
+
+
+class Refusals(Vendors):
+    expected_seconds = 40
+
+    def test_a_wrong_key(self):
+        self.each(self.wrong_key, lambda account: account.wrong)
+
+    def wrong_key(self, kind, account):
+        """The other provider answers, and the account is asked for few names. Volcengine's reply is the same as for a
+        name of another account, so the account may be asked once for each name."""
+        stand_in, healthy = self.stand_in(kind), self.healthy()
+        server = self.daemon_of(self.settings(kind, stand_in, account.wrong), self.second(healthy))
+        for name in BATCH[:12]:
+            self.gets(HEALTHY, server, name)
+        self.assertEqual(len(self.requests(stand_in)), len(stand_in.refusals))
+        if account.dialect == "volcengine":
+            self.assertLessEqual(len(stand_in.refusals), 12)
+            self.assertEqual({"status": len(stand_in.refusals)}, server.failures(kind))
+        else:
+            self.assertLessEqual(len(stand_in.refusals), 4)
+            self.assertNotEqual("up", self.state(server, kind))
+
+    def test_a_name_that_the_account_does_not_have(self):
+        self.each(self.foreign_name, lambda account: account.has_console)
+
+    def foreign_name(self, kind, account):
+        """It gets the other provider's answer, and the account stays good for its own names: before and after, and
+        although most names are foreign."""
+        stand_in, healthy = self.stand_in(kind), self.healthy()
+        stand_in.registered = {"shop.example"}
+        server = self.daemon_of(self.settings(kind, stand_in), self.second(healthy))
+        for name in FOREIGN[:4]:
+            self.gets(HEALTHY, server, name)
+        self.gets({"192.0.2.99"}, server, BATCH[0])
+        for name in FOREIGN[4:]:
+            self.gets(HEALTHY, server, name)
+        for name in BATCH[1:4]:
+            self.gets({"192.0.2.99"}, server, name)
+        self.assertEqual("up", self.state(server, kind))
+
+    def test_a_foreign_name_without_another_provider(self):
+        self.each(self.foreign_name_alone, lambda account: account.has_console)
+
+    def foreign_name_alone(self, kind, account):
+        """The system resolver may know it."""
+        stand_in, system = self.stand_in(kind), self.nsd()
+        stand_in.registered = {"shop.example"}
+        server = self.daemon_of(self.settings(kind, stand_in), system=[system.server])
+        self.gets({"203.0.113.77"}, server, "only.system.example")
+        self.gets(V4, server, "www.shop.example")
+
+
+class Throttling(Vendors):
+    expected_seconds = 70
+
+    def test_throttled(self):
+        self.each(self.throttled)
+
+    def throttled(self, kind, account):
+        stand_in, healthy = self.stand_in(kind), self.healthy()
+        server = self.daemon_of(self.settings(kind, stand_in), self.second(healthy))
+        stand_in.is_throttled = True
+        self.gets(HEALTHY, server, BATCH[0])
+        self.assertEqual("throttled", self.state(server, kind))
+        for name in BATCH[1:4]:
+            self.gets(HEALTHY, server, name)
+        self.assertLessEqual(len(self.requests(stand_in)), 2)
+        stand_in.is_throttled = False
+        names = iter(BATCH[4:])
+        eventually(lambda: dig(server, next(names)).data == {"192.0.2.99"}, every=0.5, what="it is asked again")
+
+
+class Portals(Vendors):
+    def test_families_without_addresses_are_no_captive_portal(self):
+        """Over HTTP, a portal's page would be a wrong body, too."""
+        zone = "$ORIGIN example.\n$TTL 600\n@ SOA ns hostmaster 1 7200 900 1209600 30\n@ NS ns\n" \
+            "four.shop A 203.0.113.4\nsix.shop AAAA 2001:db8:ffff::6\n"
+        stand_in, system = self.stand_in("baidu-http"), self.nsd(zone=zone)
+        server = self.daemon_of(self.settings("baidu-http", stand_in), system=[system.server])
+        self.gets(V4, server, "www.shop.example")
+        for _ in range(5):
+            for name, type in (("four.shop.example", "AAAA"), ("six.shop.example", "A")):
+                self.gets((), server, name, type)
+        for name in BATCH[:5]:
+            self.gets({"192.0.2.99"}, server, name)
+        self.assertNotIn("portal", server.log)
+        self.assertEqual({}, server.failures("baidu-http"))
+        self.assertLessEqual(len(stand_in.requests), 8)
+
+
+class Certificates(Vendors):
+    def test_a_certificate_for_another_name(self):
+        self.each(self.foreign_certificate, lambda account: account.is_secure)
+
+    def foreign_certificate(self, kind, account):
+        """Nothing is sent over such a connection."""
+        stand_in = self.stand_in(kind, certificate_for="other.example")
+        healthy = self.healthy()
+        server = self.daemon_of(self.settings(kind, stand_in), self.second(healthy))
+        self.gets(HEALTHY, server, "www.shop.example")
+        self.assertEqual([], stand_in.requests)
+        self.assertEqual(["tls"], list(server.failures(kind)))
+
+    def test_baidus_name_is_checked_whatever_address_is_dialled(self):
+        """All other tests have the vendor's name in the URL; its documents have an address."""
+        for name, expected in ((Baidu.host, V4), (Baidu.address, HEALTHY)):
+            stand_in, healthy = self.stand_in("baidu", certificate_for=name), self.healthy()
+            settings = self.settings("baidu", stand_in)
+            settings["url"] = f"https://{Baidu.address}:{stand_in.port}/v4/resolve"
+            server = self.daemon_of(settings, self.second(healthy))
+            self.gets(expected, server, "www.shop.example")
+            self.assertEqual([], stand_in.reasons)
+        page = (places.ROOT / "etc" / "man" / "httpdnsd-providers.7").read_text()
+        self.assertNotIn(f"https://{Baidu.address}", page)
+        self.assertIn(f"https://{Baidu.host}/v4/resolve", page)
+
+
+class Nodes(Vendors):
+    """Two addresses, one of which answers with errors."""
+
+    expected_seconds = 30
+    GOOD, BAD = "127.0.0.2", "127.0.0.1"
+    ERRORS = {
+        "500": Reply(500), "503": Reply(503, b"busy"),
+        "200 with HTML": Reply(200, b"<html>maintenance</html>", "text/html"),
+    }
+
+    def sibling_answers(self, kind, error):
+        stand_in, healthy = self.stand_in(kind, nodes=(self.BAD, self.GOOD)), self.healthy()
+        stand_in.broken_nodes[self.BAD] = error
+        more = {"service-nodes": False} if kind.startswith("alicloud") else {}
+        server = self.daemon_of(self.settings(kind, stand_in, **more), self.second(healthy))
+        for name in BATCH[:12]:
+            self.gets({"192.0.2.99"}, server, name)
+        asked = [request.node for request in self.requests(stand_in)]
+        self.assertLessEqual(asked.count(self.BAD), 4, asked)
+        self.assertEqual("up", self.state(server, kind))
+        # The daemon measures it in the background, and hedges on a busy machine.
+        self.assertLessEqual(len(healthy.requests), 4)
+
+    def test_the_sibling_answers_the_same_question(self):
+        for what, error in self.ERRORS.items():
+            def node_answers(kind, account):
+                self.sibling_answers(kind, error)
+            node_answers.__name__ = f"node answers {what}"
+            self.each(node_answers)
+
+    def test_alibabas_errors_of_a_node(self):
+        for code in ("InternalError", "ServiceLevelDeny"):
+            for kind in ("alicloud", "alicloud-v2", "alicloud-v2-gcm"):
+                with self.subTest(f"{kind} {code}"):
+                    try:
+                        self.sibling_answers(kind, alibaba_error(code))
+                    finally:
+                        self.doCleanups()
