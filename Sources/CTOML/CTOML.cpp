@@ -145,7 +145,7 @@ const Reason reasons[] = {
     {"trailing comma", "no , may stand before the } of an inline table"},
     {"curly brace", "the closing } of the inline table is missing"},
     {"parse_inline_table", "the inline table is not well formed"},
-    {"already exists", "this was defined before; a file holds each table and key once"},
+    {"already exists", "this was defined before; a file holds each table and key once: join it with the first one"},
     {"insert_value", "this clashes with an earlier definition"},
     {"ml_", "the string of several lines has no end, or a bad character or escape"},
     {"string", "the string has no closing quote, or a bad character or escape"},

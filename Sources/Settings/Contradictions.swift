@@ -11,9 +11,12 @@ extension ProviderDraft {
     /// returns a value.
     var contradictions: [Contradiction] {
         var list: [Contradiction] = []
-        for (key, isMissing) in [("name", name == nil), ("dialect", dialect == nil), ("url", url == nil)]
-        where isMissing {
-            list.append((nil, "this [[provider]] has no \(key); every provider needs name, dialect and url"))
+        let required = [
+            ("name", name == nil, "my-provider"), ("dialect", dialect == nil, "doh"),
+            ("url", url == nil, "https://HOST/PATH"),
+        ]
+        for (key, isMissing, example) in required where isMissing {
+            list.append((nil, "this [[provider]] has no \(key); write, for example, \(key) = \(quoted(example))"))
         }
         if let dialect { list += misplaced(with: dialect) + missing(with: dialect) + halves(with: dialect) }
         if let url { list += contradictions(with: url) }
@@ -49,10 +52,20 @@ extension ProviderDraft {
         var list: [Contradiction] = []
         let needs = "dialect \(quoted(dialect.rawValue)) needs"
         if account == nil, accounts.contains(dialect) {
-            list.append((nil, "this [[provider]] has no account; \(needs) the id that the vendor gave you"))
+            list.append(
+                (
+                    nil,
+                    "this [[provider]] has no account; \(needs) the id that the vendor gave you: "
+                        + "write account = \"ID\""
+                ))
         }
         if keyFile == nil, keys.contains(dialect) {
-            list.append((nil, "this [[provider]] has no key-file; \(needs) a file with the account's token or key"))
+            list.append(
+                (
+                    nil,
+                    "this [[provider]] has no key-file; \(needs) a file with the account's token or key: "
+                        + "write key-file = \"/etc/httpdnsd/\(dialect.rawValue).key\""
+                ))
         }
         if dialect == .template, template == nil {
             list.append((nil, "this [[provider]] has no [provider.template]; \(needs) it behind the other keys"))

@@ -182,9 +182,10 @@ class Mistakes(Case):
             '[[rule]]\nmatch = ["a.example"]\nresolver = "emass"\n')
         self.assertEqual(1, code)
         self.assertEqual([
-            '1:1: this [[provider]] has no account; dialect "alicloud-v2" needs the id that the vendor gave you',
+            '1:1: this [[provider]] has no account; dialect "alicloud-v2" needs the id that the vendor gave you: '
+            'write account = "ID"',
             '1:1: this [[provider]] has no key-file; dialect "alicloud-v2" needs a file with the account\'s token or '
-            'key',
+            'key: write key-file = "/etc/httpdnsd/alicloud-v2.key"',
             '5:10: provider.cipher: found without cipher-key-file; name the file with the AES key there',
             '8:12: rule.resolver: found "emass"; allowed: "httpdns", "system", "emas"; did you mean "emas"?',
         ], found)

@@ -122,13 +122,13 @@ let commonMistakes: [Case] = [
     // A provider without url.
     Case(
         #"[[provider]]\#nname = "a"\#ndialect = "doh""#,
-        #"f:1:1: this [[provider]] has no url; every provider needs name, dialect and url"#),
+        #"f:1:1: this [[provider]] has no url; write, for example, url = "https://HOST/PATH""#),
     // A key-file that is missing.
     Case(
         #"[[provider]]\#nname = "a"\#ndialect = "dnspod-https"\#nurl = "https://192.0.2.1/d""#,
         #"""
         f:1:1: this [[provider]] has no key-file; dialect "dnspod-https" needs a file with the account's token \#
-        or key
+        or key: write key-file = "/etc/httpdnsd/dnspod-https.key"
         """#),
     // A mistyped provider in a rule.
     Case(
@@ -147,7 +147,7 @@ let commonMistakes: [Case] = [
     // A table twice.
     Case(
         #"[cache]\#nsize = "32MiB"\#n[cache]\#nstore = """#,
-        #"f:3:1: syntax: this was defined before; a file holds each table and key once"#),
+        #"f:3:1: syntax: this was defined before; a file holds each table and key once: join it with the first one"#),
     // An unclosed bracket.
     Case(
         #"[server]\#nlisten = ["127.0.0.1:53"\#nthreads = 2"#,

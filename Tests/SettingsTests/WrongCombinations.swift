@@ -6,11 +6,13 @@ private func provider(_ dialect: String, _ lines: String, url: String = "https:/
 }
 
 private func account(_ dialect: String) -> String {
-    "f:1:1: this [[provider]] has no account; dialect \"\(dialect)\" needs the id that the vendor gave you"
+    "f:1:1: this [[provider]] has no account; dialect \"\(dialect)\" needs the id that the vendor gave you: "
+        + "write account = \"ID\""
 }
 
 private func keyFile(_ dialect: String) -> String {
-    "f:1:1: this [[provider]] has no key-file; dialect \"\(dialect)\" needs a file with the account's token or key"
+    "f:1:1: this [[provider]] has no key-file; dialect \"\(dialect)\" needs a file with the account's token or key: "
+        + "write key-file = \"/etc/httpdnsd/\(dialect).key\""
 }
 
 private let key = "key-file = \"/k\"\n"

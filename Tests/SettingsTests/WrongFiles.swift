@@ -249,8 +249,8 @@ let wrongValues: [Case] = [
 let wrongProviders: [Case] = [
     Case(
         #"[[provider]]\#ndialect = "json""#,
-        #"f:1:1: this [[provider]] has no name; every provider needs name, dialect and url"#,
-        #"f:1:1: this [[provider]] has no url; every provider needs name, dialect and url"#),
+        #"f:1:1: this [[provider]] has no name; write, for example, name = "my-provider""#,
+        #"f:1:1: this [[provider]] has no url; write, for example, url = "https://HOST/PATH""#),
     Case(
         #"[[provider]]\#nname = "system"\#ndialect = "jsom"\#nurl = "ftp://x/""#,
         #"""
@@ -295,7 +295,7 @@ let wrongProviders: [Case] = [
         #"[[provider]]\#nname = "a"\#ndialect = "dnspod-https"\#nurl = "https://192.0.2.1/""#,
         #"""
         f:1:1: this [[provider]] has no key-file; dialect "dnspod-https" needs a file with the account's \#
-        token or key
+        token or key: write key-file = "/etc/httpdnsd/dnspod-https.key"
         """#),
     Case(
         #"[[provider]]\#nname = "a"\#ndialect = "dnspod-https"\#nurl = "https://192.0.2.1/"\#nkey-file = "./k""#,

@@ -36,10 +36,10 @@ let wrongSyntax: [Case] = [
         #"f:1:7: syntax: a line must end after its value"#),
     Case(
         #"a = 1\#na = 2"#,
-        #"f:2:5: syntax: this was defined before; a file holds each table and key once"#),
+        #"f:2:5: syntax: this was defined before; a file holds each table and key once: join it with the first one"#),
     Case(
         #"[a]\#n[a]"#,
-        #"f:2:1: syntax: this was defined before; a file holds each table and key once"#),
+        #"f:2:1: syntax: this was defined before; a file holds each table and key once: join it with the first one"#),
     Case(
         #"a = 2021-13-45"#,
         #"f:1:15: syntax: not a valid date"#),
@@ -81,7 +81,7 @@ let wrongSyntax: [Case] = [
         #"f:1:12: syntax: the string has a bad escape"#),
     Case(
         #"[[a]]\#n[a]"#,
-        #"f:2:1: syntax: this was defined before; a file holds each table and key once"#),
+        #"f:2:1: syntax: this was defined before; a file holds each table and key once: join it with the first one"#),
     Case(
         #"a = [[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]"#,
         #"f:1:1: syntax: values are nested deeper than 16 levels"#),
