@@ -60,7 +60,6 @@ import Glibc
     }
 
     /// Serves a connection. The caller keeps its own descriptor and may close it at once.
-    ///
     package func add(_ connection: Int32, from address: Address, now: Instant) {
         let own = web_duplicate(connection)
         guard own >= 0 else { return }
