@@ -84,6 +84,8 @@ package enum StaleCause: String, Sendable, CaseIterable {
     case failure
     /// Every upstream failed a short while ago.
     case recheck
+    /// The client asked for the cache only (RD=0).
+    case cacheOnly = "cache-only"
     /// The only answer was an expired one from another network's provider.
     case otherNetwork = "other-network"
 }

@@ -58,6 +58,8 @@ package struct Resolver {
     package mutating func handle(_ event: Event, now: Instant, actions: inout [Action]) {
         switch event {
         case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
+        case .askedCacheOnly(let question, let waiter, let expired):
+            askedCacheOnly(question, waiter, expired, now: now)
         case .prefetchDue(let question):
             if plan.prefetchDue(question, now: now) { refresh(question, RefreshPlan.Prospect(isInUse: true), now: now) }
         case .servedAgain(let question): state.verification.servedAgain(question, now: now)

@@ -249,7 +249,7 @@ struct CacheRequestTests {
 
 @Suite("Requests about providers")
 struct ProviderRequestTests {
-    private let usage = "allowed: httpdns off [--for DURATION] [--rule NAME], httpdns on [--rule NAME]"
+    private let usage = "allowed: httpdns off [NAME] [--for DURATION], httpdns on [NAME]"
     private let providersUsage = "allowed: providers, providers reset [NAME], providers test NAME"
     private let durations = "is not a duration from 1s to 30d, such as 30s, 10m, 2h or 1d"
 
@@ -257,6 +257,11 @@ struct ProviderRequestTests {
         "words and JSON objects mean the same",
         arguments: [
             ("httpdns off", "{\"command\":\"httpdns\",\"verb\":\"off\"}", "off all until on"),
+            (
+                "httpdns off --for 10m corp.example",
+                "{\"command\":\"httpdns\",\"verb\":\"off\",\"for\":\"10m\",\"name\":\"corp.example\"}",
+                "off corp.example 600 s"
+            ),
             (
                 "httpdns off --for 10m --rule corp.example",
                 "{\"command\":\"httpdns\",\"verb\":\"off\",\"for\":\"10m\",\"rule\":\"corp.example\"}",
@@ -268,7 +273,7 @@ struct ProviderRequestTests {
             ),
             ("httpdns on", "{\"command\":\"httpdns\",\"verb\":\"on\"}", "on all"),
             (
-                "httpdns on --rule a", "{\"command\":\"httpdns\",\"verb\":\"on\",\"rule\":\"a.\"}", "on a"
+                "httpdns on a", "{\"command\":\"httpdns\",\"verb\":\"on\",\"name\":\"a.\"}", "on a"
             ),
             ("providers", "{\"command\":\"providers\"}", "providers list"),
             ("providers reset", "{\"command\":\"providers\",\"verb\":\"reset\"}", "providers reset(nil)"),
@@ -292,16 +297,20 @@ struct ProviderRequestTests {
         for (line, reason) in [
             ("httpdns", "httpdns needs a verb; \(usage)"),
             ("httpdns of", "unknown verb \"of\" of httpdns; \(usage)"),
-            ("httpdns off corp.example", "unknown argument \"corp.example\" of httpdns; \(usage)"),
+            ("httpdns off a b", "unknown argument \"b\" of httpdns; \(usage)"),
+            (
+                "httpdns off a --rule b",
+                "too many arguments of httpdns off; allowed: httpdns off [NAME] [--for DURATION]"
+            ),
             ("httpdns off --until 7", "unknown argument \"--until\" of httpdns; \(usage)"),
             ("httpdns off --for", "--for needs a duration"),
             ("httpdns off --rule", "--rule needs a name"),
             ("httpdns off --rule a..b", "\"a..b\" is not a domain name"),
-            ("httpdns on --for 10m", "too many arguments of httpdns on; allowed: httpdns on [--rule NAME]"),
+            ("httpdns on --for 10m", "too many arguments of httpdns on; allowed: httpdns on [NAME]"),
         ] {
             #expect(outcome(line) == "error: \(reason)\n")
         }
-        let object = "{\"command\":\"httpdns\",\"verb\":\"off\",\"name\":\"corp.example\"}"
+        let object = "{\"command\":\"httpdns\",\"verb\":\"off\",\"names\":[\"corp.example\"]}"
         #expect(outcome(object).hasPrefix("{\"error\":\"too many arguments of httpdns off"))
     }
 

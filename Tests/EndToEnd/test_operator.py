@@ -50,6 +50,14 @@ class Switch(Case):
         self.assertEqual(0, server.stats()["system"]["requests"])
         self.assertEqual(0, self.provider.requests()["total"])
 
+    def test_one_name_without_a_rule_is_switched_off(self):
+        server = self.server()
+        self.assertEqual(0, ctl(server, "httpdns", "off", "n0.any.lab.example").returncode)
+        self.assertEqual(NSD_ANY, dig(server, "sub.n0.any.lab.example", "A").data)
+        self.assertEqual(LAB_ANY, dig(server, "n1.any.lab.example", "A").data)
+        self.assertEqual(0, ctl(server, "httpdns", "on", "n0.any.lab.example").returncode)
+        self.assertEqual(LAB_ANY, dig(server, "sub.n0.any.lab.example", "A").data)
+
     @contextlib.contextmanager
     def asked(self, server, name):
         """A client sends a query, the provider receives it, and the reply is there at the end."""

@@ -68,6 +68,22 @@ class Failing(Expired):
         self.assertStale(dig(server, "+tcp", "OLD.lab.example", "A"))
         self.assertCauses(server, failure=1, recheck=2)
 
+    def test_a_query_without_recursion_gets_what_the_cache_has(self):
+        server = self.server()
+        asked = lambda: (self.provider.requests()["total"], server.stats()["system"]["requests"])
+        unknown = dig(server, "+norecurse", "old.lab.example", "A")
+        self.assertEqual(("REFUSED", 20), (unknown.status, unknown.extended_error), unknown.text)
+        self.assertEqual("NOERROR", dig(server, "+norecurse", "localhost", "A").status)
+        self.assertEqual((0, 0), asked())
+        self.learn(server, "old.lab.example")
+        known = asked()
+        for transport in ("+notcp", "+tcp"):
+            self.assertStale(dig(server, "+norecurse", transport, "old.lab.example", "A"))
+        self.assertEqual(known, asked())
+        self.assertEqual(1, server.stats()["responses"]["refused"])
+        self.assertFresh(dig(server, "old.lab.example", "A"), OLD)
+        self.assertSums(server.stats())
+
     def test_a_name_in_use_too(self):
         server = self.server(sections="")
         with Datagrams(server.address) as client:

@@ -122,13 +122,14 @@ struct ScenarioVocabulary {
         return .throttled(provider, for: try line.duration())
     }
 
-    /// "NUMBER asks NAME TYPE"
-    mutating func asked(_ line: inout ScenarioLine) throws -> (Waiter, Question) {
+    /// "NUMBER asks NAME TYPE"; "NUMBER asks cache NAME TYPE" with RD=0.
+    mutating func asked(_ line: inout ScenarioLine) throws -> (Waiter, Question, isCacheOnly: Bool) {
         let waiter = Waiter(try line.number("a client's number"))
         try line.require("asks")
+        let isCacheOnly = line.take("cache")
         let question = try newQuestion(&line)
         questionOfClient[waiter.number] = question
-        return (waiter, question)
+        return (waiter, question, isCacheOnly)
     }
 
     /// "NAME TYPE" of which later lines may speak.
@@ -141,8 +142,8 @@ struct ScenarioVocabulary {
     /// "fetch UPSTREAM", "shadow PROVIDER", "abandon UPSTREAM", "store ANSWER from SOURCE", each with "for NAME TYPE"
     /// behind the first word where it is not clear, likewise "rearrange ANSWER from SOURCE", "remove" and "await from
     /// SOURCE"; "reply CLIENT ANSWER from SOURCE", where the source may be the cache; "reply CLIENT ANSWER stale by
-    /// timeout|failure|recheck|other-network [ede 19]"; "fail CLIENT ede CODE [YXDOMAIN]"; "probe TARGET"; "refuse
-    /// ADDRESS REASON"; "diverged ADDRESS from SOURCE against ADDRESS from SOURCE"; "withdraw from SOURCE"; "portal
+    /// timeout|failure|recheck|cache-only|other-network [ede 19]"; "fail CLIENT ede CODE [YXDOMAIN|REFUSED]"; "probe
+    /// TARGET"; "refuse ADDRESS REASON"; "diverged ADDRESS from SOURCE against ADDRESS from SOURCE"; "withdraw from SOURCE"; "portal
     func expectation(_ line: inout ScenarioLine) throws -> Expectation {
         switch try line.word("what is expected") {
         case "fetch": return .fetch(try meantQuestion(&line), from: try upstreamName(&line))
@@ -156,8 +157,9 @@ struct ScenarioVocabulary {
             let client: UInt64 = try line.number("a client's number")
             try line.require("ede")
             let extendedError: UInt16 = try line.number("an extended error")
-            return .fail(
-                client, extendedError: extendedError, line.take("YXDOMAIN") ? .nameShouldNotExist : .serverFailure)
+            let code: ResponseCode =
+                line.take("YXDOMAIN") ? .nameShouldNotExist : line.take("REFUSED") ? .refused : .serverFailure
+            return .fail(client, extendedError: extendedError, code)
         case "rearrange":
             let question = try meantQuestion(&line)
             return .rearrange(question, try answer(&line, to: question), from: try sourceName(&line))

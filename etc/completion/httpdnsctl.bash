@@ -13,7 +13,7 @@ _httpdnsctl_words() {
     cache) echo "ls get dump --json" ;;
     flush) echo "--all --tree --type --json" ;;
     prefetch) echo "--json" ;;
-    httpdns) echo "off on --for --rule --json" ;;
+    httpdns) echo "off on --for --json" ;;
     providers) echo "reset test --json" ;;
     network) echo "history --json" ;;
     verify) echo "--json" ;;

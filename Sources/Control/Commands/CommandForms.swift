@@ -21,9 +21,9 @@ extension Command.Word {
         case .httpdns:
             [
                 CommandForm(
-                    "httpdns off [--for DURATION] [--rule NAME]",
+                    "httpdns off [NAME] [--for DURATION]",
                     "stops using providers, for all names or one and its subdomains"),
-                CommandForm("httpdns on [--rule NAME]", "uses providers again"),
+                CommandForm("httpdns on [NAME]", "uses providers again"),
             ]
         case .providers: providers
         case .network:
@@ -166,7 +166,7 @@ extension Command.Word {
         case .cache: "cache get www.example.com"
         case .flush: "flush --tree example.com"
         case .prefetch: "prefetch www.example.com"
-        case .httpdns: "httpdns off --for 10m --rule example.com"
+        case .httpdns: "httpdns off example.com --for 10m"
         case .providers: "providers test cloudflare"
         case .network: "network history"
         case .verify: "verify www.example.com"

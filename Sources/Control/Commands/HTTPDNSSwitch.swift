@@ -4,9 +4,9 @@
 package import DNSWire
 
 package enum HTTPDNSSwitch: Equatable, Sendable {
-    /// A nil rule means all names; nil seconds mean until `on`. The rule is never the root.
-    case off(rule: Name?, seconds: Int?)
-    case on(rule: Name?)
+    /// Nil means all names; a name stands for its subdomains too, and is never the root. Nil seconds mean until `on`.
+    case off(Name?, seconds: Int?)
+    case on(Name?)
 
     enum Verb: String {
         case off, on
@@ -31,8 +31,8 @@ package enum HTTPDNSSwitch: Equatable, Sendable {
 extension HTTPDNSSwitch.Verb {
     var usage: String {
         switch self {
-        case .off: "httpdns off [--for DURATION] [--rule NAME]"
-        case .on: "httpdns on [--rule NAME]"
+        case .off: "httpdns off [NAME] [--for DURATION]"
+        case .on: "httpdns on [NAME]"
         }
     }
 }

@@ -48,8 +48,8 @@ struct RequestFields: Decodable {
         case .flush, .verify, .verdicts: places = [\.name]
         case .report: places = [\.name, \.address]
         case .whois: places = [\.address]
-        case .httpdns, .network: places = [\.verb]
-        case .providers: places = [\.verb, \.name]
+        case .network: places = [\.verb]
+        case .providers, .httpdns: places = [\.verb, \.name]
         case .prefetch:
             names = arguments
             return
@@ -177,21 +177,20 @@ struct RequestFields: Decodable {
         return names
     }
 
-    /// Superfluous arguments are refused, as for a flush: only `rule` names a subtree, so an object with `name` must
-    /// not switch all names.
+    /// Superfluous arguments are refused, as for a flush. `rule` is the former word for `name`.
     private func httpdnsSwitch() throws(RequestFault) -> HTTPDNSSwitch {
         let usage = Command.Word.httpdns.usage
         guard let verb else { throw RequestFault("httpdns needs a verb; allowed: \(usage)") }
         guard let what = HTTPDNSSwitch.Verb(rawValue: verb) else {
             throw RequestFault("unknown verb \(quoted(verb)) of httpdns; allowed: \(usage)")
         }
-        guard name == nil, names == nil, what == .off || `for` == nil else {
+        guard name == nil || rule == nil, names == nil, what == .off || `for` == nil else {
             throw RequestFault("too many arguments of httpdns \(verb); allowed: \(what.usage)")
         }
-        let named = try rule.map(readName).flatMap { $0.isRoot ? nil : $0 }
+        let named = try (name ?? rule).map(readName).flatMap { $0.isRoot ? nil : $0 }
         switch what {
-        case .off: return .off(rule: named, seconds: try `for`.map(readDuration))
-        case .on: return .on(rule: named)
+        case .off: return .off(named, seconds: try `for`.map(readDuration))
+        case .on: return .on(named)
         }
     }
 

@@ -33,6 +33,10 @@ package struct ExtendedError: Hashable, Sendable {
 
     package static let staleAnswer = ExtendedError(code: 3, text: "expired, and no upstream has answered")
     package static let staleNoSuchName = ExtendedError(code: 19, text: "expired, and no upstream has answered")
+    /// The same code for a query with RD=0.
+    package var ofCacheOnly: ExtendedError {
+        ExtendedError(code: code, text: "expired; with RD=0 no upstream is asked")
+    }
     /// RFC 8914's "Filtered" (17): the client's own operator requested the filter. "Blocked" (15) and "Censored" (16)
     /// mean a filter by others.
     package static let filteredFamily = ExtendedError(code: 17, text: "no IPv6 route (filter-aaaa)")
@@ -46,6 +50,8 @@ package struct ExtendedError: Hashable, Sendable {
     package static let rememberedFailure = ExtendedError(code: 13, text: "it failed a moment ago")
     package static let onlyHere = ExtendedError(code: 18, text: "explanations are for this machine")
     package static let prohibited = ExtendedError(code: 18, text: "client is not in server.allow")
+    /// "Not Authoritative" (20): RFC 8914 section 4.21 has it for a query with RD=0 that a resolver cannot answer.
+    package static let notInCache = ExtendedError(code: 20, text: "not in the cache; with RD=0 no upstream is asked")
     package static let noReachableAuthority = ExtendedError(code: 22, text: "no upstream answered")
     package static let portalSuspected = ExtendedError(
         code: 22, text: "a portal is suspected: sign in to the network")

@@ -79,6 +79,9 @@ package struct Query: Equatable, Sendable {
     /// The reply states the idle timeout (RFC 7828 section 3.3.2); over UDP the option is ignored.
     var repliesKeepalive: Bool { isOnStream && edns?.asksKeepalive == true }
 
+    /// False: the client asks only for what the cache has (RFC 1035 section 4.1.1, RD).
+    package var wantsRecursion: Bool { flags & Header.recursionDesiredFlag != 0 }
+
     /// Length of the name, which follows the header.
     package var nameBytes: Int { questionBytes - 4 }
 

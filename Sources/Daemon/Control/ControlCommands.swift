@@ -20,7 +20,6 @@ struct ControlCommands {
     let topTexts: KeptReplies<Bool, String>
     let reload: () throws(SettingsFile.Unusable) -> ReloadReport
     /// The names that the rules match.
-    let ruleNames: Set<Name>
     let now: Instant
 
     private var rights: Rights {
@@ -110,25 +109,18 @@ struct ControlCommands {
         return whole(.explanation(resolving.explanation(of: question, now: now)), asJSON: request.wantsJSON)
     }
 
-    /// Switches providers off or on for all names, or for a name that a rule matches. Other names would need a rule of
-    /// their own.
+    /// Switches providers off or on for all names, or for one name with its subdomains.
     private func switched(_ change: HTTPDNSSwitch, _ request: Request) -> ControlAnswer {
         switch change {
-        case .off(let rule, let seconds):
-            if let rule, !ruleNames.contains(rule) {
-                let known = ruleNames.map(\.description).sorted().joined(separator: ", ")
-                return refused(
-                    "no [[rule]] matches \(rule); allowed: \(known.isEmpty ? "none, there is no rule" : known)", request
-                )
-            }
-            guard let report = switches.switchOff(rule, seconds: seconds, now: now) else {
+        case .off(let name, let seconds):
+            guard let report = switches.switchOff(name, seconds: seconds, now: now) else {
                 return refused(
                     "too many names are switched off; allowed: \(ProviderSwitch.maxNames), or "
                         + "\(ProviderSwitch.maxTextBytes) bytes of them; switch some on", request)
             }
             return whole(.switched(report), asJSON: request.wantsJSON)
-        case .on(let rule):
-            _ = switches.switchOn(rule, now: now)
+        case .on(let name):
+            _ = switches.switchOn(name, now: now)
             return whole(.switched(switches.reports.first), asJSON: request.wantsJSON)
         }
     }

@@ -207,6 +207,7 @@ struct ExplainWords {
         case .unresponsive: "because no provider is responding"
         case .failure: "because every upstream failed"
         case .recheck: "because every upstream failed recently"
+        case .cacheOnly: "because the query asks for the cache only"
         case .otherNetwork: "because every upstream failed; the answer is from another network"
         }
     }

@@ -71,7 +71,8 @@ final class FlightRecorder {
             event.network = network.number
             records.ofMainThread.record(event)
         case .policyChanged: note(.settingsReloaded, "", now: now)
-        case .asked, .prefetchDue, .servedAgain, .answeredFromCache, .hitsCounted, .requested, .restored, .forgotten,
+        case .asked, .askedCacheOnly, .prefetchDue, .servedAgain, .answeredFromCache, .hitsCounted, .requested,
+            .restored, .forgotten,
             .volunteered, .probeFinished, .probeRequested, .switchedOff, .throttled, .unacknowledged, .providerReset,
             .upstreamsChanged, .hostsChanged, .redirected, .network, .translation, .timePassed:
             break

@@ -392,7 +392,7 @@ final class Daemon {
             pendingProbes: pendingProbes, queries: queries, evidence: evidence, watches: watches, cache: cache,
             log: log, topTexts: topTexts,
             reload: { [unowned self] () throws(SettingsFile.Unusable) in try reload() },
-            ruleNames: Set(settings.rules.flatMap(\.match)), now: now
+            now: now
         ).answer(to: line, from: peer)
     }
 }

@@ -285,7 +285,10 @@ final class ResolvingLoop: LoopPart {
             return
         }
         let expired = answers.expired(question, within: inPlace { $0.limits(for: question) }, now: now)
-        handle(.asked(question, waiter, expired: expired), now: now)
+        let event: Event =
+            client.query.wantsRecursion
+            ? .asked(question, waiter, expired: expired) : .askedCacheOnly(question, waiter, expired: expired)
+        handle(event, now: now)
     }
 
     // MARK: actions
@@ -375,7 +378,9 @@ final class ResolvingLoop: LoopPart {
     private func fail(
         _ client: Client, _ extendedError: ExtendedError, _ code: ResponseCode = .serverFailure, now: Instant
     ) {
-        answer(client, with: client.failure(extendedError, code), code, extendedError, from: .failure, now: now)
+        answer(
+            client, with: client.failure(extendedError, code), code, extendedError,
+            from: code == .refused ? .refused : .failure, now: now)
     }
 
     /// Sends and counts a reply of the slow path; the stream server counts its own replies. Returns false if the client

@@ -141,7 +141,7 @@ package struct FastPath: ~Copyable {
                     return body.code
                 }
                 // A reply has a single outcome: the awaited mark stays for the next reply.
-                if case .due = freshness, table.askForRefresh(entry) {
+                if case .due = freshness, query.wantsRecursion, table.askForRefresh(entry) {
                     return .answeredAndDue(code, Question(query.name(in: packet), query.type, from: subnet))
                 }
                 guard table.takeAwaited(entry) else { return .answered(code) }
