@@ -38,7 +38,7 @@ package enum Bounds {
     /// Time limit for a reply. Stub resolvers time out after 5 s (resolv.conf default), so SERVFAIL must arrive before
     /// that.
     static let answerWithin: Duration = .milliseconds(4500)
-    /// Timeout of one request to a provider, connection setup included.
+    /// Timeout of one request to a provider, connection setup included, unless its settings have another.
     package static let providerTimeout: Duration = .milliseconds(3000)
     /// An address without a reply after this multiple of its usual time, clamped to these limits, is doubted, and
     /// another address is asked as well. The kernel retransmits unacknowledged data after 200 ms or more. A missing

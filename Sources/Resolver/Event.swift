@@ -128,10 +128,13 @@ package struct ProviderTraits: Hashable, Sendable {
     package let shadowShare: Double?
     /// The provider is authenticated by TLS.
     package let verifies: Bool
+    /// Timeout of one request, connection setup included.
+    package let timeout: Duration
 
     package init(
         id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
-        budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, shadowShare: Double? = nil, verifies: Bool = true
+        budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, shadowShare: Double? = nil, verifies: Bool = true,
+        timeout: Duration = Bounds.providerTimeout
     ) {
         self.id = id
         self.types = types
@@ -142,6 +145,7 @@ package struct ProviderTraits: Hashable, Sendable {
         self.questionsPerSecond = questionsPerSecond
         self.shadowShare = shadowShare
         self.verifies = verifies
+        self.timeout = timeout
     }
 
     func supports(_ type: RecordType) -> Bool {

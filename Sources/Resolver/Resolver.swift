@@ -134,7 +134,9 @@ package struct Resolver {
     mutating func lookUp(
         _ question: Question, _ policy: NamePolicy, _ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant
     ) {
-        if let number = numberOfQuestion[question] {
+        if let failure = numberOfQuestion[question].flatMap({ lookups[$0]?.outlived }) {
+            replyInsteadOfAsking(question, waiter, expired, policy, failure)
+        } else if let number = numberOfQuestion[question] {
             let terms = networks.isNew(now) ? state.termsAtFirst(now) : nil
             change(number, now: now) { lookup, state in
                 lookup.join(waiter, expired, now: now, &state)

@@ -20,8 +20,8 @@ package struct SettingsError: Error, Equatable, Sendable {
     /// How many further errors there were.
     package let omitted: Int
 
-    /// A screenful; more errors suggest a wrong file.
-    package static let maxComplaints = 50
+    /// One for every key of the longest tables; more suggest a wrong file.
+    package static let maxComplaints = 100
 
     init(_ complaints: [Complaint]) {
         let sorted = complaints.sorted { ($0.line, $0.column, $0.text) < ($1.line, $1.column, $1.text) }

@@ -180,6 +180,8 @@ extension ProviderDraft {
     private static let shares = 0.001...1.0
     /// Vendors close unused connections after seconds to minutes.
     private static let idleTimes = Duration.seconds(1)...Duration.seconds(600)
+    /// A shorter one would end every request to another continent; nobody waits for a name longer.
+    private static let timeouts = Duration.milliseconds(200)...Duration.seconds(15)
     /// A larger cap has no effect.
     private static let connectionRequests = 1...100_000
 
@@ -206,6 +208,7 @@ extension ProviderDraft {
         Key("method", \.method, Format<Settings.Provider.Method>.choice.optional),
         Key("budget", \.budgetPerSecond, Format.rate(budgets).optional),
         Key("shadow", \.shadow, Format.number(shares).optional),
+        Key("timeout", \.timeout, Format.duration(timeouts).leavingOut(.seconds(3))),
         Key("idle", \.idle, .wholeSeconds(idleTimes)),
         Key(
             "connection-requests", \.connectionRequests,

@@ -77,6 +77,8 @@ extension Settings {
         package var budgetPerSecond: Int?
         /// The share of all queries, 0.001 to 1, that are also sent to it; its answers are only compared.
         package var shadow: Double?
+        /// How long a request may take, connection setup included; 200 ms to 15 s.
+        package var timeout = Duration.seconds(3)
         /// How long an unused connection stays open; whole seconds, 1 s to 10 min.
         package var idle = Duration.seconds(10)
         /// The most requests on one connection, 1 to 100,000. Nil: no limit.

@@ -25,6 +25,7 @@ struct ProviderDraft {
     var method: Settings.Provider.Method?
     var budgetPerSecond: Int?
     var shadow: Double?
+    var timeout = Duration.seconds(3)
     var idle = Duration.seconds(10)
     var connectionRequests: Int?
     /// A subtable that follows the other keys.
@@ -44,7 +45,8 @@ extension ProviderDraft {
             serviceNodes: dialect.listsNodes ? provider.serviceNodes : nil, clientSubnet: provider.clientSubnet,
             proxy: provider.proxy, proxyKeyFile: provider.proxyKeyFile,
             method: dialect == .doh ? provider.method : nil, budgetPerSecond: provider.budgetPerSecond,
-            shadow: provider.shadow, idle: provider.idle, connectionRequests: provider.connectionRequests,
+            shadow: provider.shadow, timeout: provider.timeout, idle: provider.idle,
+            connectionRequests: provider.connectionRequests,
             template: provider.template)
     }
 
@@ -60,7 +62,8 @@ extension ProviderDraft {
             cipher: cipher ?? (cipherKeyFile == nil ? nil : .gcm), cipherKeyFile: cipherKeyFile,
             expiring: expiring ?? false, region: region, serviceNodes: serviceNodes ?? true, template: template,
             clientSubnet: clientSubnet, proxy: proxy, proxyKeyFile: proxyKeyFile, method: method ?? .get,
-            budgetPerSecond: budgetPerSecond, shadow: shadow, idle: idle, connectionRequests: connectionRequests)
+            budgetPerSecond: budgetPerSecond, shadow: shadow, timeout: timeout, idle: idle,
+            connectionRequests: connectionRequests)
     }
 }
 

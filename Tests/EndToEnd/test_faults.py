@@ -17,7 +17,7 @@ SLOW = ["hang", "drip", "delay"]
 
 
 class Faults(Case):
-    expected_seconds = 10
+    expected_seconds = 16
 
     @classmethod
     def setUpClass(cls):
@@ -84,6 +84,25 @@ class Faults(Case):
             self.assertEqual(SYSTEM_WWW, dig(server, "www.lab.example", "A").data)
         for name, server in servers.items():
             eventually(lambda: server.failures(name) == {"timeout": 1}, within=6, what=f"{name} has timed out")
+
+    def test_a_provider_has_a_timeout_of_its_own(self):
+        self.provider.fault("hang", provider="bad")
+        providers = [self.provider.provider("json", "bad", timeout="250ms"), self.provider.provider("json", "good")]
+        server = self.daemon(providers)
+        reply = dig(server, "www.lab.example", "A")
+        self.assertEqual(("NOERROR", LAB_WWW), (reply.status, reply.data))
+        # Without it the second provider is asked after 400 ms.
+        self.assertLess(reply.seconds, 0.38)
+        self.assertEqual({"timeout": 1}, server.failures("bad"))
+
+    def test_an_answer_after_the_clients_time_is_for_the_next_query(self):
+        self.provider.fault("delay", value=6000)
+        server = self.daemon([self.provider.provider("json", timeout="10s")])
+        late = dig(server, "www.lab.example", "A")
+        self.assertEqual(("SERVFAIL", 23), (late.status, late.extended_error), late.text)
+        eventually(lambda: server.stats()["cache"]["entries"], what="the late answer is in the cache")
+        self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
+        self.assertEqual(1, self.provider.requests()["total"])
 
     def test_a_closed_port_is_counted_as_refused(self):
         server = self.daemon([closed_provider(), self.provider.provider("json")])

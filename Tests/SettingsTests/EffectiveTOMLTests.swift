@@ -46,7 +46,8 @@ struct EffectiveTOMLTests {
             "dialect = \"dnspod-https\"", "key-file = \"/k\"", "only-listed = true", "direct-only = true",
             "client-subnet = \"2001:db8::/32\"", "client-subnet = \"auto\"",
             "proxy = \"socks5h://u.1@[2001:db8::1]:1080\"", "proxy-key-file = \"proxy.password\"", "shadow = 0.05",
-            "shadow = 1.0", "idle = \"90s\"", "connection-requests = 100000", "access-key = \"LTAI\"",
+            "shadow = 1.0", "timeout = \"250ms\"", "idle = \"90s\"", "connection-requests = 100000",
+            "access-key = \"LTAI\"",
             "cipher = \"gcm\"", "cipher = \"none\"", "cipher-key-file = \"aes\"", "expiring = true",
             "expiring = false", "region = \"global\"", "service-nodes = false", "service-nodes = true",
             "[provider.template]\nquery = \"a=\\\"{names}\\\"&\\\\\"", "headers = [\"X-A: 1\", \"X-B: 2\"]",
@@ -122,6 +123,7 @@ private let oddFile = #"""
     client-subnet = "2001:db8::/32"
     proxy = "SOCKS5H://u.1@[2001:db8::1]:1080/"
     proxy-key-file = "proxy.password"
+    timeout = "250ms"
     idle = "90s"
     connection-requests = 100000
     [[provider]]

@@ -40,7 +40,7 @@ struct RedactionTests {
     private static let shown: Set<String> = [
         "name", "dialect", "addresses", "sni", "verify-name", "host", "ca-file", "key-file", "cipher",
         "cipher-key-file", "expiring", "region", "service-nodes", "client-subnet", "proxy-key-file", "method", "budget",
-        "shadow", "idle", "connection-requests",
+        "shadow", "timeout", "idle", "connection-requests",
     ]
     private static let removedOfTemplate: Set<String> = ["query", "headers", "signed", "join"]
     private static let shownOfTemplate: Set<String> = [

@@ -94,6 +94,10 @@ let wrongKeys: [Mistake] = [
         """
     ),
     ("shadow = 5", 10, "provider.shadow: found 5; allowed: a number from 0.001 to 1.0"),
+    (
+        "timeout = \"16s\"", 11,
+        "provider.timeout: found \"16s\"; allowed: a duration from 200ms to 15s with its unit (ms, s, m, h, d)"
+    ),
     ("idle = \"11m\"", 8, "provider.idle: found \"11m\"; allowed: \(duration("from 1s to 10m"))"),
     (
         "connection-requests = 0", 23,

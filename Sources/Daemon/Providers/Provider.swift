@@ -72,7 +72,7 @@ final class Provider {
             parallelRequests: endpoints.map(\.expectedParallelRequests).max() ?? 1,
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
             questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow,
-            verifies: settings.url.isSecure)
+            verifies: settings.url.isSecure, timeout: settings.timeout)
     }
 
     /// Private use (RFC 6895 section 3.1): a dialect that carries this type carries every type.

@@ -40,17 +40,6 @@ final class ProviderFetches: LoopPart {
     /// Failed requests for the log; each is taken once.
     private var notable: [LogEvent] = []
 
-    /// The resolver abandons a request earlier; these limits end requests that it missed.
-    private static let timeout: Duration = .seconds(5)
-    private static let connectTimeout: Duration = .seconds(2)
-    /// If requests for two domains are stuck on a connection for this long, it counts as dead even if the peer's
-    /// kernel still responds. Longer than a slow provider takes; a new connection then has half of the time
-    /// that the resolver waits.
-    private static let stallTimeout: Duration = .milliseconds(1500)
-    /// Shorter than the time at which the resolver counts a slow name, but only slightly: a path with an interruption
-    /// of two seconds is not dead, and a repeated SYN still brings the answer in time.
-    private static let deadPathTimeout = Bounds.providerTimeout - .milliseconds(300)
-
     /// The kernel has by then sent the request twice over the old connection and dialled once more.
     private static let unacknowledgedAfter: Duration = .milliseconds(500)
 
@@ -225,10 +214,11 @@ final class ProviderFetches: LoopPart {
         _ request: HTTPRequest, to endpoint: HTTPEndpoint, isOnOwnConnection: Bool = false, now: Instant,
         _ finish: @escaping (Result<TransferReply, TransferFailure>) -> Void
     ) -> TransferID {
+        let timeouts = RequestTimeouts(Bounds.providerTimeout)
         let transfer = http.start(
             TransferRequest(
-                request, to: reachability.way(to: endpoint) ?? endpoint, timeout: ProviderFetches.timeout,
-                connectTimeout: ProviderFetches.connectTimeout, needsOwnConnection: isOnOwnConnection,
+                request, to: reachability.way(to: endpoint) ?? endpoint, timeout: timeouts.transfer,
+                connectTimeout: timeouts.connect, needsOwnConnection: isOnOwnConnection,
                 wantsCertificate: isOnOwnConnection), now: now)
         ownRequests[transfer] = finish
         return transfer
@@ -321,13 +311,13 @@ final class ProviderFetches: LoopPart {
         providers[index].names += UInt64(questions.count)
         let (first, others, silence) = providers[index].chooseEndpoints(
             avoiding: request.before.failedAt, now: now)
+        let timeouts = RequestTimeouts(providers[index].settings.timeout)
         let transfer = http.start(
             TransferRequest(
-                message, to: first.dialled, timeout: ProviderFetches.timeout,
-                connectTimeout: ProviderFetches.connectTimeout,
+                message, to: first.dialled, timeout: timeouts.transfer, connectTimeout: timeouts.connect,
                 needsOwnConnection: providers[index].distrustsConnections(now: now),
-                stallTimeout: ProviderFetches.stallTimeout, silenceTimeout: silence,
-                deadPathTimeout: ProviderFetches.deadPathTimeout - fetches[0].startedAt.duration(to: now),
+                stallTimeout: timeouts.stall, silenceTimeout: silence,
+                deadPathTimeout: timeouts.deadPath - fetches[0].startedAt.duration(to: now),
                 unacknowledgedAfter: ProviderFetches.unacknowledgedAfter,
                 subject: fetches[0].holder?.domain, elsewhere: others.map(\.dialled)), now: now)
         request.flight = Flight(
@@ -501,7 +491,8 @@ final class ProviderFetches: LoopPart {
             return
         }
         // The resolver abandons a fetch at its time-out; an earlier abandon means that another answer won.
-        let isLate = request.fetches[0].startedAt.duration(to: now) >= Bounds.providerTimeout
+        let timeout = provider(request.provider)?.settings.timeout ?? Bounds.providerTimeout
+        let isLate = request.fetches[0].startedAt.duration(to: now) >= timeout
         guard request.wantedCount == 0 else {
             if !isLate { overtaken(fetch, in: request, id) }
             return

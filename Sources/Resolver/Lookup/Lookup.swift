@@ -76,6 +76,9 @@ struct Lookup {
     var expired: ExpiredOffer
 
     private(set) var giveUpAt: Instant
+    /// Set when the clients' time has passed while a provider with a longer timeout may still answer: later clients get
+    /// this failure at once.
+    private(set) var outlived: LookupFailure?
     /// Until then the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
     /// End of the network change. Until then the system resolver is not asked, and no client gets a failure.
@@ -350,7 +353,7 @@ struct Lookup {
         guard let provider = providers.popNext(state.ranking) else { return }
         // A refresh was charged for its first request before it began.
         if isRefresh, providers.attempts > 1 { _ = state.ranking.spend(on: provider, now: now) }
-        begin(.provider(provider), until: now + Bounds.providerTimeout, now: now, &state)
+        begin(.provider(provider), until: now + state.ranking.timeout(of: provider), now: now, &state)
         providers.hedge(after: state.ranking.hedgeDelay(provider), startedAt: startedAt, now: now)
     }
 
@@ -384,6 +387,23 @@ struct Lookup {
         case .system: system = .waiting(until: now + Bounds.systemHedge)
         case .local, .fallback: break
         }
+        return true
+    }
+
+    /// Keeps the fetches of providers whose timeout exceeds the time that clients wait. A late answer is worth
+    /// caching: the client asks again.
+    ///
+    /// - Returns: whether there are any.
+    mutating func outlive(_ failure: LookupFailure, now: Instant, _ state: inout ResolverState) -> Bool {
+        let late = running.filter { attempt in
+            attempt.until > now && attempt.provider.map { state.ranking.timeout(of: $0) > Bounds.answerWithin } ?? false
+        }
+        guard outlived == nil, giveUpAt <= now, let end = late.map(\.until).max() else { return false }
+        for attempt in running where !late.contains(where: { $0.id == attempt.id }) { state.abandon(attempt, now: now) }
+        running = late
+        providers.stop()
+        system = .failed
+        (outlived, giveUpAt) = (failure, end)
         return true
     }
 

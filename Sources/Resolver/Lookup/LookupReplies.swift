@@ -320,6 +320,7 @@ extension Lookup {
         if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &state) }
         state.actions += waiters.map { .fail($0, failure.extendedError, failure.responseCode) }
         waiters = []
+        if outlive(failure, now: now, &state) { return }
         abandonAll(now: now, &state)
         // Remembers no failure if a source was excluded, if a local limit was reached, or if no time was left to ask on
         // this network.

@@ -285,7 +285,7 @@ final class ProviderStanding {
     /// exceeds the presumed one.
     func overtaken(after elapsed: Duration) {
         let presumed = doubt ?? latency.smoothed ?? Bounds.hedgeUnmeasured.milliseconds
-        let elapsed = min(elapsed, Bounds.providerTimeout).milliseconds
+        let elapsed = min(elapsed, traits.timeout).milliseconds
         guard elapsed > presumed else { return }
         doubt = isMeasured || isDoubted ? presumed + (elapsed - presumed) / 8 : elapsed
     }

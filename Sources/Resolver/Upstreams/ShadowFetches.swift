@@ -13,13 +13,14 @@ struct ShadowFetches {
         /// The registrable domain of the question's name.
         let domain: Name
         let startedAt: Instant
+        fileprivate let timeout: Duration
         fileprivate let isCompared: Bool
         fileprivate(set) var isRunning = true
         /// The first of the two answers, which waits for the other.
         fileprivate var said: Answer?
         fileprivate var used: Answer?
 
-        fileprivate var until: Instant { startedAt + (isRunning ? Bounds.providerTimeout : Bounds.shadowPatience) }
+        fileprivate var until: Instant { startedAt + (isRunning ? timeout : Bounds.shadowPatience) }
     }
 
     private var pending: [Pending] = []
@@ -49,7 +50,7 @@ struct ShadowFetches {
         pending.append(
             Pending(
                 id: id, question: question, provider: provider.id, domain: domain, startedAt: now,
-                isCompared: isCompared))
+                timeout: provider.timeout, isCompared: isCompared))
     }
 
     /// - Returns: the fetch; nil if it is unknown or has ended before.

@@ -232,6 +232,8 @@ struct UpstreamRanking {
 
     func traits(of provider: ProviderID) -> ProviderTraits? { index(of: provider).map { standings[$0].traits } }
 
+    func timeout(of provider: ProviderID) -> Duration { traits(of: provider)?.timeout ?? Bounds.providerTimeout }
+
     /// Whether the provider is down, on trial or throttled.
     func isInTrouble(_ provider: ProviderID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].isDown(now) || standings[$0].isThrottled(now) } ?? false
