@@ -61,6 +61,8 @@ class Commands(test_run.Started):
         first, *others = of("Try it")
         self.assertEqual("scripts/run --lab\n", first.text)
         self.open_terminal(*first.text.split()[1:])
+        # The user reads on before pasting.
+        self.measure_providers()
         pasted = "".join(f"{block.text}echo '{PASTED}'\n" for block in others)
         self.assertIn("-p 5300", pasted)
         done = subprocess.run(

@@ -2,6 +2,8 @@
 # behind when its terminal is closed.
 
 import contextlib
+import itertools
+import json
 import os
 import pty
 import shutil
@@ -126,6 +128,18 @@ class Started(Script):
             ["dig", "@127.0.0.1", "-p", str(self.port), name, "+short"], text=True, capture_output=True,
             timeout=places.PATIENCE).stdout.split()
 
+    def measure_providers(self):
+        """Until the daemon knows the latency of each, as it does some time after its start. Each lookup measures one
+        provider that is not in use."""
+        names = (f"unknown-{number}.lab.example" for number in itertools.count())
+
+        def unmeasured():
+            self.addresses(next(names))
+            providers = json.loads(self.control("--json", "stats").stdout)["providers"]
+            return [provider["name"] for provider in providers if not any(provider["durations"]["counts"])]
+
+        eventually(lambda: not unmeasured(), what="all providers are measured")
+
 
 class Running(Started):
     def test_the_end_of_the_terminal_ends_everything(self):
@@ -142,6 +156,7 @@ class Running(Started):
 
     def test_the_lab_has_a_liar_that_is_found_named_and_avoided(self):
         self.open_terminal("--lab")
+        self.measure_providers()
         self.assertEqual(["127.0.3.1"], self.addresses("bank.lab.example"))
         # A name is probed when it is asked for again.
         eventually(lambda: self.addresses("bank.lab.example") == ["127.0.2.1"], what="the forged address is left out")
@@ -164,6 +179,13 @@ class Running(Started):
         self.assertRegex(done.stdout, r": valid: 13 providers, 1 rule\nbank\.lab\.example AAAA\nroute    providers; ")
         self.assertIn("\norder    lab-liar, lab-json, ", done.stdout)
         self.assertIn("\nprobe    all addresses at port ", done.stdout)
+
+    def test_a_check_leaves_the_links_of_a_running_lab(self):
+        self.open_terminal("--lab")
+        links = {name: (self.clone / ".build" / name).readlink() for name in ("control.sock", "lab.pid")}
+        done = self.run_script("--lab", "--check", "--listen", "127.0.0.1:53")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual(links, {name: (self.clone / ".build" / name).readlink() for name in links})
 
     def test_a_signal_ends_daemon_and_lab_and_is_told(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
