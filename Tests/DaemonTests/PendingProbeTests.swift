@@ -43,6 +43,41 @@ struct PendingProbeTests {
         #expect(pending.timePassed(known: [first], now: at(60_000)).isEmpty)
     }
 
+    @Test("if all known addresses are mismatched, verify awaits the verified address of another source")
+    func addressOfAnotherSource() {
+        var pending = PendingProbe(.verify, of: name)
+        let mismatched = ProbeResult(.nameMismatch)
+        let third = ProbeTarget(name, .v4(0xC000_0203), port: 443)
+        _ = pending.begin(known: [first], now: start)
+        #expect(pending.take(.found(first, mismatched), now: at(10)) == [.found(finding(first, mismatched))])
+        #expect(pending.nextDeadline == at(2010))
+        let elsewhere = ProbeTarget(other, second.address, port: 443)
+        #expect(pending.take(.found(first, good), now: at(20)).isEmpty, "it has a result")
+        #expect(pending.take(.found(elsewhere, good), now: at(20)).isEmpty)
+        #expect(pending.take(.refused(name, second.address, .overload), now: at(20)).isEmpty)
+        #expect(pending.take(.found(third, bad), now: at(20)) == [.found(finding(third, bad))])
+        let all = [finding(first, mismatched), finding(third, bad), finding(second, good)]
+        var atDeadline = pending
+        #expect(pending.take(.found(second, good), now: at(30)) == [.found(all[2]), .end(.found(all))])
+        #expect(atDeadline.timePassed(known: [first, third], now: at(2009)).isEmpty)
+        #expect(atDeadline.timePassed(known: [first, third], now: at(2010)) == [.end(.found(Array(all.prefix(2))))])
+        #expect(atDeadline.nextDeadline == nil)
+    }
+
+    @Test("verify awaits no other source if an address is verified, and a report never does")
+    func noOtherSource() {
+        var pending = PendingProbe(.verify, of: name)
+        let mismatched = ProbeResult(.untrusted)
+        _ = pending.begin(known: [first, second], now: start)
+        _ = pending.take(.found(first, good), now: start)
+        let all = [finding(first, good), finding(second, mismatched)]
+        #expect(pending.take(.found(second, mismatched), now: start).last == .end(.found(all)))
+        pending = PendingProbe(.report(first.address), of: name)
+        _ = pending.begin(known: [first], now: start)
+        #expect(
+            pending.take(.found(first, mismatched), now: start).last == .end(.found([finding(first, mismatched)])))
+    }
+
     @Test("news of other names, addresses and ports change nothing")
     func othersNews() {
         var pending = PendingProbe(.verify, of: name)

@@ -1,9 +1,9 @@
 // State machine of one `verify` or `report` command: which probes are pending, what is reported, when it ends. A
 // value without socket, clock and text.
 //
-//   known -----------------> waiting -> ended
-//   unknown -> looking up ---^            ^
-//                  `----------------------'
+//   known -----------------> waiting -> (only mismatched: awaiting others) -> ended
+//   unknown -> looking up ---^                                                  ^
+//                  `------------------------------------------------------------'
 
 import DNSWire
 import LinuxIO
@@ -52,6 +52,8 @@ struct PendingProbe {
         case lookingUp(seen: Set<ProbeTarget>, nextLook: Instant, until: Instant)
         /// In the order in which they became known.
         case waiting([ProbeTarget], until: Instant)
+        /// All known addresses are mismatched: the resolver asks the other sources, and probes their addresses.
+        case awaitingOthers(until: Instant)
         case ended
     }
 
@@ -61,6 +63,8 @@ struct PendingProbe {
     /// Limit without any news: twice the longest time-out that can be set, once for waiting for a free place among
     /// nearby addresses and once for the probe. Less than a client's time-out for a step.
     static let probeTime: Duration = .seconds(25)
+    /// Time for an answer of another source and a probe of its address.
+    static let othersTime: Duration = .seconds(2)
 
     init(_ purpose: Purpose, of name: Name) {
         self.purpose = purpose
@@ -71,7 +75,7 @@ struct PendingProbe {
     var nextDeadline: Instant? {
         switch phase {
         case .lookingUp(_, let nextLook, _): nextLook
-        case .waiting(_, let until): until
+        case .waiting(_, let until), .awaitingOthers(let until): until
         case .ended: nil
         }
     }
@@ -100,13 +104,21 @@ struct PendingProbe {
             return []
         case .waiting(let targets, let until) where until <= now:
             return targets.map(Step.noResult) + end(.found(findings))
-        case .lookingUp, .waiting, .ended: return []
+        case .awaitingOthers(let until) where until <= now: return end(.found(findings))
+        case .lookingUp, .waiting, .awaitingOthers, .ended: return []
         }
     }
 
     /// Ignores news that concerns other commands or arrives after the end.
     mutating func take(_ news: ProbeNews, now: Instant) -> [Step] {
-        guard case .waiting(let targets, _) = phase else { return [] }
+        switch phase {
+        case .waiting(let targets, _): take(news, about: targets, now: now)
+        case .awaitingOthers: takeOther(news)
+        case .lookingUp, .ended: []
+        }
+    }
+
+    private mutating func take(_ news: ProbeNews, about targets: [ProbeTarget], now: Instant) -> [Step] {
         let left: [ProbeTarget]
         let steps: [Step]
         switch news {
@@ -124,7 +136,26 @@ struct PendingProbe {
             steps = [.notProbed(address, reason)]
         }
         phase = .waiting(left, until: now + PendingProbe.probeTime)
-        return steps + (left.isEmpty ? end(.found(findings)) : [])
+        return steps + (left.isEmpty ? probed(now: now) : [])
+    }
+
+    /// All known addresses have results.
+    private mutating func probed(now: Instant) -> [Step] {
+        let verdicts = findings.map(\.result.verdict)
+        guard purpose == .verify, verdicts.contains(where: \.isMismatched), !verdicts.contains(.verified) else {
+            return end(.found(findings))
+        }
+        phase = .awaitingOthers(until: now + PendingProbe.othersTime)
+        return []
+    }
+
+    private mutating func takeOther(_ news: ProbeNews) -> [Step] {
+        guard case .found(let target, let result) = news, target.name == name,
+            !findings.contains(where: { $0.target == target })
+        else { return [] }
+        let finding = Finding(target: target, result: result)
+        findings.append(finding)
+        return [.found(finding)] + (result.verdict == .verified ? end(.found(findings)) : [])
     }
 
     private mutating func probe(_ targets: [ProbeTarget], now: Instant) -> [Step] {
