@@ -118,8 +118,8 @@ struct ProviderTests {
             (.wrongNode, true), (.status(404), false), (.status(403), false), (.clock, false), (.account("x"), false),
             (.forbidden, false), (.throttled(retryAfterSeconds: nil), false), (.serverFailure(.serverFailure), false),
         ])
-    func nodeErrors(error: DialectError, mayBeNode: Bool) {
-        #expect(error.mayBeNode == mayBeNode)
+    func nodeErrors(error: DialectError, otherNodeMayAnswer: Bool) {
+        #expect(error.otherNodeMayAnswer == otherNodeMayAnswer)
     }
 
     @Test("a name that the account does not have is empty until another upstream says more")

@@ -262,10 +262,10 @@ extension DialectError {
     var withoutClock: DialectError { self == .clock ? .account("signature") : self }
 
     /// Whether a request dated by the provider's clock may succeed.
-    var mayBeClock: Bool { self == .clock || self == .forbidden }
+    var clockMayBeWrong: Bool { self == .clock || self == .forbidden }
 
     /// Whether another node of the provider may answer the same question.
-    var mayBeNode: Bool {
+    var otherNodeMayAnswer: Bool {
         switch self {
         case .status(500..<600), .garbage, .wrongQuestion, .wrongNode: true
         case .status, .throttled, .account, .clock, .forbidden, .serverFailure, .unsupported: false

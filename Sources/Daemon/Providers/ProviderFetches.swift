@@ -51,30 +51,31 @@ final class ProviderFetches: LoopPart {
         var wantedCount: Int
         /// Questions as sent: those of the fetches and possibly more.
         let questions: [Question]
-        let before: Before
+        let earlier: EarlierReplies
         /// Whether it has fetches of several domains.
         let isShared: Bool
         /// Nil while it waits for a place.
         var flight: Flight?
 
         init(
-            _ fetches: [FetchBatches.Fetch], asking questions: [Question], of provider: ProviderID, after before: Before
+            _ fetches: [FetchBatches.Fetch], asking questions: [Question], of provider: ProviderID,
+            after earlier: EarlierReplies
         ) {
             self.provider = provider
             self.fetches = fetches
             wantedCount = fetches.count
             self.questions = questions
-            self.before = before
+            self.earlier = earlier
             isShared = fetches.dropFirst().contains { $0.holder?.domain != fetches[0].holder?.domain }
         }
     }
 
-    /// What earlier requests for the same questions showed.
-    private struct Before {
+    /// What the replies to earlier requests for the same questions showed.
+    private struct EarlierReplies {
         /// The request is dated by the provider's clock as a reply showed it.
         var isRedated = false
         /// Endpoints whose replies were of no use.
-        var failedAt: [HTTPEndpoint] = []
+        var failedEndpoints: [HTTPEndpoint] = []
     }
 
     /// What is known of a request since it was sent.
@@ -272,12 +273,12 @@ final class ProviderFetches: LoopPart {
 
     private func send(
         _ fetches: [FetchBatches.Fetch], asking questions: [Question], to provider: ProviderID,
-        after before: Before = Before(), now: Instant
+        after earlier: EarlierReplies = EarlierReplies(), now: Instant
     ) {
         guard let index = index(of: provider) else {
             return fail(fetches, .unreachable)
         }
-        let request = Request(fetches, asking: questions, of: provider, after: before)
+        let request = Request(fetches, asking: questions, of: provider, after: earlier)
         let id = number(request)
         for fetch in fetches { requestOfFetch[fetch.id] = id }
         shares.add(
@@ -310,7 +311,7 @@ final class ProviderFetches: LoopPart {
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
         let (first, others, silence) = providers[index].chooseEndpoints(
-            avoiding: request.before.failedAt, now: now)
+            avoiding: request.earlier.failedEndpoints, now: now)
         let timeouts = RequestTimeouts(providers[index].settings.timeout)
         let transfer = http.start(
             TransferRequest(
@@ -352,13 +353,13 @@ final class ProviderFetches: LoopPart {
             }
             let isNews = learnClock(from: reply, of: request.provider, flight)
             var results = flight.dialect.answers(from: reply, to: request.questions)
-            if results.first?.failure?.mayBeClock == true, isNews, !request.before.isRedated {
+            if results.first?.failure?.clockMayBeWrong == true, isNews, !request.earlier.isRedated {
                 return sendAgain(wanted, of: request, now: now) { $0.isRedated = true }
             }
             if !isNews { results = results.map { $0.mapError(\.withoutClock) } }
             if let fault = nodeFault(in: results, of: request, at: endpoint) {
                 failed(request, fault, of: transfer, at: endpoint, now: now)
-                return sendAgain(wanted, of: request, now: now) { $0.failedAt.append(endpoint) }
+                return sendAgain(wanted, of: request, now: now) { $0.failedEndpoints.append(endpoint) }
             }
             let outcomes = zip(request.questions, results).map { question, result in
                 outcome(of: question, result, from: request.provider, now: now)
@@ -377,20 +378,21 @@ final class ProviderFetches: LoopPart {
     }
 
     private func sendAgain(
-        _ fetches: [FetchBatches.Fetch], of request: Request, now: Instant, _ learn: (inout Before) -> Void
+        _ fetches: [FetchBatches.Fetch], of request: Request, now: Instant, _ learn: (inout EarlierReplies) -> Void
     ) {
-        var before = request.before
-        learn(&before)
-        send(fetches, asking: request.questions, to: request.provider, after: before, now: now)
+        var earlier = request.earlier
+        learn(&earlier)
+        send(fetches, asking: request.questions, to: request.provider, after: earlier, now: now)
     }
 
     /// Returns the error of a reply that was of no use to any question, if another endpoint is to be asked.
     private func nodeFault(
         in results: [Result<Answer, DialectError>], of request: Request, at endpoint: HTTPEndpoint
     ) -> DialectError? {
-        let failedAt = request.before.failedAt + [endpoint]
-        guard results.allSatisfy({ $0.failure?.mayBeNode == true }), failedAt.count < Bounds.maxAddressesPerRequest,
-            provider(request.provider)?.hasEndpoint(otherThan: failedAt) == true
+        let failedEndpoints = request.earlier.failedEndpoints + [endpoint]
+        guard results.allSatisfy({ $0.failure?.otherNodeMayAnswer == true }),
+            failedEndpoints.count < Bounds.maxAddressesPerRequest,
+            provider(request.provider)?.hasEndpoint(otherThan: failedEndpoints) == true
         else { return nil }
         return results.first?.failure
     }
@@ -437,7 +439,7 @@ final class ProviderFetches: LoopPart {
         let elapsed = endpoint == flight.first.endpoint ? flight.startedAt.duration(to: now) : reply.totalTime
         guard let index = index(of: request.provider) else { return }
         providers[index].answered(at: endpoint, after: elapsed, now: now)
-        for failed in request.before.failedAt {
+        for failed in request.earlier.failedEndpoints {
             providers[index].contradicted(failed, now: now)
             addressFailures.append((request.provider, isWrongNode: false))
         }

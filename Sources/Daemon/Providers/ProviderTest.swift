@@ -96,7 +96,7 @@ final class ProviderTest {
             var answers = provider.dialect.answers(from: reply, to: step.questions)
             let isNews = provider.clock.learn(
                 from: reply, in: provider.dialect, wallMilliseconds: Clock.wallMilliseconds())
-            if answers.first?.failure?.mayBeClock == true, isNews, !step.isRepeated {
+            if answers.first?.failure?.clockMayBeWrong == true, isNews, !step.isRepeated {
                 steps[0].isRepeated = true
                 nextDeadline = Clock.now()
                 return
