@@ -250,6 +250,12 @@ void flatten(ctoml_document &document) {
     }
 }
 
+// Whether an odd number of backslashes is in front of it.
+bool is_escaped(const std::string &line, size_t at) {
+    const size_t last = at == 0 ? std::string::npos : line.find_last_not_of('\\', at - 1);
+    return (at - (last == std::string::npos ? 0 : last + 1)) % 2 == 1;
+}
+
 // toml11 reports positions of values, not of keys: step back over the "=" to the start of the key.
 size_t key_start(const std::string &line, size_t value_start) {
     const auto back_over_blanks = [&line](size_t at) {
@@ -264,7 +270,10 @@ size_t key_start(const std::string &line, size_t value_start) {
     }
     at = back_over_blanks(at - 1);
     if (at > 0 && (line[at - 1] == '"' || line[at - 1] == '\'')) {
-        const size_t quote = at < 2 ? std::string::npos : line.rfind(line[at - 1], at - 2);
+        size_t quote = at < 2 ? std::string::npos : line.rfind(line[at - 1], at - 2);
+        while (line[at - 1] == '"' && quote != std::string::npos && is_escaped(line, quote)) {
+            quote = quote == 0 ? std::string::npos : line.rfind('"', quote - 1);
+        }
         return quote == std::string::npos ? value_start : quote;
     }
     const auto is_bare = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_'; };

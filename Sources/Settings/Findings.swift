@@ -32,6 +32,15 @@ struct Findings {
         ("under [[rule]]", Settings.Rule.keys.map(\.name)),
     ]
 
+    func complaints(_ document: borrowing TOMLDocument, file: String) -> [Complaint] {
+        var complaints: [Complaint] = []
+        for finding in all {
+            let place = document.place(of: finding.node, ofKey: finding.isAboutKey)
+            complaints.append(Complaint(file: file, line: place.line, column: place.column, text: finding.text))
+        }
+        return complaints
+    }
+
     /// The result is valid only if there are no findings afterwards.
     mutating func settings(from root: TOMLNode) -> Settings {
         var settings = Settings()

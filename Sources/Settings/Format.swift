@@ -175,14 +175,22 @@ extension Format<Bool> {
     static let truth = Format(
         allowed: "true or false",
         read: { node throws(Misfit) in
-            switch node.value {
-            case .boolean(let value): return value
-            case .string("true"), .string("false"):
-                throw Misfit(node, allowed: "true or false", remedy: "leave out the quotes")
-            default: throw Misfit(node, allowed: "true or false")
+            guard case .boolean(let value) = node.value else {
+                throw Misfit(node, allowed: "true or false", remedy: truthRemedy(node))
             }
+            return value
         },
         write: { String($0) })
+
+    private static func truthRemedy(_ node: TOMLNode) -> String? {
+        guard case .string(let text) = node.value else { return nil }
+        return switch text.lowercased() {
+        case text where ["true", "false"].contains(text): "leave out the quotes"
+        case "true", "yes", "on": "write true"
+        case "false", "no", "off": "write false"
+        default: nil
+        }
+    }
 }
 
 extension Format<Int> {

@@ -79,31 +79,36 @@ extension Format {
     ) -> Format {
         let bounds = "from \(text(least, units, usual)) to \(text(most, units, usual))"
         let allowed = "\(kind) \(bounds) with its unit (\(units.map(\.name).joined(separator: ", ")))"
+        let parse = { @Sendable (text: String) -> Value? in
+            guard let value = number(text, units), (least...most).contains(value) else { return nil }
+            return make(value)
+        }
         return .text(
             allowed: allowed,
             remedy: { node in
-                switch node.value {
-                case .integer(let number): "a unit is missing: write \"\(number)\(usual.name)\""
-                case .string(let text): remedy(text, units, usual)
-                default: nil
-                }
+                let found: String? =
+                    switch node.value {
+                    case .integer(let number): "\(number)"
+                    case .string(let text): text
+                    default: nil
+                    }
+                guard let (proposal, lacksUnit) = found.flatMap({ proposal(for: $0, units, usual) }),
+                    parse(proposal) != nil
+                else { return nil }
+                return (lacksUnit ? "a unit is missing: " : "") + "write \"\(proposal)\""
             },
-            parse: { text in
-                guard let value = number(text, units), (least...most).contains(value) else { return nil }
-                return make(value)
-            },
-            write: { text(count($0), units, usual) })
+            parse: parse, write: { text(count($0), units, usual) })
     }
 
-    private static func remedy(_ text: String, _ units: [Unit], _ usual: Unit) -> String? {
+    /// The same number with a unit; it may be out of range.
+    private static func proposal(
+        for text: String, _ units: [Unit], _ usual: Unit
+    ) -> (text: String, lacksUnit: Bool)? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let word = text.dropFirst(digits.count).filter { $0 != " " }.lowercased()
-        guard !digits.isEmpty else { return nil }
-        if word.isEmpty { return "a unit is missing: write \"\(digits)\(usual.name)\"" }
+        if word.isEmpty { return ("\(digits)\(usual.name)", true) }
         let unit = units.first { $0.name.lowercased() == word || $0.misspellings.contains(word) }
-        // A text that has the unit already has another fault.
-        guard let unit, text != digits + unit.name else { return nil }
-        return "write \"\(digits)\(unit.name)\""
+        return unit.map { ("\(digits)\($0.name)", false) }
     }
 
     private static func number(_ text: String, _ units: [Unit]) -> Int64? {

@@ -201,19 +201,27 @@ extension Settings {
         do throws(TOMLDocument.SyntaxError) {
             document = try TOMLDocument(bytes)
         } catch {
-            throw SettingsError([
-                Complaint(file: file, line: error.line, column: error.column, text: "syntax: \(error.reason)")
-            ])
+            throw SettingsError([complaint(about: error, file: file)])
         }
         var findings = Findings()
         let settings = findings.settings(from: document.root)
         if findings.all.isEmpty { return settings }
-        var complaints: [Complaint] = []
-        for finding in findings.all {
-            let place = document.place(of: finding.node, ofKey: finding.isAboutKey)
-            complaints.append(Complaint(file: file, line: place.line, column: place.column, text: finding.text))
+        throw SettingsError(findings.complaints(document, file: file))
+    }
+
+    /// A word without quotes that its key does not allow in quotes either is refused as the string would be: otherwise
+    /// the text to write would be refused next.
+    private static func complaint(about error: TOMLDocument.SyntaxError, file: String) -> Complaint {
+        var text = "syntax: \(error.reason)"
+        if let corrected = error.corrected, let document = try? TOMLDocument(corrected.text) {
+            var findings = Findings()
+            _ = findings.settings(from: document.root)
+            let refused = findings.complaints(document, file: file).first {
+                ($0.line, $0.column) == (error.line, error.column)
+            }
+            text = refused?.text.replacing(quoted(corrected.string), with: corrected.found, maxReplacements: 1) ?? text
         }
-        throw SettingsError(complaints)
+        return Complaint(file: file, line: error.line, column: error.column, text: text)
     }
 
     /// Returns the changed keys that take effect only after a restart; SIGHUP applies the others.

@@ -16,9 +16,14 @@ extension TOMLDocument.SyntaxError {
         let word = BareWord(between: before, and: rest)
         let isInArray = array?.isBeforeHeader == false
         if let word, word.isString(inArray: isInArray) {
+            let above = lines.prefix(line - 1).joined(separator: [UInt8(ascii: "\n")])
+            let brackets = String(repeating: "]", count: isInArray ? array?.depth ?? 0 : 0)
             return TOMLDocument.SyntaxError(
-                line: line, column: word.column,
-                reason: "found \(word.text); a string needs quotes: write \(quoted(word.text))")
+                line: line, column: word.column, reason: "\(word.finding): write \(quoted(word.text))",
+                corrected: TOMLDocument.SyntaxError.Corrected(
+                    found: word.written, string: word.text,
+                    text: above + Array("\n".utf8.prefix(line - 1)) + word.before
+                        + Array("\(tomlString(word.text))\(brackets)".utf8)))
         }
         // The parser's reasons about arrays. A string in an array, for example, may have a fault of its own.
         guard let array, reason.contains("array") else { return self }
@@ -32,9 +37,13 @@ extension TOMLDocument.SyntaxError {
     }
 }
 
-/// The letters and digits around a place, as a user writes a string without quotes.
+/// What a user writes in place of a string: letters and digits without quotes, or a text in typographic quotes.
 private struct BareWord {
     let text: String
+    /// With its quotes.
+    let written: String
+    /// The line in front of it.
+    let before: ArraySlice<UInt8>
     /// Counts from 1.
     let column: Int
     /// Whether a = follows.
@@ -47,20 +56,37 @@ private struct BareWord {
 
     /// Nil if the place is not in a word.
     init?(between before: ArraySlice<UInt8>, and rest: ArraySlice<UInt8>) {
-        let head = before.suffix(before.reversed().prefix(while: \.isOfWord).count)
-        let tail = rest.prefix(while: \.isOfWord)
+        let typographic = BareWord.inTypographicQuotes(rest)
+        let head = before.suffix(typographic == nil ? before.reversed().prefix(while: \.isOfWord).count : 0)
+        let tail = typographic?.written ?? rest.prefix(while: \.isOfWord)
         guard !tail.isEmpty, head.count + tail.count <= BareWord.maxBytes else { return nil }
-        text = String(decoding: head + tail, as: UTF8.self)
-        column = before.dropLast(head.count).characters + 1
+        written = String(decoding: head + tail, as: UTF8.self)
+        text = typographic.map { String(decoding: $0.text, as: UTF8.self) } ?? written
+        self.before = before.dropLast(head.count)
+        column = self.before.characters + 1
         isKey = rest.dropFirst(tail.count).first { !$0.isBlank } == UInt8(ascii: "=")
-        previous = before.dropLast(head.count).last { !$0.isBlank }
+        previous = self.before.last { !$0.isBlank }
+    }
+
+    /// The text up to the next typographic quote; nil if it does not begin with one.
+    private static func inTypographicQuotes(
+        _ rest: ArraySlice<UInt8>
+    ) -> (text: ArraySlice<UInt8>, written: ArraySlice<UInt8>)? {
+        guard rest.beginsWithTypographicQuote else { return nil }
+        let inner = rest.dropFirst(3)
+        guard let end = inner.indices.first(where: { inner[$0...].beginsWithTypographicQuote }) else { return nil }
+        return (inner[..<end], rest[..<(end + 3)])
+    }
+
+    var finding: String {
+        written == text ? "found \(text); a string needs quotes" : "found the typographic quotes of \(written)"
     }
 
     /// Whether it stands where a value should, and is neither a number nor a date.
     func isString(inArray: Bool) -> Bool {
-        guard !isKey, text.utf8.first?.isDigit == false || text.utf8.contains(where: \.isLetter) || isAddress else {
-            return false
-        }
+        guard !isKey,
+            written != text || text.utf8.first?.isDigit == false || text.utf8.contains(where: \.isLetter) || isAddress
+        else { return false }
         return switch previous {
         case UInt8(ascii: "="): true
         case UInt8(ascii: "["), UInt8(ascii: ","), nil: inArray
@@ -76,10 +102,12 @@ private struct OpenArray {
     /// Place of its bracket; both count from 1.
     let line: Int
     let column: Int
-    /// The last element, or the bracket if there is none.
+    /// The last element and the comma behind it, or the bracket if there is none.
     let lastElement: String
     /// A line with a table header follows, which no array holds.
     let isBeforeHeader: Bool
+    /// Number of open arrays.
+    let depth: Int
 
     /// Nil if no array is open.
     init?(in lines: some Collection<ArraySlice<UInt8>>) {
@@ -94,8 +122,8 @@ private struct OpenArray {
                 let rest = line[at...]
                 var length = 1
                 if line[at].isQuote {
-                    let content = rest.dropFirst().prefix { $0 != line[at] }
-                    (length, lastElement) = (content.count + 2, quoted(String(decoding: content, as: UTF8.self)))
+                    let written = rest.quotedString
+                    (length, lastElement) = (written.count, quoted(OpenArray.content(of: written)))
                 } else if line[at].isOfWord {
                     let word = rest.prefix(while: \.isOfWord)
                     (length, lastElement) = (word.count, String(decoding: word, as: UTF8.self))
@@ -104,19 +132,44 @@ private struct OpenArray {
                     lastElement = "["
                 } else if line[at] == UInt8(ascii: "]") {
                     _ = open.popLast()
+                } else if line[at] == UInt8(ascii: ",") {
+                    lastElement += ","
                 }
                 at = min(at + length, line.endIndex)
             }
         }
         guard let innermost = open.last else { return nil }
         (line, column) = (innermost.number + 1, innermost.before.characters + 1)
-        (self.lastElement, self.isBeforeHeader) = (lastElement, isBeforeHeader)
+        (self.lastElement, self.isBeforeHeader, depth) = (lastElement, isBeforeHeader, open.count)
+    }
+
+    /// The text of a string, with the escapes for quote and backslash removed.
+    private static func content(of written: ArraySlice<UInt8>) -> String {
+        let text = String(decoding: written.dropFirst().dropLast(), as: UTF8.self)
+        guard written.first == UInt8(ascii: "\"") else { return text }
+        return text.replacing("\\\"", with: "\"").replacing("\\\\", with: "\\")
     }
 }
 
 extension ArraySlice<UInt8> {
     /// Number of characters of UTF-8 text.
     fileprivate var characters: Int { count { $0 & 0xC0 != 0x80 } }
+
+    /// The string that begins here, with its quotes; up to the end if it has none.
+    fileprivate var quotedString: ArraySlice {
+        var isEscaped = false
+        let end = dropFirst().firstIndex { byte in
+            defer { isEscaped = !isEscaped && byte == UInt8(ascii: "\\") && first == UInt8(ascii: "\"") }
+            return byte == first && !isEscaped
+        }
+        return self[...(end ?? endIndex - 1)]
+    }
+
+    /// U+2018 to U+201F.
+    fileprivate var beginsWithTypographicQuote: Bool {
+        let bytes = Array(prefix(3))
+        return bytes.count == 3 && bytes[0] == 0xE2 && bytes[1] == 0x80 && (0x98...0x9F).contains(bytes[2])
+    }
 
     fileprivate func splitAtCharacter(_ number: Int) -> (ArraySlice, ArraySlice) {
         var left = number

@@ -28,6 +28,15 @@ struct TOMLNode {
         let line: Int
         let column: Int
         let reason: String
+        var corrected: Corrected?
+
+        /// The file up to a word that seems to lack its quotes, with the word as a string.
+        struct Corrected {
+            /// As it is in the file.
+            let found: String
+            let string: String
+            let text: [UInt8]
+        }
     }
 
     init(_ bytes: [UInt8]) throws(SyntaxError) {

@@ -155,7 +155,7 @@ let commonMistakes: [Case] = [
     // An unclosed bracket of several lines.
     Case(
         #"[server]\#nlisten = [ # here\#n    "127.0.0.1:53", # and\#n    "[::1]:53",\#n[cache]\#nsize = "32MiB""#,
-        #"f:2:10: syntax: the array has no closing ]: write ] behind "[::1]:53""#),
+        #"f:2:10: syntax: the array has no closing ]: write ] behind "[::1]:53","#),
     // A comma between the lines of an array.
     Case(
         #"[server]\#nlisten = [\#n    "127.0.0.1:53"\#n    "[::1]:53",\#n]"#,
@@ -189,4 +189,70 @@ let commonMistakes: [Case] = [
         f:2:8: cache.size: found 64; allowed: a size from 1MiB to 64GiB with its unit (B, KiB, MiB, GiB); a unit \#
         is missing: write "64MiB"
         """#),
+    // Words for true and false.
+    Case(
+        #"[prefetch]\#nenabled = yes"#,
+        #"f:2:11: prefetch.enabled: found yes; allowed: true or false; write true"#),
+    Case(
+        #"[log]\#nqueries = no # none"#,
+        #"f:2:11: log.queries: found no; allowed: true or false; write false"#),
+    Case(
+        #"only-listed = True"#,
+        #"f:1:15: only-listed: found True; allowed: true or false; write true"#),
+    Case(
+        #"[network]\#nwatch = "on""#,
+        #"f:2:9: network.watch: found "on"; allowed: true or false; write true"#),
+    // A size in decimal units without quotes.
+    Case(
+        #"[cache]\#nsize = 64MB"#,
+        #"""
+        f:2:8: cache.size: found 64MB; allowed: a size from 1MiB to 64GiB with its unit (B, KiB, MiB, GiB); write \#
+        "64MiB"
+        """#),
+    // An address without quotes and port in an array of several lines.
+    Case(
+        #"[server]\#nlisten = [\#n    "127.0.0.1:53",\#n    192.0.2.1,\#n]"#,
+        #"""
+        f:4:5: server.listen: found 192.0.2.1; allowed: "ADDR:PORT" or "[ADDR]:PORT", such as "127.0.0.1:53" or \#
+        "[::1]:53"; a port is missing: write "192.0.2.1:53"
+        """#),
+    // Numbers that no unit corrects.
+    Case(
+        #"[stale]\#nmax-age = -1"#,
+        #"f:2:11: stale.max-age: found -1; allowed: a duration from 0s to 720h with its unit (ms, s, m, h, d)"#),
+    Case(
+        #"[stale]\#nmax-age = 1.2.3"#,
+        #"f:2:11: stale.max-age: found 1.2.3; allowed: a duration from 0s to 720h with its unit (ms, s, m, h, d)"#),
+    Case(
+        #"[cache]\#nsize = "900GB""#,
+        #"f:2:8: cache.size: found "900GB"; allowed: a size from 1MiB to 64GiB with its unit (B, KiB, MiB, GiB)"#),
+    Case(
+        #"[server]\#nthreads = 0x1G"#,
+        #"f:2:11: server.threads: found 0x1G; allowed: an integer from 0 to 256 (0 = one per core)"#),
+    // Quotes of a text processor.
+    Case(
+        #"[[provider]]\#nname = “alidns”"#,
+        #"f:2:8: syntax: found the typographic quotes of “alidns”: write "alidns""#),
+    Case(
+        #"[server]\#nlisten = [“127.0.0.1:53”]"#,
+        #"f:2:11: syntax: found the typographic quotes of “127.0.0.1:53”: write "127.0.0.1:53""#),
+    Case(
+        #"[stale]\#nmax-age = “5min”"#,
+        #"""
+        f:2:11: stale.max-age: found “5min”; allowed: a duration from 0s to 720h with its unit (ms, s, m, h, d); \#
+        write "5m"
+        """#),
+    // Escaped quotes in front of the mistake.
+    Case(
+        #"[server]\#n"a\"b" = 1"#,
+        #"""
+        f:2:1: unknown key "a\"b" in [server]; allowed: listen, threads, allow, client-rate, prefix-rate, user, \#
+        filter-aaaa, dns64
+        """#),
+    Case(
+        #"[[rule]]\#nmatch = ["a\"]", b.example]"#,
+        #"f:2:18: syntax: found b.example; a string needs quotes: write "b.example""#),
+    Case(
+        #"[[rule]]\#nmatch = ["a\"]" "b.example"]"#,
+        #"f:2:17: syntax: a , is missing in the array: write , behind "a\"]""#),
 ]

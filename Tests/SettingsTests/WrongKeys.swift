@@ -9,7 +9,7 @@ private let file = "the absolute path of a file, or the name of a systemd creden
 private let text = "0 to 2000 printable ASCII characters"
 
 let wrongKeys: [Mistake] = [
-    ("only-listed = \"yes\"", 15, "only-listed: found \"yes\"; allowed: true or false"),
+    ("only-listed = \"yes\"", 15, "only-listed: found \"yes\"; allowed: true or false; write true"),
     ("direct-only = 1", 15, "direct-only: found 1; allowed: true or false"),
     ("[[provider]]", 0, nil),
     (
@@ -152,10 +152,10 @@ let wrongKeys: [Mistake] = [
         "stands-in = \"always\"", 13,
         "rule.stands-in: found \"always\"; allowed: \"unreachable\", \"any-failure\", \"never\""
     ),
-    ("allow-private = \"yes\"", 17, "rule.allow-private: found \"yes\"; allowed: true or false"),
+    ("allow-private = \"yes\"", 17, "rule.allow-private: found \"yes\"; allowed: true or false; write true"),
     ("stale = 0", 9, "rule.stale: found 0; allowed: true or false"),
     ("stale-negative = 1", 18, "rule.stale-negative: found 1; allowed: true or false"),
-    ("prefetch = \"no\"", 12, "rule.prefetch: found \"no\"; allowed: true or false"),
+    ("prefetch = \"no\"", 12, "rule.prefetch: found \"no\"; allowed: true or false; write false"),
     ("probe = \"false\"", 9, "rule.probe: found \"false\"; allowed: true or false; leave out the quotes"),
     (
         "probe-ports = [443, 65536]", 21,

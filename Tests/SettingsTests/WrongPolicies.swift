@@ -79,7 +79,7 @@ let wrongProbes: [Case] = [
         f:2:1: unknown key "enable" in [probe]; did you mean "enabled"? allowed: enabled, ports, timeout, \
         ca-file, http
         """),
-    Case("[probe]\nenabled = \"yes\"", #"f:2:11: probe.enabled: found "yes"; allowed: true or false"#),
+    Case("[probe]\nenabled = \"yes\"", #"f:2:11: probe.enabled: found "yes"; allowed: true or false; write true"#),
     Case("[probe]\nhttp = 1", "f:2:8: probe.http: found 1; allowed: true or false"),
     Case(
         "[probe]\nports = 443",
@@ -169,7 +169,7 @@ let wrongRules: [Case] = [
         #"f:3:11: rule.min-ttl: found "8d"; allowed: a duration from 0s to 168h with its unit (ms, s, m, h, d)"#),
     Case(
         "[[rule]]\nmatch = [\".\"]\nstale-negative = \"no\"",
-        #"f:3:18: rule.stale-negative: found "no"; allowed: true or false"#),
+        #"f:3:18: rule.stale-negative: found "no"; allowed: true or false; write false"#),
     Case(
         "[[rule]]\nmatch = [\".\"]\nprobe-ports = [443, 8443, 443]",
         "f:3:27: rule.probe-ports: found 443 for the second time; allowed: each once"),
