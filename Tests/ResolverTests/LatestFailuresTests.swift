@@ -40,6 +40,18 @@ struct LatestFailuresTests {
         #expect(memory.latestFailures.map(\.isOver) == [false] && memory.latestFailures.map(\.times) == [1])
     }
 
+    @Test("a question that was only flushed or forgotten was not answered")
+    func forgotten() throws {
+        var memory = FailureMemory()
+        try fail(1, after: 0, in: &memory)
+        try fail(2, after: 1, in: &memory)
+        memory.forget(.everything)
+        _ = memory.removeAll()
+        #expect(memory.latestFailures.map(\.isOver) == [false, false])
+        memory.answered(try question(1))
+        #expect(memory.latestFailures.map(\.isOver) == [false, true])
+    }
+
     @Test("a refresh that failed is not shown: no client waited")
     func refresh() throws {
         var memory = FailureMemory()

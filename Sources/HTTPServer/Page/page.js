@@ -40,11 +40,11 @@ const charts = {
 };
 
 let history = []; // {at, stats, point}, the oldest first; both are null if the daemon did not answer
-let past = []; // points of the daemon's memory, without values where it has none
-let pastDue = 0, namesDue = 0;
+let storedPoints = []; // points of the daemon's memory, without values where it has none
+let historyDue = 0, namesDue = 0;
 let isPaused = false;
 let shown = {};
-const quiet = new Map(); // sentences in place of empty panels
+const sentenceOfPanel = new Map(); // shown in place of an empty panel
 const alarms = new Map();
 
 // MARK: figures
@@ -130,7 +130,7 @@ function point(index) {
 }
 
 /// Makes points of the daemon's memory, whose columns have a number per step, or "-".
-function remembered(report, now) {
+function pointsOfHistory(report, now) {
   const columns = group => Object.entries(group).map(([key, text]) => [key, text ? text.split(' ').map(Number) : []]);
   const counts = columns(report.counts), memory = columns(report.memory);
   const latency = columns(report.latency_us), providers = columns(report.providers);
@@ -154,7 +154,7 @@ function points(now) {
   const first = history.findIndex(({point}) => point?.rate);
   const live = span === spans.minutes && first >= 0 ? history.slice(first).map(({at, point}) => point ?? {at}) : [];
   const isNear = at => live.some(sample => Math.abs(sample.at - at) < 4);
-  return [...past.filter(({at}) => !isNear(at)), ...live].filter(({at}) => at > now - span)
+  return [...storedPoints.filter(({at}) => !isNear(at)), ...live].filter(({at}) => at > now - span)
     .sort((one, other) => one.at - other.at);
 }
 
@@ -171,7 +171,7 @@ function rows(id, key, make) {
 /// Shows a panel, or a sentence in its place.
 function panel(id, isFilled, sentence) {
   place(id + '-panel').hidden = !isFilled;
-  if (isFilled) quiet.delete(id); else quiet.set(id, sentence);
+  if (isFilled) sentenceOfPanel.delete(id); else sentenceOfPanel.set(id, sentence);
 }
 
 const number = text => make('td', {class: 'number'}, text);
@@ -275,7 +275,7 @@ function showNames({asked, failed, evidence}) {
     })))));
   panel('asked', asked.length, 'No name was asked lately.');
   rows('failed', failed, () => failed.map(each => item(named(each), ago(each.age_s) + ' ago',
-    make('span', {class: each.over ? 'state good' : 'state bad'}, (each.over ? 'answered since: ' : 'failing: ')
+    make('span', {class: each.over ? 'state good' : 'state bad'}, (each.over ? 'answered since: ' : 'failed: ')
       + each.reason + (each.times > 1 ? ', ' + grouped(each.times) + ' times' : ''), faint(causes(each.sources))))));
   panel('failed', failed.length, 'No name has failed.');
   showEvidence(evidence);
@@ -310,11 +310,12 @@ function showNetwork(network, changes) {
   panel('changes', changes.length, 'The network has not changed.');
 }
 
-function showQuiet() {
+function showSentences() {
   if (!showsNames) {
-    quiet.set('names', 'Names and explanations are shown only to a browser on this machine, such as through ssh -L.');
+    sentenceOfPanel.set('names',
+      'Names and explanations are shown only to a browser on this machine, such as through ssh -L.');
   }
-  const text = [...quiet.values()].join(' ');
+  const text = [...sentenceOfPanel.values()].join(' ');
   if (place('quiet').textContent !== text) place('quiet').textContent = text;
   const stacks = [...document.querySelectorAll('.stack')];
   for (const stack of stacks) stack.hidden = ![...stack.children].some(child => !child.hidden);
@@ -338,51 +339,51 @@ function show(figures) {
     showProviders(stats, all);
     showNetwork(figures.network, figures.changes);
   }
-  showQuiet();
+  showSentences();
 }
 
 // MARK: asking
 
-function tell(state, text) {
+function showLink(state, text) {
   const link = place('link');
   if (link.textContent !== text) link.textContent = text;
   link.className = state;
 }
 
-async function ask(path) {
+async function fetchJSON(path) {
   const answer = await fetch(path, {cache: 'no-store', signal: AbortSignal.timeout(patience)});
   if (!answer.ok) throw new Error('status ' + answer.status);
   return answer.json();
 }
 
 /// Fills the charts with the daemon's memory, and the tables with names, each in its own time.
-async function turnSlowly() {
+async function pollHistoryAndNames() {
   const now = performance.now() / 1000;
-  if (now >= pastDue) {
+  if (now >= historyDue) {
     const wanted = span;
-    const report = await ask('/history.json?span=' + (span === spans.day ? '24h' : '1h'));
+    const report = await fetchJSON('/history.json?span=' + (span === spans.day ? '24h' : '1h'));
     if (wanted === span) {
-      past = remembered(report, performance.now() / 1000);
-      pastDue = now + report.step_s;
+      storedPoints = pointsOfHistory(report, performance.now() / 1000);
+      historyDue = now + report.step_s;
     }
   }
   if (showsNames && now >= namesDue && !isPaused) {
-    showNames(await ask('/names.json'));
+    showNames(await fetchJSON('/names.json'));
     namesDue = now + namesEvery;
   }
 }
 
-async function turn() {
+async function poll() {
   let figures = null, at = null;
   try {
-    figures = await ask('/status.json');
+    figures = await fetchJSON('/status.json');
     at = performance.now() / 1000;
-    if (history.at(-1)?.stats?.uptime_s > figures.stats.uptime_s) pastDue = 0;
-    await turnSlowly();
-    tell('live', 'live');
+    if (history.at(-1)?.stats?.uptime_s > figures.stats.uptime_s) historyDue = 0;
+    await pollHistoryAndNames();
+    showLink('live', 'live');
   } catch {
-    tell('dead', 'the daemon does not answer');
-    pastDue = namesDue = 0;
+    showLink('dead', 'the daemon does not answer');
+    historyDue = namesDue = 0;
   }
   at ??= performance.now() / 1000;
   history.push({at, stats: figures?.stats ?? null});
@@ -394,7 +395,7 @@ async function turn() {
 async function run() {
   for (;;) {
     const began = performance.now();
-    await turn();
+    await poll();
     await new Promise(resolve => setTimeout(resolve, Math.max(0, every - (performance.now() - began))));
   }
 }
@@ -440,11 +441,11 @@ place('pause').addEventListener('click', () => {
 place('spans').addEventListener('change', async event => {
   span = Number(event.target.value);
   place('spark-span').textContent = spanWords();
-  pastDue = 0;
+  historyDue = 0;
   try {
-    await turnSlowly();
+    await pollHistoryAndNames();
   } catch {
-    return; // The next turn tells it.
+    return; // The next poll shows it.
   }
   show(null);
 });

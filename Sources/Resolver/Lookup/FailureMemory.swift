@@ -10,7 +10,7 @@ package struct FailedQuestion: Equatable, Sendable {
     package let failedAt: Instant
     /// Consecutive failures without an answer.
     package let times: Int
-    /// Answered since, or forgotten.
+    /// Answered since.
     package fileprivate(set) var isOver = false
 }
 
@@ -90,14 +90,8 @@ struct FailureMemory {
         return recheckAt
     }
 
-    /// Returns the latest failures, the latest first, with whether the question was answered since.
-    var latestFailures: [FailedQuestion] {
-        latest.reversed().map { failed in
-            var failed = failed
-            failed.isOver = failures[failed.question] == nil
-            return failed
-        }
-    }
+    /// The latest failures, the latest first.
+    var latestFailures: [FailedQuestion] { latest.reversed() }
 
     private mutating func note(_ failed: FailedQuestion) {
         latest.removeAll { $0.question == failed.question }
@@ -105,7 +99,10 @@ struct FailureMemory {
         if latest.count > Bounds.maxShownFailures { latest.removeFirst() }
     }
 
-    mutating func answered(_ question: Question) { if !failures.isEmpty { failures[question] = nil } }
+    mutating func answered(_ question: Question) {
+        if !failures.isEmpty { failures[question] = nil }
+        if let index = latest.firstIndex(where: { $0.question == question }) { latest[index].isOver = true }
+    }
 
     mutating func forget(_ scope: QuestionScope) {
         for question in order where scope.contains(question) { failures[question] = nil }
