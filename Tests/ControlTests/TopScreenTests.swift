@@ -174,7 +174,7 @@ struct TopScreenTests {
         durations.counts[10] = 2
         after.stats.durations = ["cache": durations]
         let lines = TopScreen(after, since: before).lines(TopScreen.Size(columns: 80))
-        #expect(lines[4].hasPrefix("latency   cache 12us/15us/768us"))
+        #expect(lines[4].hasPrefix("latency   cache 13us/16us/768us"))
     }
 
     @Test("rates are of the time that has passed, whatever the clock on the wall does")

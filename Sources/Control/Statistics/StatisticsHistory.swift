@@ -158,30 +158,3 @@ private struct SampleRing: Sendable {
         return report
     }
 }
-
-extension StatsReport.Histogram {
-    /// Returns what was added since. Without an earlier histogram, or if a count went backwards, that is everything or
-    /// nothing.
-    fileprivate func since(_ earlier: StatsReport.Histogram?) -> StatsReport.Histogram {
-        guard let earlier else { return self }
-        var recent = StatsReport.Histogram()
-        recent.counts = zip(counts, earlier.counts).map { max(0, $0 - $1) }
-        return recent
-    }
-
-    /// Returns the percentile in microseconds, interpolated within its bucket; nil without counts.
-    fileprivate func percentile(_ percent: Double) -> Int? {
-        let wanted = Double(counts.reduce(0, +)) * percent / 100
-        guard wanted > 0 else { return nil }
-        var below = 0.0
-        for (bucket, count) in counts.enumerated() where count > 0 {
-            if below + Double(count) >= wanted {
-                let low = bucket == 0 ? 0.0 : Double(1 << (bucket - 1))
-                let high = Double(1 << min(bucket, counts.count - 2))
-                return Int((low + (high - low) * (wanted - below) / Double(count)).rounded(.up))
-            }
-            below += Double(count)
-        }
-        return nil
-    }
-}

@@ -72,34 +72,8 @@ struct TopRates {
 
     /// Percentiles of the interval; nil if no duration was recorded in it.
     private func recent(_ source: String) -> StatsReport.Percentiles? {
-        guard let earlier, let now = later.durations[source]?.counts, let before = earlier.durations[source]?.counts,
-            now.count == before.count
-        else { return nil }
-        let counts = zip(now, before).map { max(0, $0 - $1) }
-        let whole = counts.reduce(0, +)
-        guard whole > 0 else { return nil }
-        var percentiles = StatsReport.Percentiles()
-        percentiles.p50 = percentile(50, of: counts, whole)
-        percentiles.p95 = percentile(95, of: counts, whole)
-        percentiles.p99 = percentile(99, of: counts, whole)
-        return percentiles
-    }
-
-    /// Returns the percentile in microseconds, interpolated linearly within its bucket.
-    private func percentile(_ part: Int, of counts: [Int], _ whole: Int) -> Int {
-        let bounds = StatsReport.Histogram.boundsMicroseconds
-        var below = 0
-        for (bucket, count) in counts.enumerated() {
-            // The last bucket has no upper bound.
-            guard bucket < bounds.count else { break }
-            if count > 0, (below + count) * 100 >= whole * part {
-                let lower = bucket > 0 ? bounds[bucket - 1] : 0
-                let share = (Double(whole * part) / 100 - Double(below)) / Double(count)
-                return lower + Int(Double(bounds[bucket] - lower) * min(max(share, 0), 1))
-            }
-            below += count
-        }
-        return bounds.last ?? 0
+        guard let earlier, let before = earlier.durations[source] else { return nil }
+        return later.durations[source]?.since(before).percentiles
     }
 
     /// "0", "0.3", "12.5" or "1,204".
