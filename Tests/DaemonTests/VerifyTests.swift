@@ -85,6 +85,8 @@ struct VerifyTests {
         answer([first])
         let stream = try pending.verify(name, wantsJSON: true, now: now)
         found(.nameMismatch, probe: 0)
+        #expect(!stream.isFinished)
+        pending.timePassed(now: now + PendingProbe.othersTime)
         let lines = text(stream).split(separator: "\n")
         #expect(lines.count == 2 && lines[0].contains(#""verdict":"name-mismatch""#))
         #expect(lines[1] == #"{"error":"no address of a.example was verified"}"# && stream.isFinished)
