@@ -26,6 +26,8 @@ package struct Explanation: Sendable {
     }
 
     package struct Refresh: Equatable, Sendable {
+        /// Refreshed before each expiry, in use or not.
+        package let isKept: Bool
         /// Number of queries in about the last ten minutes.
         package let recentQueries: Double
         /// The estimated rate. With few queries, an assumption determines most of it (`Demand`).
@@ -118,6 +120,7 @@ extension Resolver {
         var demand = plan.demand(for: question)
         demand?.count(hits, now: now)
         return Explanation.Refresh(
+            isKept: plan.isKept(question),
             recentQueries: demand?.recentQueries ?? 0, demandPerSecond: demand?.perSecond ?? 0,
             plannedAt: outlook.plannedAt,
             isInUse: outlook.prospect.isInUse || outlook.prospect.isRequested,

@@ -87,7 +87,9 @@ package struct Resolver {
             state.keep(providers, hasSystem: hasSystem, now: now)
             networks.keep(providers)
             retry(failures.removeAll(), now: now)
-        case .policyChanged(let policy): redirect(now: now) { $0.set(policy) }
+        case .policyChanged(let policy):
+            redirect(now: now) { $0.set(policy) }
+            plan.keep(policy.kept, now: now)
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
         case .redirected(let host): state.portal.redirected(to: host, now: now)
         case .network(let news):
@@ -293,7 +295,7 @@ package struct Resolver {
     }
 
     private func isPlanned(_ question: Question) -> Bool {
-        routing.policy.of(question.name).prefetches || plan.isRequested(question)
+        routing.policy.of(question.name).prefetches || plan.isRequested(question) || plan.isKept(question)
     }
 
     private mutating func forget(_ scope: QuestionScope, now: Instant) {
@@ -363,7 +365,7 @@ package struct Resolver {
         if let learned = state.learned {
             state.learned = nil
             failures.answered(lookup.question)
-            if lookup.policy.prefetches {
+            if lookup.policy.prefetches || plan.isKept(lookup.question) {
                 let upstreamLatency = state.ranking.firstAndHedgeTime(for: lookup.question.type, now: now)
                 plan.upstreamsNeed(upstreamLatency, for: lookup.question.type)
                 plan.learned(

@@ -82,6 +82,7 @@ extension Settings.Prefetch {
     static let keys: [Key<Settings.Prefetch>] = [
         Key("enabled", \.enabled, .truth),
         Key("names", \.names, Format.name.list(of: "names", 0...maxNames)),
+        Key("keep", \.keep, Format.name.list(of: "names", 0...maxNames)),
     ]
 }
 

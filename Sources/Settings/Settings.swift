@@ -87,6 +87,8 @@ package struct Settings: Equatable, Sendable {
         package var enabled = true
         /// Resolved at start; up to 1,000, none of them the root.
         package var names: [Name] = []
+        /// Always fresh, also unused, and the first to be resolved on every network; bounds as for `names`.
+        package var keep: [Name] = []
     }
 
     /// Serving expired answers (RFC 8767).

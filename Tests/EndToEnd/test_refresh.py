@@ -55,6 +55,25 @@ class InUse(Case):
         return last[0]
 
 
+class Kept(InUse):
+    expected_seconds = 8
+
+    def test_a_kept_name_is_fresh_without_a_query(self):
+        """Beyond the refreshes that a name without queries gets, and although nothing else is refreshed."""
+        self.record("kept.lab.example", 1)
+        server = self.daemon(
+            [self.provider.provider("json")], sections='[prefetch]\nenabled = false\nkeep = ["kept.lab.example"]\n')
+        eventually(lambda: self.asked("kept.lab.example") > 4, what="it is refreshed")
+        with Datagrams(server.address) as client:
+            self.assertEqual({ADDRESSES["A"]}, client.ask("kept.lab.example").addresses)
+        self.assertEqual(1, server.stats()["responses"]["cache"])
+        self.assertRegex(ctl(server, "explain", "kept.lab.example").stdout, r"refresh  in \ds, as \[prefetch\] keep has it;")
+        server.sections = server.sections.replace('["kept.lab.example"]', "[]")
+        server.config.write_text(server.settings())
+        server.reload()
+        self.quiet(server, "kept.lab.example", 3)
+
+
 class NobodyWaits(InUse):
     expected_seconds = 8
     TTL = 2

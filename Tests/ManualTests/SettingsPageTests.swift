@@ -109,6 +109,7 @@ struct SettingsPageTests {
         "[cache] size": "\"1MiB\"", "[cache] min-ttl": "\"1s\"", "[cache] max-ttl": "\"1h\"",
         "[cache] negative-max-ttl": "\"1s\"", "[cache] store": "\"\"",
         "[prefetch] enabled": "false", "[prefetch] names": "[\"x.example\"]",
+        "[prefetch] keep": "[\"x.example\"]",
         "[stale] max-age": "\"1h\"", "[stale] answer-ttl": "\"1s\"", "[stale] client-timeout": "\"1s\"",
         "[stale] recheck": "\"1s\"",
         "[probe] enabled": "false", "[probe] ports": "[853]", "[probe] timeout": "\"1s\"",

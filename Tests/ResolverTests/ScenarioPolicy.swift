@@ -15,9 +15,9 @@ struct ScenarioPolicy {
     }
 
     /// Of any name.
-    var allowsPrefetch: Bool { policy.prefetches || rules.contains { $0.prefetch == true } }
+    var allowsPrefetch: Bool { policy.prefetches || !policy.kept.isEmpty || rules.contains { $0.prefetch == true } }
 
-    /// "stands-in WHEN", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "probes [off]", "stale [max-age
+    /// "stands-in WHEN", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "keep NAME ...", "probes [off]", "stale [max-age
     /// TIME] [answer-ttl TIME] [client-timeout TIME] [recheck TIME]", "patience TIME", "only-listed", "rule NAME ..."
     /// with what the rule says.
     ///
@@ -27,6 +27,8 @@ struct ScenarioPolicy {
             policy.cache = try cachePolicy(&line)
         } else if line.take("prefetch") {
             policy.prefetches = !line.take("off")
+        } else if line.take("keep") {
+            policy.kept = try names(&line)
         } else if line.take("probes") {
             policy.probes.isEnabled = !line.take("off")
         } else if line.take("stale") {
@@ -45,6 +47,16 @@ struct ScenarioPolicy {
         }
         try line.end()
         return true
+    }
+
+    private func names(_ line: inout ScenarioLine) throws -> [Name] {
+        var names: [Name] = []
+        while !line.isAtEnd {
+            let text = try line.word("a name")
+            guard let name = Name(text) else { throw line.error("\"\(text)\" is no name") }
+            names.append(name)
+        }
+        return names
     }
 
     private func cachePolicy(_ line: inout ScenarioLine) throws -> CachePolicy {

@@ -14,7 +14,7 @@ let wrongPolicies: [Case] = [
         #"f:2:58: prefetch.names: found 7; allowed: a domain name, such as "www.example.com""#),
     Case(
         "[prefetch]\nname = []",
-        #"f:2:1: unknown key "name" in [prefetch]; did you mean "names"? allowed: enabled, names"#),
+        #"f:2:1: unknown key "name" in [prefetch]; did you mean "names"? allowed: enabled, names, keep"#),
     Case(
         "[stale]\nmaxage = \"1h\"",
         """

@@ -142,6 +142,7 @@ struct ExplainWords {
         guard refresh.isAllowed else { return ExplainWords.noRefresh }
         let use = "\(refresh.isInUse ? "in use" : "not in use"), \(queries(refresh))"
         guard let plannedAt = refresh.plannedAt else { return "not planned; \(use)" }
+        if refresh.isKept { return "in \(span(until: plannedAt)), as [prefetch] keep has it; \(queries(refresh))" }
         return "in \(span(until: plannedAt)) if it is in use then; \(use)"
     }
 

@@ -55,6 +55,7 @@ extension Policy {
         stale.recheck = settings.stale.recheck
         systemPatience = settings.systemResolver.patience
         prefetches = settings.prefetch.enabled
+        kept = settings.prefetch.keep
         probes.isEnabled = settings.probe.enabled
         probes.ports = settings.probe.ports
         standsIn = StandInPolicy(settings.systemResolver.standsIn)

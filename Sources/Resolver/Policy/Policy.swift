@@ -7,6 +7,8 @@ package struct Policy: Equatable, Sendable {
     package var cache = CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 86_400, negativeMaxTTLSeconds: 600)
     package var stale = StalePolicy()
     package var prefetches = true
+    /// Names whose addresses are refreshed whether in use or not.
+    package var kept: [Name] = []
     /// Time from the question for which the system resolver's answer waits while providers are late. RFC 8767 section 5
     /// uses 1.8 s for the same choice. From 0 to 4 s. Neither short nor learned: a network that forges answers is fast,
     /// and must not win because a provider is late once. The price is this wait in the first second of an outage.

@@ -40,6 +40,8 @@ struct RefreshPlan {
         var isNegative = false
         /// Requested by the operator; not resolved yet.
         var isRequested = false
+        /// The operator wants it fresh at all times.
+        var isKept = false
         /// The current answer was prefetched.
         var isRefreshed = false
         /// Consecutive due times at which the answer had no hits.
@@ -74,6 +76,7 @@ struct RefreshPlan {
         func isInUse(at now: Instant) -> Bool { isInUse(demand.perSecond(at: now)) }
 
         private func isInUse(_ asksPerSecond: Double) -> Bool {
+            if isKept { return true }
             // A negative answer is refreshed only after a second query, so that scans of random names cause no
             // refreshes.
             guard unread < Bounds.maxUnreadRefreshes, uses > 1 || !isNegative else { return false }
@@ -119,6 +122,8 @@ struct RefreshPlan {
     func isRequested(_ question: Question) -> Bool {
         numberOf[question].map { entries[$0].isRequested } ?? false
     }
+
+    func isKept(_ question: Question) -> Bool { numberOf[question].map { entries[$0].isKept } ?? false }
 
     /// Returns whether the last answer had records of the requested type.
     func hasRecords(_ question: Question) -> Bool {
@@ -191,6 +196,19 @@ struct RefreshPlan {
         let number = numberOf[question] ?? add(Entry(question, Demand(now: now), expiresAt: now), now: now)
         entries[number].isRequested = true
         schedule(number, at: now)
+    }
+
+    /// Keeps the addresses of these names fresh from now on, and those of no other name. All are due at once, at a
+    /// bounded rate.
+    mutating func keep(_ names: [Name], now: Instant) {
+        for number in entries.indices { entries[number].isKept = false }
+        var kept: [Int] = []
+        for question in names.flatMap({ [Question($0, .a), Question($0, .aaaa)] }) {
+            let number = numberOf[question] ?? add(Entry(question, Demand(now: now), expiresAt: now), now: now)
+            entries[number].isKept = true
+            kept.append(number)
+        }
+        pace(kept, now: now)
     }
 
     /// Adds an answer from an earlier run of the daemon. A question that is already known keeps its entry.
@@ -299,7 +317,7 @@ struct RefreshPlan {
         for (place, number) in numbers.enumerated() { schedule(number, at: now + Bounds.refreshStep * place) }
     }
 
-    /// Returns requested entries, then the most asked ones. Equal entries stay in insertion order.
+    /// Returns requested and kept entries, then the most asked ones. Equal entries stay in insertion order.
     private func byDemand(_ now: Instant, where isMeant: (Entry) -> Bool) -> [Int] {
         let meant = entries.indices.filter { isMeant(entries[$0]) }.map { ($0, worth($0, at: now)) }
         return meant.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.map(\.0)
@@ -345,13 +363,14 @@ struct RefreshPlan {
         entry.isPostponed = false
         entry.payment = nil
         entries[number] = entry
-        return Prospect(isInUse: entry.isInUse, isRequested: entry.isRequested, paidTo: paidTo, wasUsed: wasUsed)
+        return Prospect(
+            isInUse: entry.isInUse, isRequested: entry.isRequested || entry.isKept, paidTo: paidTo, wasUsed: wasUsed)
     }
 
     /// Result of a count. If neither `isInUse` nor `isRequested` is true, the answer should expire.
     struct Prospect: Equatable {
         var isInUse = false
-        /// Requested by the operator, in use or not.
+        /// Requested or kept fresh by the operator, in use or not.
         var isRequested = false
         /// The provider that was already charged for the refresh.
         var paidTo: ProviderID?
@@ -429,6 +448,6 @@ struct RefreshPlan {
 
     /// Priority for a place in the plan. Reads the properties in place: a copy of an entry retains its question.
     private func worth(_ number: Int, at now: Instant) -> Double {
-        entries[number].isRequested ? .infinity : entries[number].demand.perSecond(at: now)
+        entries[number].isRequested || entries[number].isKept ? .infinity : entries[number].demand.perSecond(at: now)
     }
 }
