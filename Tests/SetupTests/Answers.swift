@@ -14,11 +14,11 @@ let sampleMachine = SetupMachine(addresses: [
     InterfaceAddress(interface: "eth0", address: .v6(high: 0xFE80_0000_0000_0000, low: 5), prefixLength: 64),
 ])
 
-func flags(_ line: String) throws(SetupMisfit) -> SetupFlags {
+func flags(_ line: String) throws(SetupRefusal) -> SetupFlags {
     try SetupFlags(line.split(separator: " ").map(String.init), output: "/etc/httpdnsd/httpdnsd.toml")
 }
 
-func answers(_ line: String, _ machine: SetupMachine = sampleMachine) throws(SetupMisfit) -> SetupAnswers {
+func answers(_ line: String, _ machine: SetupMachine = sampleMachine) throws(SetupRefusal) -> SetupAnswers {
     try SetupAnswers(flags(line), machine: machine)
 }
 

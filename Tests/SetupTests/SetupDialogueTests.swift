@@ -15,7 +15,7 @@ struct SetupDialogueTests {
     /// Types the lines; returns the complaints.
     private func type(_ lines: [String], into dialogue: inout SetupDialogue) -> [String] {
         lines.compactMap { line in
-            do throws(SetupMisfit) {
+            do throws(SetupRefusal) {
                 try dialogue.take(line)
                 return nil
             } catch {

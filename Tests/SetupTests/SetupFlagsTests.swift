@@ -92,7 +92,7 @@ struct SetupFlagsTests {
             ("--take-over maybe", "--take-over: found \"maybe\"; allowed: yes, no"),
         ] as [(String, String)])
     func refused(_ line: String, _ reason: String) {
-        #expect(throws: SetupMisfit(reason)) { try answers(line) }
+        #expect(throws: SetupRefusal(reason)) { try answers(line) }
     }
 
     @Test("without root nothing is taken over")
@@ -100,7 +100,7 @@ struct SetupFlagsTests {
         var machine = sampleMachine
         machine.isRoot = false
         let reason = "--take-over: only root can change this machine's resolver; run setup with sudo"
-        #expect(throws: SetupMisfit(reason)) { try answers("--take-over yes", machine) }
+        #expect(throws: SetupRefusal(reason)) { try answers("--take-over yes", machine) }
         #expect(try answers("--providers none --account no --lan no", machine).missing.isEmpty)
         machine.isDryRun = true
         #expect(try answers("--take-over yes", machine).takesOver == true)
@@ -112,12 +112,12 @@ struct SetupFlagsTests {
         let line = "--account baidu --account-id 1 --key-file /k"
         machine.keyFile = { .fault("\($0) is accessible to all users; remedy: chmod o= \($0)") }
         let reason = "--key-file: /k is accessible to all users; remedy: chmod o= /k"
-        #expect(throws: SetupMisfit(reason)) { try answers(line, machine) }
+        #expect(throws: SetupRefusal(reason)) { try answers(line, machine) }
         machine.keyFile = { _ in .missing }
         #expect(try answers(line, machine).needsKey)
         #expect(try !answers("--account baidu --account-id 1 --key-file credential", machine).needsKey)
         machine.hasKeyOwner = false
-        #expect(throws: SetupMisfit.self) { try answers(line, machine) }
+        #expect(throws: SetupRefusal.self) { try answers(line, machine) }
         machine.isDryRun = true
         #expect(try !answers(line, machine).needsKey)
     }

@@ -34,10 +34,10 @@ struct SetupTextTests {
             #expect(last?.account == answers.accountID && last?.keyFile == answers.keyFile, "\(line)")
             #expect(last?.accessKey == answers.accessKey && last?.url.description == answers.providerURL, "\(line)")
         }
-        let places = (answers.lan ?? []).map(\.listen)
-        #expect(settings.server.listen == Settings.defaults.server.listen + places, "\(line)")
+        let listen = (answers.lan ?? []).map(\.listen)
+        #expect(settings.server.listen == Settings.defaults.server.listen + listen, "\(line)")
         #expect(settings.server.allow == Settings.defaults.server.allow + answers.networks, "\(line)")
-        #expect(places.isEmpty == answers.networks.isEmpty, "\(line)")
+        #expect(listen.isEmpty == answers.networks.isEmpty, "\(line)")
         // Nothing but the answers differs from the defaults, and --print-effective shows all of it.
         var others = settings
         (others.onlyListed, others.providers, others.server) = (
@@ -107,7 +107,7 @@ struct SetupTextTests {
         #expect(!typed.arguments.contains("hunter2"))
         #expect(SetupSummary(typed, former: nil).rows.allSatisfy { !$0.joined().contains("hunter2") })
         for wrong in ["", "two words", "ключ", String(repeating: "k", count: 1024)] {
-            #expect(throws: SetupMisfit.self) { try typed.takeKey(wrong) }
+            #expect(throws: SetupRefusal.self) { try typed.takeKey(wrong) }
         }
     }
 }
@@ -132,7 +132,7 @@ struct VendorAccountTests {
             let rest = try answers("--providers none --lan no --take-over no " + words)
             #expect(given.contains(key) == (need == .required), "\(key)")
             #expect(rest.missing == (need == .required ? [key] : []), "\(key)")
-            if need == .required { #expect(throws: SetupMisfit.self, "\(key)") { try rest.settingsFile() } }
+            if need == .required { #expect(throws: SetupRefusal.self, "\(key)") { try rest.settingsFile() } }
         }
     }
 

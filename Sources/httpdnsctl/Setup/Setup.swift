@@ -13,14 +13,14 @@ struct Setup {
     private static let maxAnswerBytes = 1 << 20
 
     func run(_ words: [String]) {
-        do throws(SetupMisfit) {
+        do throws(SetupRefusal) {
             try run(SetupFlags(words, output: ExaminedSettings.standardPath))
         } catch {
             fail("\(error.reason)\nsee: httpdnsctl help setup", Exit.usage)
         }
     }
 
-    private func run(_ flags: SetupFlags) throws(SetupMisfit) {
+    private func run(_ flags: SetupFlags) throws(SetupRefusal) {
         let files = openFiles(flags)
         var answers = try SetupAnswers(flags, machine: machine(flags, files))
         if !answers.missing.isEmpty || answers.needsKey {
@@ -85,11 +85,11 @@ struct Setup {
     // MARK: the questions
 
     /// Exits without a terminal, or when the operator ends the dialogue.
-    private func completed(_ answers: SetupAnswers, _ files: SetupFiles) throws(SetupMisfit) -> SetupAnswers {
+    private func completed(_ answers: SetupAnswers, _ files: SetupFiles) throws(SetupRefusal) -> SetupAnswers {
         guard Terminal.isThere, !wantsJSON else {
             guard answers.missing.isEmpty else {
                 let flags = answers.missing.map(\.rawValue).joined(separator: ", ")
-                throw SetupMisfit("there is no terminal to ask at, and these answers are missing: \(flags)")
+                throw SetupRefusal("there is no terminal to ask at, and these answers are missing: \(flags)")
             }
             let file = answers.keyFile ?? ""
             fail(
@@ -116,7 +116,7 @@ struct Setup {
             guard let line = try lines.next(after: prompt, isHidden: question.isHidden) else {
                 return StandardStreams.writeOutput("\n")
             }
-            do throws(SetupMisfit) {
+            do throws(SetupRefusal) {
                 try dialogue.take(line)
                 complaint = nil
             } catch {

@@ -14,7 +14,7 @@ struct SetupAnswers: Sendable {
     }
 
     /// An address at which other machines may query.
-    struct LANPlace: Equatable, Sendable {
+    struct LANListener: Equatable, Sendable {
         let listen: SocketAddress
         /// Nil if the kernel does not know it.
         let network: Prefix?
@@ -29,7 +29,7 @@ struct SetupAnswers: Sendable {
     private(set) var url: Settings.ProviderURL?
     private(set) var addresses: [Address]?
     private(set) var keyFile: String?
-    private(set) var lan: [LANPlace]?
+    private(set) var lan: [LANListener]?
     private(set) var allow: [Prefix]?
     private(set) var takesOver: Bool?
     /// The key for a file that does not exist yet.
@@ -41,14 +41,14 @@ struct SetupAnswers: Sendable {
     }
 
     /// Reads the flags in the order of the questions.
-    init(_ flags: SetupFlags, machine: SetupMachine) throws(SetupMisfit) {
+    init(_ flags: SetupFlags, machine: SetupMachine) throws(SetupRefusal) {
         self.init(machine: machine)
         for answer in Answer.allCases {
             guard let text = flags.answers[answer] else { continue }
-            do throws(SetupMisfit) {
+            do throws(SetupRefusal) {
                 try take(answer, text)
             } catch {
-                throw SetupMisfit("\(answer.rawValue): \(error.reason)")
+                throw SetupRefusal("\(answer.rawValue): \(error.reason)")
             }
         }
     }
@@ -97,7 +97,7 @@ struct SetupAnswers: Sendable {
     // MARK: reading
 
     /// - Throws: a text without the name of the flag.
-    mutating func take(_ answer: Answer, _ text: String) throws(SetupMisfit) {
+    mutating func take(_ answer: Answer, _ text: String) throws(SetupRefusal) {
         switch answer {
         case .providers: providers = try SetupAnswers.readProviders(text)
         case .account: account = try SetupAnswers.readAccount(text)
@@ -112,7 +112,7 @@ struct SetupAnswers: Sendable {
         case .keyFile: try takeKeyFile(text)
         case .lan: lan = try readLAN(text)
         case .allow:
-            guard lan?.isEmpty == false else { throw SetupMisfit("needs an address for --lan") }
+            guard lan?.isEmpty == false else { throw SetupRefusal("needs an address for --lan") }
             allow = try SetupAnswers.list(text, "networks of other machines, such as 192.168.1.0/24") { word in
                 Prefix(word).flatMap { $0.address.isLoopback ? nil : $0 }
             }
@@ -121,11 +121,11 @@ struct SetupAnswers: Sendable {
     }
 
     /// The text of a new key file.
-    mutating func takeKey(_ text: String) throws(SetupMisfit) {
+    mutating func takeKey(_ text: String) throws(SetupRefusal) {
         guard (1...SetupAnswers.maxKeyBytes).contains(text.utf8.count),
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
-            throw SetupMisfit("a key is one word of up to \(SetupAnswers.maxKeyBytes) printable ASCII characters")
+            throw SetupRefusal("a key is one word of up to \(SetupAnswers.maxKeyBytes) printable ASCII characters")
         }
         key = text
     }
@@ -133,9 +133,9 @@ struct SetupAnswers: Sendable {
     /// The daemon reads no larger key file.
     private static let maxKeyBytes = 1023
 
-    private static let withoutAccount = SetupMisfit("found without an account; add --account SERVICE")
+    private static let withoutAccount = SetupRefusal("found without an account; add --account SERVICE")
 
-    private static func readProviders(_ text: String) throws(SetupMisfit) -> [Settings.Provider] {
+    private static func readProviders(_ text: String) throws(SetupRefusal) -> [Settings.Provider] {
         guard text != "none" else { return [] }
         let known = Settings.Provider.builtIn
         let names = known.map(\.name)
@@ -145,15 +145,15 @@ struct SetupAnswers: Sendable {
         return known.filter { provider in chosen.contains { $0.name == provider.name } }
     }
 
-    private static func readAccount(_ text: String) throws(SetupMisfit) -> Account {
+    private static func readAccount(_ text: String) throws(SetupRefusal) -> Account {
         guard text != "no" else { return .no }
         if let service = VendorAccount.all.first(where: { $0.name == text }) { return .of(service) }
         let names = VendorAccount.all.map(\.name)
-        throw misfit(text, "no, \(names.joined(separator: ", "))", among: names)
+        throw refusal(text, "no, \(names.joined(separator: ", "))", among: names)
     }
 
     /// Has the settings' parser judge one key of the account's provider.
-    private func accountKey(_ key: String, _ text: String) throws(SetupMisfit) -> String {
+    private func accountKey(_ key: String, _ text: String) throws(SetupRefusal) -> String {
         guard let service else { throw SetupAnswers.withoutAccount }
         let lines = [
             "[[provider]]", "dialect = \(tomlString(service.dialect.rawValue))", "\(key) = \(tomlString(text))", "",
@@ -167,7 +167,7 @@ struct SetupAnswers: Sendable {
                 guard complaint.text.hasPrefix(start) else { return false }
                 return complaint.line == lines.count - 1 && !SetupAnswers.isAboutAbsence(complaint.text)
             }
-            if let own { throw SetupMisfit(String(own.text.dropFirst(start.count))) }
+            if let own { throw SetupRefusal(String(own.text.dropFirst(start.count))) }
         }
         return text
     }
@@ -177,10 +177,10 @@ struct SetupAnswers: Sendable {
         text.contains("and no addresses;") || text.contains(": found without ")
     }
 
-    private mutating func takeKeyFile(_ text: String) throws(SetupMisfit) {
+    private mutating func takeKeyFile(_ text: String) throws(SetupRefusal) {
         // The path stands in a comment, too.
         guard tomlString(text) == "\"\(text)\"" else {
-            throw SetupMisfit("found \(tomlString(text)); allowed: a path without quotes and invisible characters")
+            throw SetupRefusal("found \(tomlString(text)); allowed: a path without quotes and invisible characters")
         }
         keyFile = try accountKey("key-file", text)
         // Another value is the name of a systemd credential, which the service manager provides.
@@ -190,35 +190,35 @@ struct SetupAnswers: Sendable {
         case .missing:
             guard machine.hasKeyOwner else {
                 keyFile = nil
-                throw SetupMisfit(
+                throw SetupRefusal(
                     "\(text) does not exist, and neither does the user httpdnsd, who must own it; "
                         + "install httpdnsd first, or name an existing file")
             }
             isKeyMissing = true
         case .fault(let reason):
             keyFile = nil
-            throw SetupMisfit(reason)
+            throw SetupRefusal(reason)
         }
     }
 
-    private func readLAN(_ text: String) throws(SetupMisfit) -> [LANPlace] {
+    private func readLAN(_ text: String) throws(SetupRefusal) -> [LANListener] {
         guard text != "no" else { return [] }
-        let places = try SetupAnswers.list(text, "no, or addresses of this machine: ADDR, ADDR:PORT or [ADDR]:PORT") {
+        let listen = try SetupAnswers.list(text, "no, or addresses of this machine: ADDR, ADDR:PORT or [ADDR]:PORT") {
             SocketAddress($0, defaultPort: 53)
         }
-        for place in places {
-            guard !place.isWildcard, !place.address.isLoopback else {
-                throw SetupMisfit("\(place.address) is not an address of a network; name one of this machine's")
+        for address in listen {
+            guard !address.isWildcard, !address.address.isLoopback else {
+                throw SetupRefusal("\(address.address) is not an address of a network; name one of this machine's")
             }
-            guard place.port != 0 else { throw SetupMisfit("port 0 cannot be queried") }
+            guard address.port != 0 else { throw SetupRefusal("port 0 cannot be queried") }
         }
-        return places.map { LANPlace(listen: $0, network: machine.network(of: $0.address)) }
+        return listen.map { LANListener(listen: $0, network: machine.network(of: $0.address)) }
     }
 
-    private mutating func readTakeOver(_ text: String) throws(SetupMisfit) {
-        guard let value = ["yes": true, "no": false][text] else { throw SetupAnswers.misfit(text, "yes, no") }
+    private mutating func readTakeOver(_ text: String) throws(SetupRefusal) {
+        guard let value = ["yes": true, "no": false][text] else { throw SetupAnswers.refusal(text, "yes, no") }
         guard !value || machine.isRoot || machine.isDryRun else {
-            throw SetupMisfit("only root can change this machine's resolver; run setup with sudo")
+            throw SetupRefusal("only root can change this machine's resolver; run setup with sudo")
         }
         takesOver = value
     }
@@ -226,19 +226,19 @@ struct SetupAnswers: Sendable {
     /// Reads words that are separated by commas or blanks; each value once.
     private static func list<Value: Equatable>(
         _ text: String, _ allowed: String, among known: [String] = [], _ read: (String) -> Value?
-    ) throws(SetupMisfit) -> [Value] {
+    ) throws(SetupRefusal) -> [Value] {
         var values: [Value] = []
         for word in text.split(whereSeparator: { $0 == "," || $0 == " " }) {
-            guard let value = read(String(word)) else { throw misfit(String(word), allowed, among: known) }
+            guard let value = read(String(word)) else { throw refusal(String(word), allowed, among: known) }
             values.append(value)
         }
-        guard !values.isEmpty else { throw misfit(text, allowed) }
+        guard !values.isEmpty else { throw refusal(text, allowed) }
         return values.withoutRepetition
     }
 
-    private static func misfit(_ text: String, _ allowed: String, among known: [String] = []) -> SetupMisfit {
+    private static func refusal(_ text: String, _ allowed: String, among known: [String] = []) -> SetupRefusal {
         let hint = nearestName(to: text, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
-        return SetupMisfit("found \(tomlString(text)); allowed: \(allowed)\(hint)")
+        return SetupRefusal("found \(tomlString(text)); allowed: \(allowed)\(hint)")
     }
 }
 

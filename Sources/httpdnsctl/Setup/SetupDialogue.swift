@@ -36,7 +36,7 @@ struct SetupDialogue: Sendable {
     var isAccepted: Bool { question == nil && isConfirmed != false }
 
     /// - Throws: what is allowed; the same question is next then.
-    mutating func take(_ line: String) throws(SetupMisfit) {
+    mutating func take(_ line: String) throws(SetupRefusal) {
         guard let question else { return }
         switch question.subject {
         case .key: try answers.takeKey(line)
@@ -54,9 +54,9 @@ struct SetupDialogue: Sendable {
 
     /// A key that is typed in place of its file's path must not get into the settings. Names of systemd credentials may
     /// look like a key, so only the flag takes them. The complaint does not repeat the text.
-    private static func checkForKey(_ answer: SetupFlags.Answer, _ value: String) throws(SetupMisfit) {
+    private static func checkForKey(_ answer: SetupFlags.Answer, _ value: String) throws(SetupRefusal) {
         guard answer == .keyFile, !value.hasPrefix("/") else { return }
-        throw SetupMisfit("a path that begins with / is needed here; the key itself is asked for afterwards")
+        throw SetupRefusal("a path that begins with / is needed here; the key itself is asked for afterwards")
     }
 
     /// The details of an account are asked before its key.
@@ -67,9 +67,9 @@ struct SetupDialogue: Sendable {
         }
     }
 
-    private static func isYes(_ value: String) throws(SetupMisfit) -> Bool {
+    private static func isYes(_ value: String) throws(SetupRefusal) -> Bool {
         guard let isYes = ["yes": true, "y": true, "no": false, "n": false][value] else {
-            throw SetupMisfit("found \(tomlString(value)); allowed: yes, no")
+            throw SetupRefusal("found \(tomlString(value)); allowed: yes, no")
         }
         return isYes
     }

@@ -1,7 +1,7 @@
 // The command line of `httpdnsctl setup`. Each answer has a flag; the values are read by `SetupAnswers`.
 
 /// Why a command line or an answer is refused, and what is allowed.
-struct SetupMisfit: Error, Equatable {
+struct SetupRefusal: Error, Equatable {
     let reason: String
 
     init(_ reason: String) {
@@ -33,28 +33,28 @@ struct SetupFlags: Equatable, Sendable {
     /// - Parameters:
     ///   - words: the arguments after `setup`.
     ///   - output: the file without `--output`.
-    init(_ words: [String], output: String) throws(SetupMisfit) {
+    init(_ words: [String], output: String) throws(SetupRefusal) {
         self.output = output
         var seen: Set<String> = []
         var rest = words[...]
         while let word = rest.popFirst() {
-            guard seen.insert(word).inserted else { throw SetupMisfit("\(word) is given twice") }
+            guard seen.insert(word).inserted else { throw SetupRefusal("\(word) is given twice") }
             switch word {
             case "--replace": replaces = true
             case "--dry-run": isDryRun = true
             case "--output": self.output = try SetupFlags.value(of: word, from: &rest)
             default:
                 guard let answer = Answer(rawValue: word) else {
-                    throw SetupMisfit("unknown argument \(word) of setup")
+                    throw SetupRefusal("unknown argument \(word) of setup")
                 }
                 answers[answer] = try SetupFlags.value(of: word, from: &rest)
             }
         }
     }
 
-    private static func value(of flag: String, from rest: inout ArraySlice<String>) throws(SetupMisfit) -> String {
+    private static func value(of flag: String, from rest: inout ArraySlice<String>) throws(SetupRefusal) -> String {
         guard let value = rest.popFirst(), !value.isEmpty, !value.hasPrefix("--") else {
-            throw SetupMisfit("\(flag) needs a value")
+            throw SetupRefusal("\(flag) needs a value")
         }
         return value
     }

@@ -39,10 +39,10 @@ struct SetupQuestion: Equatable, Sendable {
     var shortText: String { "   \(prompt)\(usual.map { " [\(numbers(of: $0))]" } ?? ""): " }
 
     /// Returns the line as a flag would have it: numbers of choices become their values, an empty line the usual one.
-    func value(of line: String) throws(SetupMisfit) -> String {
+    func value(of line: String) throws(SetupRefusal) -> String {
         let words = line.split { $0 == " " || $0 == "," || $0 == "\t" }.map(String.init)
         guard !words.isEmpty else {
-            guard let usual else { throw SetupMisfit("an answer is needed here") }
+            guard let usual else { throw SetupRefusal("an answer is needed here") }
             return usual
         }
         guard !choices.isEmpty else { return words.joined(separator: " ") }
@@ -53,7 +53,7 @@ struct SetupQuestion: Equatable, Sendable {
                 continue
             }
             guard choices.indices.contains(number - 1) else {
-                throw SetupMisfit("found \(word); allowed: 1 to \(choices.count)")
+                throw SetupRefusal("found \(word); allowed: 1 to \(choices.count)")
             }
             values.append(choices[number - 1].value)
         }

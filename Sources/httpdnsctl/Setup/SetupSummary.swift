@@ -21,9 +21,9 @@ struct SetupSummary {
             let file = answers.keyFile.map { ", key in \($0)\(answers.key == nil ? "" : " (new)")" } ?? ""
             rows.append(["account", service.name + id + file])
         }
-        let places = (answers.lan ?? []).map(\.listen.description).joined(separator: ", ")
+        let listen = (answers.lan ?? []).map(\.listen.description).joined(separator: ", ")
         let networks = answers.networks.map(\.description).joined(separator: ", ")
-        rows.append(["clients", places.isEmpty ? "this machine" : "this machine, and \(networks) at \(places)"])
+        rows.append(["clients", listen.isEmpty ? "this machine" : "this machine, and \(networks) at \(listen)"])
         if let takesOver = answers.takesOver { rows.append(["take over", takesOver ? "yes" : "no"]) }
         if let former { rows.append(["former file", "kept as \(former)"]) }
         self.rows = rows

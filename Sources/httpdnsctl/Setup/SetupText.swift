@@ -6,13 +6,13 @@ import Settings
 
 extension SetupAnswers {
     /// - Throws: complaints of the settings' parser, if the answers do not fit together.
-    func settingsFile() throws(SetupMisfit) -> String {
+    func settingsFile() throws(SetupRefusal) -> String {
         let text = text
         do throws(SettingsError) {
             _ = try Settings.parse(bytes: Array(text.utf8), file: "settings")
             return text
         } catch {
-            throw SetupMisfit(error.complaints.map(\.text).joined(separator: "\n"))
+            throw SetupRefusal(error.complaints.map(\.text).joined(separator: "\n"))
         }
     }
 
@@ -116,7 +116,7 @@ extension SetupAnswers {
     }
 }
 
-extension SetupAnswers.LANPlace {
+extension SetupAnswers.LANListener {
     /// Without the usual port.
     var shortText: String { listen.port == 53 ? "\(listen.address)" : "\(listen)" }
 }
