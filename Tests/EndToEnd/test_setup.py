@@ -2,6 +2,7 @@
 # The machine has files of its own, port 53 and an address in a local network.
 
 import json
+import subprocess
 
 import places
 from cases import LAB_WWW, Case
@@ -14,6 +15,7 @@ from terminal import Typist
 FILE = "/etc/httpdnsd/httpdnsd.toml"
 KEY = "1234567890"
 LAN = "192.168.77.1"
+ACCOUNT = ("--providers", "none", "--account", "baidu", "--account-id", "1", "--lan", "no", "--take-over", "no")
 FLAGS = ("--providers", "google", "--account", "no", "--lan", "no", "--take-over", "no")
 
 
@@ -187,6 +189,7 @@ class Flags(Machine):
             self.assertEqual(["sudo systemctl start httpdnsd", "sudo httpdnsctl system use"], report["next"])
         self.assertEqual("# mine\n", self.place.read(f"{FILE}.old-1"))
         self.assertEqual("640 root", self.status_of(f"{FILE}.old-1"))
+        self.assertEqual("640 root", self.status_of(FILE))
         self.assertEqual(self.place.read(FILE), self.place.read(f"{FILE}.old-2"))
 
     def test_without_a_daemon_nothing_is_taken_over(self):
@@ -209,11 +212,10 @@ class Flags(Machine):
     def test_a_key_file_that_others_can_read_is_refused(self):
         self.install()
         self.place.write("/etc/open.key", KEY)
-        account = ("--account", "baidu", "--account-id", "1", "--lan", "no", "--take-over", "no", "--providers", "none")
-        refused = self.run_setup(*account, "--key-file", "/etc/open.key")
+        refused = self.run_setup(*ACCOUNT, "--key-file", "/etc/open.key")
         self.assertEqual(3, refused.returncode)
         self.assertIn("/etc/open.key (key-file) is accessible to all users", refused.stderr)
-        missing = self.run_setup(*account, "--key-file", "/etc/missing.key")
+        missing = self.run_setup(*ACCOUNT, "--key-file", "/etc/missing.key")
         self.assertEqual(1, missing.returncode)
         self.assertIn("install -m 600 -o httpdnsd KEYFILE /etc/missing.key", missing.stderr)
         self.assertNothingWritten()
@@ -227,3 +229,83 @@ class Flags(Machine):
                    what="the nameserver of before is asked")
         stats = json.loads(self.place.run(*self.command("--json", "stats")).stdout)
         self.assertEqual([0] * 4, [provider["requests"] for provider in stats["providers"]])
+
+
+class Meanwhile(Machine):
+    """Other programs that write the same files."""
+
+    def test_a_file_that_appears_during_the_dialogue_stays(self):
+        typist = self.ask(*FLAGS[:-2])
+        typist.answer("4. Shall this machine", "no")
+        typist.wait_for("Write it?")
+        self.place.write(FILE, "# theirs\n")
+        typist.type("yes\n")
+        self.assertEqual(1, typist.end())
+        self.assertIn(f"{FILE} has changed meanwhile; run setup again", typist.shown)
+        self.assertEqual("# theirs\n", self.place.read(FILE))
+
+    def test_a_file_that_is_edited_during_the_dialogue_stays(self):
+        self.place.write(FILE, "# mine\n")
+        typist = self.ask("--replace", *FLAGS[:-2])
+        typist.answer("4. Shall this machine", "no")
+        typist.wait_for("Write it?")
+        self.place.write(FILE, "# mine, edited\n")
+        typist.type("yes\n")
+        self.assertEqual(1, typist.end())
+        self.assertIn("has changed meanwhile", typist.shown)
+        self.assertEqual(["httpdnsd.toml"], self.place.run("ls", "-A", "/etc/httpdnsd").stdout.split())
+        self.assertEqual("# mine, edited\n", self.place.read(FILE))
+
+    def test_a_key_that_appears_during_the_dialogue_stays(self):
+        self.place.run("useradd", "--system", "httpdnsd")
+        typist = self.ask(*ACCOUNT, "--key-file", "/etc/httpdnsd/a.key")
+        typist.answer("not shown: ", KEY)
+        typist.wait_for("Write it?")
+        self.place.write("/etc/httpdnsd/a.key", "theirs\n")
+        typist.type("yes\n")
+        self.assertEqual(1, typist.end())
+        self.assertIn("/etc/httpdnsd/a.key exists meanwhile, and is not overwritten; run setup again", typist.shown)
+        self.assertEqual("theirs\n", self.place.read("/etc/httpdnsd/a.key"))
+        self.assertEqual(["a.key"], self.place.run("ls", "-A", "/etc/httpdnsd").stdout.split())
+
+    def test_a_key_is_named_if_the_settings_cannot_be_written_after_it(self):
+        self.place.run("useradd", "--system", "httpdnsd")
+        self.place.run("mkdir", "-p", "/etc/httpdnsd/.httpdnsd.toml.httpdnsd-new")
+        typist = self.ask(*ACCOUNT, "--key-file", "/etc/httpdnsd/a.key")
+        typist.answer("not shown: ", KEY)
+        typist.answer("Write it?", "yes")
+        self.assertEqual(1, typist.end())
+        self.assertIn(f"can't write {FILE}: unlink: Is a directory (EISDIR)\n"
+                      "the key is written already, to /etc/httpdnsd/a.key\n", typist.shown)
+
+    def test_a_place_without_the_daemons_access_is_refused_at_the_question(self):
+        self.place.run("useradd", "--system", "httpdnsd")
+        self.place.run("chmod", "700", "/etc/ssl")
+        typist = self.ask(*ACCOUNT)
+        typist.answer("Key file", "/etc/ssl/a.key")
+        typist.wait_for("httpdnsd can't search /etc/ssl to reach /etc/ssl/a.key; name a file in another directory")
+        typist.answer("Key file", "/etc/none/such/a.key")
+        typist.wait_for("/etc/none does not exist; create it first")
+        typist.answer("Key file", FILE)
+        typist.wait_for("is the settings file; a key has a file of its own")
+        typist.wait_for("Key file")
+        typist.type("\x03")
+        self.assertEqual(1, typist.end())
+
+    def test_no_version_is_lost_when_six_write_at_once(self):
+        self.place.write(FILE, "# mine\n")
+        texts = {"# mine\n"}
+        names = ("alidns", "dnspod", "google", "cloudflare", "alidns,google", "none")
+        runs = [(*self.place.prefix, *self.command("setup", "--replace", "--providers", name, *FLAGS[2:])) for name in names]
+        programs = [subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for run in runs]
+        for name, program in zip(names, programs):
+            _, error = program.communicate(timeout=60)
+            if program.returncode:
+                self.assertEqual((1, f"httpdnsctl: {FILE} has changed meanwhile; run setup again\n"),
+                                 (program.returncode, error))
+            else:
+                texts.add(self.run_setup("--dry-run", "--providers", name, *FLAGS[2:]).stdout)
+        self.assertGreater(len(texts), 1)
+        files = self.place.run("ls", "-A", "/etc/httpdnsd").stdout.split()
+        self.assertEqual(texts, {self.place.read(f"/etc/httpdnsd/{file}") for file in files})
+        self.assertEqual(len(texts), len(files))

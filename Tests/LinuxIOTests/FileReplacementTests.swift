@@ -71,6 +71,18 @@ struct FileReplacementTests {
         #expect(try look("d") == .absent)
     }
 
+    @Test("every spelling of a directory resolves to one path")
+    func resolvedDirectories() throws {
+        let own = try #require(Directory.resolved(directory.path))
+        try FileReplacement.makeDirectory(directory("d"))
+        directory.link("link", to: "d")
+        for spelling in ["d", "./d", "d/", "/d", "d/../link", "link"] {
+            #expect(Directory.resolved(directory(spelling)) == own + "/d", "\(spelling)")
+        }
+        #expect(Directory.resolved("/") == "/")
+        for missing in ["none", "none/..", "d\0"] { #expect(Directory.resolved(directory(missing)) == nil) }
+    }
+
     @Test("a link's end is told through other links, also where nothing is")
     func destinations() throws {
         directory.link("a", to: "b")

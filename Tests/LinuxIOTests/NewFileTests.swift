@@ -29,6 +29,18 @@ struct NewFileTests {
         #expect(throws: SystemError.self) { try FileStatus(at: directory("b")) }
     }
 
+    @Test("a new file can belong to another user, if the process may give it away")
+    func owner() throws {
+        let own = Machine.user
+        let other = Privileges.isRoot ? (userID: Machine.sharedID, groupID: Machine.sharedID) : own
+        try NewFile.write([1], at: directory("a"), owner: other)
+        let status = try FileStatus(at: directory("a"))
+        #expect(status.ownerID == other.userID && status.groupID == other.groupID && status.mode == 0o600)
+        guard !Privileges.isRoot else { return }
+        #expect(throws: SystemError.self) { try NewFile.write([1], at: directory("b"), owner: (0, 0)) }
+        #expect(throws: SystemError.self) { try FileStatus(at: directory("b")) }
+    }
+
     @Test("a missing directory, a directory and a NUL are errors")
     func errors() {
         for path in [directory("none/a"), directory(""), directory("a\0b")] {

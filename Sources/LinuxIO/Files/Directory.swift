@@ -1,4 +1,4 @@
-// Lists directories and creates one for a socket.
+// Lists and resolves directories, and creates one for a socket.
 
 import Glibc
 
@@ -11,6 +11,14 @@ package enum Directory {
         } catch {
             guard error.code == EEXIST else { throw error }
         }
+    }
+
+    /// Returns the absolute path without links, ".", ".." and repeated slashes (realpath(3)); nil if it is missing or
+    /// cannot be examined.
+    package static func resolved(_ path: String) -> String? {
+        guard !path.utf8.contains(0), let found = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(found) }
+        return unsafe String(cString: found)
     }
 
     /// Returns the names without "." and ".."; empty if the directory is missing or unreadable.

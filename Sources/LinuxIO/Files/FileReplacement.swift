@@ -96,7 +96,7 @@ package enum FileReplacement {
     }
 
     /// Writes the directory's names to the disk; fsync of a file does not.
-    private static func syncParent(of path: String) throws(SystemError) {
+    static func syncParent(of path: String) throws(SystemError) {
         guard let slash = path.lastIndex(of: "/") else { return }
         let parent = slash == path.startIndex ? "/" : String(path[..<slash])
         let opened = try SystemCall.run("open") { unsafe open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }

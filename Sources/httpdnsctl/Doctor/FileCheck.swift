@@ -143,7 +143,7 @@ struct FileCheck: Sendable {
     }
 
     /// Returns the first `steps` components of a path: "/a/b/c" has the steps "/", "/a", "/a/b".
-    private static func path(_ path: String, steps: Int) -> String {
+    static func path(_ path: String, steps: Int) -> String {
         "/" + path.split(separator: "/").prefix(steps).joined(separator: "/")
     }
 

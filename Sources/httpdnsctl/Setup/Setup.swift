@@ -28,17 +28,7 @@ struct Setup {
         }
         let text = try answers.settingsFile()
         guard !flags.isDryRun else { return showText(text, files) }
-        var report = SetupReport(path: files.path, former: files.formerPath)
-        do throws(SystemError) {
-            if let key = answers.key, let keyFile = answers.keyFile {
-                try SetupFiles.writeKey(key, at: keyFile)
-                report.keyFile = keyFile
-            }
-            try files.write(text, keeping: report.former)
-        } catch {
-            fail("can't write \(files.path): \(error)\(KeptRecord.remedy(error, files.path))", Exit.failed)
-        }
-        use(report, takesOver: answers.takesOver == true)
+        use(write(text, answers, files), takesOver: answers.takesOver == true)
     }
 
     // MARK: before the questions
@@ -47,9 +37,10 @@ struct Setup {
     private func openFiles(_ flags: SetupFlags) -> SetupFiles {
         let files: SetupFiles
         do throws(SystemError) {
-            files = try SetupFiles(flags.output)
+            files = try SetupFiles(flags.output, isDryRun: flags.isDryRun)
         } catch {
-            fail("\(flags.output): \(error)", Exit.failed)
+            let remedy = error.isPermissionDenied && !Privileges.isRoot ? "; run: sudo httpdnsctl setup" : ""
+            fail("can't read \(flags.output): \(error)\(remedy)", Exit.failed)
         }
         guard !flags.isDryRun else { return files }
         guard files.isReplaceable else {
@@ -60,26 +51,34 @@ struct Setup {
                 "\(files.path) exists; add --replace to write a new one, and the former one is kept beside it",
                 Exit.failed)
         }
-        guard MachineFiles.exists(files.place) else {
-            fail("\(files.place) does not exist; create it first, or name another file with --output", Exit.failed)
+        guard MachineFiles.exists(files.existingDirectory) else {
+            fail(
+                "\(files.existingDirectory) does not exist; create it first, or name another file with --output",
+                Exit.failed)
         }
-        guard FileStatus.isWritable(directory: files.place) else {
+        guard FileStatus.isWritable(directory: files.existingDirectory), files.isOwnerAllowed else {
             let remedy = Privileges.isRoot ? "is its file system read-only?" : "run: sudo httpdnsctl setup"
             fail(
                 "user \(Machine.user.userID) can't write \(files.path); \(remedy)\n"
                     + "--dry-run shows the file, and --output FILE writes it elsewhere", Exit.failed)
         }
-        guard !files.exists || files.formerPath != nil else {
+        _ = formerPath(files)
+        return files
+    }
+
+    /// Exits if there is no free name for the former file.
+    private func formerPath(_ files: SetupFiles) -> String? {
+        let path = files.formerPath
+        guard !files.exists || path != nil else {
             fail("\(files.path).old-1 and all further names are taken; remove some", Exit.failed)
         }
-        return files
+        return path
     }
 
     private func machine(_ flags: SetupFlags, _ files: SetupFiles) -> SetupMachine {
         SetupMachine(
             addresses: Interfaces.all(), isRoot: Privileges.isRoot, isDryRun: flags.isDryRun,
-            directory: files.directory,
-            hasKeyOwner: ((try? SetupFiles.keyOwner()) ?? nil) != nil, keyFile: SetupFiles.keyFile)
+            directory: files.directory, keyFile: files.keyFile)
     }
 
     // MARK: the questions
@@ -132,6 +131,43 @@ struct Setup {
         var report = SetupReport(path: files.path, former: nil)
         report.settings = text
         StandardStreams.writeOutput(report.rendered(asJSON: true))
+    }
+
+    /// Writes the key first, because the settings name its file. Exits on a failure.
+    private func write(_ text: String, _ answers: SetupAnswers, _ files: SetupFiles) -> SetupReport {
+        var writtenKey: String?
+        do throws(SystemError) {
+            let lock = try files.lock()
+            defer { _ = lock }
+            guard try !files.hasChanged() else {
+                fail("\(files.path) has changed meanwhile; run setup again", Exit.failed)
+            }
+            let former = formerPath(files)
+            if let key = answers.key, let keyFile = answers.keyFile {
+                write(key, at: keyFile)
+                writtenKey = keyFile
+            }
+            try files.write(text, keeping: former)
+            var report = SetupReport(path: files.path, former: former)
+            report.keyFile = writtenKey
+            return report
+        } catch {
+            let key = writtenKey.map { "\nthe key is written already, to \($0)" } ?? ""
+            fail("can't write \(files.path): \(error)\(KeptRecord.remedy(error, files.path))\(key)", Exit.failed)
+        }
+    }
+
+    /// Exits if the key cannot be written.
+    private func write(_ key: String, at path: String) {
+        do throws(SystemError) {
+            try SetupFiles.writeKey(key, at: path)
+        } catch {
+            let reason =
+                error.isAlreadyThere
+                ? "\(path) exists meanwhile, and is not overwritten; run setup again"
+                : "can't write the key to \(path): \(error)"
+            fail("\(reason)\nnothing was written", Exit.failed)
+        }
     }
 
     private func use(_ report: SetupReport, takesOver: Bool) {

@@ -187,14 +187,7 @@ struct SetupAnswers: Sendable {
         guard text.hasPrefix("/"), !machine.isDryRun else { return }
         switch machine.keyFile(text) {
         case .usable: isKeyMissing = false
-        case .missing:
-            guard machine.hasKeyOwner else {
-                keyFile = nil
-                throw SetupRefusal(
-                    "\(text) does not exist, and neither does the user httpdnsd, who must own it; "
-                        + "install httpdnsd first, or name an existing file")
-            }
-            isKeyMissing = true
+        case .missing: isKeyMissing = true
         case .fault(let reason):
             keyFile = nil
             throw SetupRefusal(reason)

@@ -4,8 +4,9 @@ import DNSWire
 import LinuxIO
 
 struct SetupFiles {
-    /// Absolute.
+    /// Absolute, with its directories resolved.
     let path: String
+    /// The file before the dialogue.
     private let former: FileSnapshot
 
     /// The user of the installed daemon.
@@ -14,22 +15,31 @@ struct SetupFiles {
     private static let maxBytes = 1 << 20
     /// More former files than a person tells apart.
     private static let maxFormer = 99
+    /// Other processes write two small files.
+    private static let patience = Duration.seconds(10)
 
-    /// - Parameter given: as on the command line.
-    init(_ given: String) throws(SystemError) {
-        path = given.hasPrefix("/") ? given : "\(Machine.currentDirectory)/\(given)"
-        former = try FileSnapshot(at: path, maxBytes: SetupFiles.maxBytes)
+    /// - Parameters:
+    ///   - given: as on the command line.
+    ///   - isDryRun: nothing will be written, so the file may be unreadable.
+    init(_ given: String, isDryRun: Bool = false) throws(SystemError) {
+        path = SetupFiles.resolved(given)
+        former = isDryRun ? .absent : try FileSnapshot(at: path, maxBytes: SetupFiles.maxBytes)
     }
 
     var exists: Bool { former != .absent }
 
-    /// Whether the path can be written: nothing is there, or a file or link.
-    var isReplaceable: Bool { former != .directory && former != .other }
+    /// Whether the path can be written: it is free, or has a file or a link.
+    var isReplaceable: Bool {
+        former != .directory && former != .other && !["", ".", ".."].contains(SystemPaths.name(of: path))
+    }
+
+    /// Whether this user may write a file with the owner of the former one.
+    var isOwnerAllowed: Bool { Privileges.isRoot || rights.userID == Machine.user.userID }
 
     var directory: String { SetupFiles.parent(of: path) }
 
     /// The directory in which the file, or a new directory for it, is created.
-    var place: String { MachineFiles.exists(directory) ? directory : SetupFiles.parent(of: directory) }
+    var existingDirectory: String { MachineFiles.exists(directory) ? directory : SetupFiles.parent(of: directory) }
 
     /// Where an existing file is kept: the first free name; nil if there is no file, or no free name.
     var formerPath: String? {
@@ -39,45 +49,75 @@ struct SetupFiles {
         }
     }
 
+    /// Owner and mode of the new file: those of the former one.
+    private var rights: FileRights {
+        if case .file(_, let rights) = former { return rights }
+        if case .link = former, let target = try? FileStatus(at: path) {
+            return FileRights(userID: target.ownerID, groupID: target.groupID, mode: target.mode)
+        }
+        let (userID, groupID) = Machine.user
+        return FileRights(userID: userID, groupID: groupID, mode: 0o644)
+    }
+
+    /// Creates the directory if it is missing, and waits for other processes that write into it.
+    func lock() throws(SystemError) -> DirectoryLock {
+        try ChangeLock.take(directory, patience: SetupFiles.patience)
+    }
+
+    /// Whether the file has changed since the initializer read it. The answer holds only under the lock.
+    func hasChanged() throws(SystemError) -> Bool {
+        try FileSnapshot(at: path, maxBytes: SetupFiles.maxBytes) != former
+    }
+
     /// Replaces the file. A reader sees the old one or the new one.
     ///
     /// - Parameter kept: where the former file stays, with its owner and mode.
     func write(_ text: String, keeping kept: String?) throws(SystemError) {
-        try FileReplacement.makeDirectory(directory)
         if let kept { try SystemFiles.put(FileState(former), at: kept, isWrittenOver: false) }
-        let (userID, groupID) = Machine.user
-        let rights = FileRights(userID: userID, groupID: groupID, mode: 0o644)
         try FileReplacement.put(Array(text.utf8), rights, at: path, by: SystemPaths.unfinished(path))
     }
 
-    /// Writes a key for its owner alone.
+    /// Writes a new file with a key, for its owner alone.
     static func writeKey(_ key: String, at path: String) throws(SystemError) {
-        guard let owner = try keyOwner() else { return }
-        let rights = FileRights(userID: owner.userID, groupID: owner.groupID, mode: 0o600)
         try FileReplacement.makeDirectory(parent(of: path))
-        try FileReplacement.put(Array("\(key)\n".utf8), rights, at: path, by: SystemPaths.unfinished(path))
+        try NewFile.write(Array("\(key)\n".utf8), at: path, owner: keyOwner())
     }
 
-    /// The user who must own a new key: the daemon's, or without root the caller. Nil: no such user.
-    static func keyOwner() throws(SystemError) -> (userID: UInt32, groupID: UInt32)? {
-        guard Privileges.isRoot else { return Machine.user }
-        return try Account(named: userName).map { ($0.userID, $0.groupID) }
+    /// The user who must own a new key: the daemon's, or without root the caller.
+    private static func keyOwner() throws(SystemError) -> (userID: UInt32, groupID: UInt32) {
+        guard Privileges.isRoot, let account = try Account(named: userName) else { return Machine.user }
+        return (account.userID, account.groupID)
     }
 
-    /// Judges a key file by the rules of the doctor.
-    static func keyFile(_ path: String) -> SetupMachine.KeyFile {
-        guard let place = MachineFiles.place(path, .secret("key-file")) else {
-            return .fault("\(path) can't be examined: its directory is not open to you; run setup with sudo")
+    /// Judges a path for the key of the account.
+    func keyFile(_ keyPath: String) -> SetupMachine.KeyFile {
+        guard SetupFiles.resolved(keyPath) != path else {
+            return .fault("\(keyPath) is the settings file; a key has a file of its own")
         }
-        guard let status = place.status else { return .missing }
-        guard !status.isDirectory else { return .fault("\(path) is a directory; a key has a file of its own") }
-        let installed = FileCheck.User(
-            name: userName, passwd: MachineFiles.text("/etc/passwd"), group: MachineFiles.text("/etc/group"))
+        guard let place = MachineFiles.place(keyPath, .secret("key-file")) else {
+            return .fault("\(keyPath) can't be examined: its directory is not open to you; run setup with sudo")
+        }
+        guard place.status != nil || SymbolicLinks.target(ofLinkAt: keyPath) == nil else {
+            return .fault("\(keyPath) is a link to a file that does not exist; name the file itself")
+        }
         let (userID, groupID) = Machine.user
-        let caller = FileCheck.User(name: "user \(userID)", id: userID, groups: [groupID])
-        let check = FileCheck(
-            user: Privileges.isRoot ? installed : caller, userName: userName, isUserNeeded: false, places: [place])
-        return check.findings.first.map { .fault("\($0.text); remedy: \($0.remedy)") } ?? .usable
+        return KeyFileCheck(
+            place: place,
+            daemon: FileCheck.User(
+                name: SetupFiles.userName, passwd: MachineFiles.text("/etc/passwd"),
+                group: MachineFiles.text("/etc/group")),
+            caller: FileCheck.User(name: "user \(userID)", id: userID, groups: [groupID]),
+            isWritable: FileStatus.isWritable(directory: KeyFileCheck.existingDirectory(of: place))
+        ).verdict
+    }
+
+    /// Returns the absolute path, with its directories resolved as far as they exist. Two spellings of a file's path
+    /// give the same one. The file itself may be a link.
+    static func resolved(_ path: String) -> String {
+        guard path.hasPrefix("/") else { return resolved("\(Machine.currentDirectory)/\(path)") }
+        guard path != "/" else { return path }
+        let directory = Directory.resolved(parent(of: path)) ?? resolved(parent(of: path))
+        return directory == "/" ? "/\(SystemPaths.name(of: path))" : "\(directory)/\(SystemPaths.name(of: path))"
     }
 
     private static func parent(of path: String) -> String {

@@ -7,6 +7,7 @@ struct SetupMachine: Sendable {
     /// A key file, as far as the daemon can use it.
     enum KeyFile: Equatable, Sendable {
         case usable
+        /// A new file can be written there.
         case missing
         /// The text has the remedy.
         case fault(String)
@@ -19,8 +20,6 @@ struct SetupMachine: Sendable {
     var isDryRun = false
     /// The directory for a key file without another path.
     var directory = "/etc/httpdnsd"
-    /// Whether the user exists who must own a new key file.
-    var hasKeyOwner = true
     var keyFile: @Sendable (String) -> KeyFile = { _ in .usable }
 
     /// A screen has room for no more.

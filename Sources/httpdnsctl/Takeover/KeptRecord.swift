@@ -35,29 +35,7 @@ enum KeptRecord {
     /// Locks the record's directory until the process ends or the returned lock is released.
     /// - Parameter patience: how long to wait while another process holds the lock.
     static func lock(patience: Duration) throws(SystemError) -> DirectoryLock {
-        let deadline = Clock.now() + patience
-        while true {
-            try FileReplacement.makeDirectory(SystemPaths.kept)
-            do throws(SystemError) {
-                return try DirectoryLock(SystemPaths.kept)
-            } catch {
-                // A process that finishes removes the directory, possibly between `makeDirectory` and the lock.
-                guard DirectoryLock.isTaken(error) || error.isNoSuchFile else { throw error }
-            }
-            guard Clock.now() < deadline else {
-                fail("another httpdnsctl is changing the system; try again when it has ended", Exit.failed)
-            }
-            wait(betweenTries)
-        }
-    }
-
-    private static let betweenTries = Duration.milliseconds(100)
-
-    /// Waits in an event loop. A signal still ends the program.
-    static func wait(_ duration: Duration) {
-        let deadline = Clock.now() + duration
-        guard let loop = try? EventLoop() else { return }
-        while Clock.now() < deadline, (try? loop.turn(until: deadline)) != nil {}
+        try ChangeLock.take(SystemPaths.kept, patience: patience)
     }
 
     /// Writes the record; it is on the disk when this returns.

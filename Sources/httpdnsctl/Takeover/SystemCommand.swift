@@ -173,7 +173,7 @@ struct SystemCommand {
             let server = ResolvConfText.firstNameserver(SystemFiles.resolvConfContent())
             if let server, DaemonAddresses.isReached(through: server) { return true }
             guard Clock.now() < deadline else { return false }
-            KeptRecord.wait(SystemCommand.betweenLooks)
+            ChangeLock.wait(SystemCommand.betweenLooks)
         }
     }
 }
@@ -215,7 +215,7 @@ extension SystemCommand {
     private func isAlive(_ record: TakeoverRecord) -> Bool {
         for number in 1...SystemCommand.tries {
             if !DaemonAddresses.answering(record.addresses).isEmpty { return true }
-            if number < SystemCommand.tries { KeptRecord.wait(SystemCommand.betweenTries) }
+            if number < SystemCommand.tries { ChangeLock.wait(SystemCommand.betweenTries) }
         }
         return false
     }

@@ -1,0 +1,36 @@
+// The lock of a directory whose files an httpdnsctl changes. Other processes of httpdnsctl wait for it.
+
+import DNSWire
+import LinuxIO
+
+enum ChangeLock {
+    private static let betweenTries = Duration.milliseconds(100)
+
+    /// Creates the directory if it is missing, and locks it until the process ends or the returned lock is released.
+    /// Exits if another process holds the lock for longer than that.
+    ///
+    /// - Parameter patience: how long to wait while another process holds the lock.
+    static func take(_ directory: String, patience: Duration) throws(SystemError) -> DirectoryLock {
+        let deadline = Clock.now() + patience
+        while true {
+            try FileReplacement.makeDirectory(directory)
+            do throws(SystemError) {
+                return try DirectoryLock(directory)
+            } catch {
+                // A process that finishes may remove the directory, possibly between `makeDirectory` and the lock.
+                guard DirectoryLock.isTaken(error) || error.isNoSuchFile else { throw error }
+            }
+            guard Clock.now() < deadline else {
+                fail("another httpdnsctl is changing files in \(directory); try again when it has ended", Exit.failed)
+            }
+            wait(betweenTries)
+        }
+    }
+
+    /// Waits in an event loop. A signal still ends the program.
+    static func wait(_ duration: Duration) {
+        let deadline = Clock.now() + duration
+        guard let loop = try? EventLoop() else { return }
+        while Clock.now() < deadline, (try? loop.turn(until: deadline)) != nil {}
+    }
+}
