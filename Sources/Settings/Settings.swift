@@ -226,6 +226,14 @@ extension Settings {
         return Complaint(file: file, line: error.line, column: error.column, text: text)
     }
 
+    /// The providers to which these settings may send a name: with `onlyListed`, those that a rule selects.
+    package var askedProviders: [Provider] {
+        guard onlyListed else { return providers }
+        let resolvers = rules.map { $0.resolver ?? .httpdns }
+        guard !resolvers.contains(.httpdns) else { return providers }
+        return providers.filter { resolvers.contains(.provider($0.name)) }
+    }
+
     /// Returns the changed keys that take effect only after a restart; SIGHUP applies the others.
     package func changesNeedingRestart(from old: Settings) -> [String] {
         [

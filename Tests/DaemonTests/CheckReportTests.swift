@@ -22,6 +22,27 @@ struct CheckReportTests {
         #expect(try report(text).text == "f: valid: 1 provider, 1 rule\n")
     }
 
+    @Test("only providers that are asked count, and are warned of")
+    func onlyListed() throws {
+        let providers =
+            provider("json", "http://192.0.2.1/")
+            + provider("doh", "https://192.0.2.2/").replacing("\"a\"", with: "\"b\"")
+        let rule = { (resolver: String) in "[[rule]]\nmatch = [\"a.example\"]\nresolver = \"\(resolver)\"\n" }
+        for (rest, asked, isWarned) in [
+            ("", "no provider is asked, 0 rules", false),
+            (providers, "no provider is asked, 0 rules", false),
+            (providers + rule("system"), "no provider is asked, 1 rule", false),
+            (providers + rule("b"), "1 provider, 1 rule", false),
+            (providers + rule("a"), "1 provider, 1 rule", true),
+            (providers + rule("httpdns"), "2 providers, 1 rule", true),
+            (providers + "[[rule]]\nmatch = [\"a.example\"]\nstale = false\n", "2 providers, 1 rule", true),
+        ] {
+            let report = try report("only-listed = true\n" + rest)
+            #expect(report.text == "f: valid: \(asked)\n")
+            #expect(report.warnings.isEmpty != isWarned, "\(rest)")
+        }
+    }
+
     @Test("without a file the defaults are named")
     func noFile() {
         #expect(CheckReport(.defaults, file: nil).text == "no file: built-in defaults\n")

@@ -142,7 +142,7 @@ final class Daemon {
         log(
             .ready(
                 listen: ports.addresses.map(\.description), threads: threads.count,
-                providers: resolving.providers.providers.map(\.name),
+                providers: settings.askedProviders.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
         if let roaming, !roaming.network.hasWayOut { log(.networkLost) }
         if OpenResolverCheck.isOpenResolver(listen: ports.addresses, allow: settingsOfStart.server.allow) {

@@ -14,9 +14,10 @@ struct CheckReport {
             (text, warnings) = ("no file: built-in defaults\n", [])
             return
         }
-        let providers = counted(settings.providers.count, "provider", "providers")
+        let asked = settings.askedProviders
+        let providers = asked.isEmpty ? "no provider is asked" : counted(asked.count, "provider", "providers")
         text = "\(file): valid: \(providers), \(counted(settings.rules.count, "rule", "rules"))\n"
-        warnings = settings.providers.filter(\.exposesNames).map { provider in
+        warnings = asked.filter(\.exposesNames).map { provider in
             "\(file): warning: provider \"\(provider.name)\" has an http URL: everyone on the path can read the names "
                 + "and change the answers; use https if the provider offers it"
         }
