@@ -52,7 +52,7 @@ enum Combinations {
     static let accounts =
         ["--account no"] + VendorAccount.all.map(\.requiredFlags)
         + [
-            "--account alicloud --account-id 1 --addresses 192.0.2.1 --key-file emas",
+            "--account alicloud --account-id 1 --addresses 192.0.2.1 --key-file credential:emas",
             "--account dnspod-https --account-id 1234 --key-file /k/tencent",
             "--account volcengine --account-id 1 --key-file /k --url https://192.0.2.7:8443/resolve",
         ]

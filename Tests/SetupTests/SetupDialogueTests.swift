@@ -68,6 +68,16 @@ struct SetupDialogueTests {
         #expect(asked.question?.subject == .answer(.keyFile))
     }
 
+    @Test("y and n are answers wherever yes and no are")
+    func short() throws {
+        var asked = try dialogue("--providers google")
+        #expect(type(["n", "n", "y", "Y"], into: &asked) == [])
+        #expect(asked.isAccepted && asked.answers.account == .no && asked.answers.takesOver == true)
+        asked = try dialogue("--providers google")
+        #expect(type(["y", "n"], into: &asked) == [])
+        #expect(asked.answers.account == .no)
+    }
+
     @Test("an operator without an account can leave the list of services")
     func changedMind() throws {
         var asked = try dialogue("--providers google")

@@ -1,6 +1,7 @@
 // Wrong command lines of `httpdnsctl setup`, each with the message that it gets.
 
 import DNSWire
+import LinuxIO
 import Testing
 
 @testable import httpdnsctl
@@ -13,6 +14,10 @@ struct SetupFlagsTests {
         #expect(read.replaces && read.isDryRun && read.output == "/tmp/x")
         #expect(read.answers == [.lan: "no", .providers: "google"])
     }
+
+    private static let path =
+        "a path that begins with / is needed; put the key itself into that file. "
+        + "A systemd credential is named as credential:NAME"
 
     private static let services =
         "no, alidns, alicloud, alicloud-v2, dnspod-https, dnspod-aes, dnspod-des, volcengine, baidu, ucloud"
@@ -33,8 +38,7 @@ struct SetupFlagsTests {
             ),
             (
                 "--providers none,google",
-                "--providers: found \"none\"; allowed: some of alidns, dnspod, google, cloudflare, or none; "
-                    + "did you mean \"none\"?"
+                "--providers: none and providers exclude each other; leave one of them out"
             ),
             (
                 "--providers ,",
@@ -56,8 +60,16 @@ struct SetupFlagsTests {
                 "--access-key: found with dialect \"baidu\"; allowed: with \"json\""
             ),
             (
-                "--account baidu --key-file a/b",
+                "--account baidu --key-file credential:a/b",
                 "--key-file: found \"a/b\"; allowed: the absolute path of a file, or the name of a systemd credential"
+            ),
+            (
+                "--account baidu --key-file 3f9c1b7a",
+                "--key-file: \(path)"
+            ),
+            (
+                "--account baidu --key-file credential:",
+                "--key-file: \(path)"
             ),
             (
                 "--account baidu --key-file /a\"b",
@@ -76,8 +88,15 @@ struct SetupFlagsTests {
                 "--lan eth0",
                 "--lan: found \"eth0\"; allowed: no, or addresses of this machine: ADDR, ADDR:PORT or [ADDR]:PORT"
             ),
-            ("--lan 0.0.0.0", "--lan: 0.0.0.0 is not an address of a network; name one of this machine's"),
-            ("--lan 127.0.0.2", "--lan: 127.0.0.2 is not an address of a network; name one of this machine's"),
+            ("--lan 192.168.7.5,no", "--lan: no and addresses exclude each other; leave one of them out"),
+            (
+                "--lan ::ffff:192.168.7.5",
+                "--lan: ::ffff:192.168.7.5 is an IPv4 address in IPv6 form; write 192.168.7.5"
+            ),
+            (
+                "--lan fe80::1",
+                "--lan: fe80::1 is link-local, and settings cannot name its interface; name another address"
+            ),
             ("--lan 192.168.7.5:0", "--lan: port 0 cannot be queried"),
             ("--allow 10.0.0.0/8", "--allow: needs an address for --lan"),
             ("--lan no --allow 10.0.0.0/8", "--allow: needs an address for --lan"),
@@ -93,6 +112,47 @@ struct SetupFlagsTests {
         ] as [(String, String)])
     func refused(_ line: String, _ reason: String) {
         #expect(throws: SetupRefusal(reason)) { try answers(line) }
+    }
+
+    @Test(
+        "an address that no other machine can query is refused",
+        arguments: [
+            "0.0.0.0", "0.0.0.1", "::", "127.0.0.2", "::1", "224.0.0.1", "239.1.2.3", "ff02::1", "240.0.0.1",
+            "255.255.255.255", "192.168.7.0", "192.168.7.255:5353",
+        ])
+    func unreachable(_ address: String) {
+        let shown = address.replacing(":5353", with: "")
+        let reason =
+            "--lan: \(shown) is not an address at which other machines reach this one; name one of its interfaces'"
+        #expect(throws: SetupRefusal(reason)) { try answers("--lan \(address)") }
+    }
+
+    @Test("an interface's network of one address tells no network")
+    func hostRoutes() throws {
+        var machine = sampleMachine
+        machine.addresses = [
+            InterfaceAddress(interface: "wg0", address: .v4(0x0A08_0002), prefixLength: 32),
+            InterfaceAddress(interface: "wg0", address: .v6(high: 0xFD00_0000_0000_0000, low: 2), prefixLength: 128),
+        ]
+        let line = "--providers google --account no --take-over no --lan 10.8.0.2,fd00::2"
+        #expect(try answers(line, machine).missing == [.allow])
+        #expect(try answers(line, machine).addressesWithoutNetwork == "10.8.0.2, fd00::2")
+        #expect(try answers(line + " --allow 10.8.0.0/24", machine).missing == [])
+    }
+
+    @Test("yes and no may be short")
+    func yesAndNo() throws {
+        for (word, isYes) in [("yes", true), ("y", true), ("Y", true), ("no", false), ("n", false), ("No", false)] {
+            #expect(try answers("--take-over \(word)").takesOver == isYes)
+        }
+        let short = try answers("--account n --lan N")
+        #expect(short.account == .no && short.lan == [])
+    }
+
+    @Test("standard output means a dry run")
+    func standardOutput() throws {
+        let read = try flags("--output -")
+        #expect(read.isDryRun && read.output == "/etc/httpdnsd/httpdnsd.toml")
     }
 
     @Test("without root nothing is taken over")
@@ -115,7 +175,7 @@ struct SetupFlagsTests {
         #expect(throws: SetupRefusal(reason)) { try answers(line, machine) }
         machine.keyFile = { _ in .missing }
         #expect(try answers(line, machine).needsKey)
-        #expect(try !answers("--account baidu --account-id 1 --key-file credential", machine).needsKey)
+        #expect(try !answers("--account baidu --account-id 1 --key-file credential:k", machine).needsKey)
         machine.isDryRun = true
         #expect(try !answers(line, machine).needsKey)
     }

@@ -51,9 +51,10 @@ struct SetupTextTests {
 
     /// The command line in the file's comment writes the same file.
     private func checkArguments(of answers: SetupAnswers, _ text: String) throws {
-        let words = answers.arguments
-        #expect(words.prefix(2) == ["httpdnsctl", "setup"])
+        let words = answers.command(at: ExaminedSettings.standardPath).flatMap(\.self)
+        #expect(words.prefix(3) == ["httpdnsctl", "setup", "--replace"])
         let again = try httpdnsctl.SetupFlags(Array(words.dropFirst(2)), output: "")
+        #expect(again.output == "" && again.replaces)
         #expect(try SetupAnswers(again, machine: sampleMachine).settingsFile() == text, "\(words)")
     }
 
@@ -62,11 +63,12 @@ struct SetupTextTests {
         let line = "--providers google --account baidu --account-id 100 --key-file /etc/httpdnsd/baidu.key "
         #expect(
             try answers(line + "--lan 192.168.7.5 --take-over no").settingsFile() == """
-                # Settings of httpdnsd, written by "httpdnsctl setup". These arguments write the same file:
-                #   httpdnsctl setup --providers google --account baidu --account-id 100 --key-file \\
-                #       /etc/httpdnsd/baidu.key --lan 192.168.7.5 --take-over no
+                # Settings of httpdnsd, written by "httpdnsctl setup". This command writes the same file:
+                #   httpdnsctl setup --replace --providers google --account baidu --account-id 100 \\
+                #       --key-file /etc/httpdnsd/baidu.key --lan 192.168.7.5 --take-over no
                 # All keys and their defaults: man httpdnsd.toml
-                # Check a changed file: httpdnsd --check; apply it: httpdnsctl reload
+                # Check a changed file: httpdnsd --check
+                # Have the daemon read it: httpdnsctl reload
 
                 [server]
                 # This machine and its network. Changes of these two keys need a restart.
@@ -94,6 +96,17 @@ struct SetupTextTests {
                 """)
     }
 
+    @Test("another path stands in the commands of the file's comment")
+    func otherPath() throws {
+        let answers = try answers("--providers google --account no --lan no --take-over no")
+        let text = try answers.settingsFile(at: "/srv/my files/dns.toml")
+        #expect(text.contains("#   httpdnsctl setup --replace --output '/srv/my files/dns.toml' --providers google"))
+        #expect(text.contains("# Check a changed file: httpdnsd --check --config '/srv/my files/dns.toml'\n"))
+        for wrong in ["/a\nlisten = 1", "/a\"b"] {
+            #expect(throws: SetupRefusal.self) { try answers.settingsFile(at: wrong) }
+        }
+    }
+
     @Test("the key itself is in no text")
     func secret() throws {
         var machine = sampleMachine
@@ -104,7 +117,7 @@ struct SetupTextTests {
         try typed.takeKey("hunter2")
         #expect(!typed.needsKey && typed.missing.isEmpty)
         #expect(!(try typed.settingsFile()).contains("hunter2"))
-        #expect(!typed.arguments.contains("hunter2"))
+        #expect(!typed.command(at: "/x").joined().contains("hunter2"))
         #expect(SetupSummary(typed, former: nil).rows.allSatisfy { !$0.joined().contains("hunter2") })
         for wrong in ["", "two words", "ключ", String(repeating: "k", count: 1024)] {
             #expect(throws: SetupRefusal.self) { try typed.takeKey(wrong) }

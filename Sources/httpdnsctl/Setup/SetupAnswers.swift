@@ -70,7 +70,7 @@ struct SetupAnswers: Sendable {
             case .addresses: service != nil && dialled.isEmpty
             case .keyFile: keyFile == nil && service?.keyFile == .required
             case .lan: lan == nil
-            case .allow: allow == nil && (lan ?? []).contains { $0.network == nil }
+            case .allow: allow == nil && !addressesWithoutNetwork.isEmpty
             case .takeOver: takesOver == nil && machine.isRoot && !machine.isDryRun
             }
         }
@@ -89,6 +89,16 @@ struct SetupAnswers: Sendable {
     private var dialled: [Address] {
         if case .address(let address) = Settings.ProviderURL(providerURL)?.host { return [address] }
         return writtenAddresses
+    }
+
+    /// The LAN addresses whose network is not known, for a sentence.
+    var addressesWithoutNetwork: String {
+        (lan ?? []).filter { $0.network == nil }.map { "\($0.listen.address)" }.joined(separator: ", ")
+    }
+
+    /// The key file as the flag takes it.
+    var shownKeyFile: String? {
+        keyFile.map { $0.hasPrefix("/") ? $0 : SetupAnswers.credentialMark + $0 }
     }
 
     /// The networks of other machines that may query.
@@ -135,8 +145,21 @@ struct SetupAnswers: Sendable {
 
     private static let withoutAccount = SetupRefusal("found without an account; add --account SERVICE")
 
+    static func requirePlain(_ path: String) throws(SetupRefusal) {
+        guard tomlString(path) != "\"\(path)\"" else { return }
+        throw SetupRefusal("found \(tomlString(path)); allowed: a path without quotes and invisible characters")
+    }
+
+    /// Nil for any other word.
+    static func isYes(_ text: String) -> Bool? {
+        ["yes": true, "y": true, "no": false, "n": false][text.lowercased()]
+    }
+
     private static func readProviders(_ text: String) throws(SetupRefusal) -> [Settings.Provider] {
         guard text != "none" else { return [] }
+        guard !words(in: text).contains("none") else {
+            throw SetupRefusal("none and providers exclude each other; leave one of them out")
+        }
         let known = Settings.Provider.builtIn
         let names = known.map(\.name)
         let chosen = try list(text, "some of \(names.joined(separator: ", ")), or none", among: names + ["none"]) {
@@ -146,7 +169,7 @@ struct SetupAnswers: Sendable {
     }
 
     private static func readAccount(_ text: String) throws(SetupRefusal) -> Account {
-        guard text != "no" else { return .no }
+        guard isYes(text) != false else { return .no }
         if let service = VendorAccount.all.first(where: { $0.name == text }) { return .of(service) }
         let names = VendorAccount.all.map(\.name)
         throw refusal(text, "no, \(names.joined(separator: ", "))", among: names)
@@ -177,16 +200,26 @@ struct SetupAnswers: Sendable {
         text.contains("and no addresses;") || text.contains(": found without ")
     }
 
+    /// Comes before the name of a systemd credential, because a name alone may be a pasted key.
+    private static let credentialMark = "credential:"
+
+    /// The complaint about a pasted key does not repeat it.
     private mutating func takeKeyFile(_ text: String) throws(SetupRefusal) {
-        // The path stands in a comment, too.
-        guard tomlString(text) == "\"\(text)\"" else {
-            throw SetupRefusal("found \(tomlString(text)); allowed: a path without quotes and invisible characters")
+        let isCredential = text.hasPrefix(SetupAnswers.credentialMark) && text != SetupAnswers.credentialMark
+        guard text.hasPrefix("/") || isCredential else {
+            throw SetupRefusal(
+                "a path that begins with / is needed; put the key itself into that file. "
+                    + "A systemd credential is named as \(SetupAnswers.credentialMark)NAME")
         }
-        keyFile = try accountKey("key-file", text)
-        // Another value is the name of a systemd credential, which the service manager provides.
-        guard text.hasPrefix("/"), !machine.isDryRun else { return }
+        // The path stands in a comment, too.
+        try SetupAnswers.requirePlain(text)
+        keyFile = try accountKey(
+            "key-file", isCredential ? String(text.dropFirst(SetupAnswers.credentialMark.count)) : text)
+        isKeyMissing = false
+        // The service manager provides a credential.
+        guard !isCredential, !machine.isDryRun else { return }
         switch machine.keyFile(text) {
-        case .usable: isKeyMissing = false
+        case .usable: break
         case .missing: isKeyMissing = true
         case .fault(let reason):
             keyFile = nil
@@ -195,21 +228,22 @@ struct SetupAnswers: Sendable {
     }
 
     private func readLAN(_ text: String) throws(SetupRefusal) -> [LANListener] {
-        guard text != "no" else { return [] }
+        guard SetupAnswers.isYes(text) != false else { return [] }
+        guard !SetupAnswers.words(in: text).contains("no") else {
+            throw SetupRefusal("no and addresses exclude each other; leave one of them out")
+        }
         let listen = try SetupAnswers.list(text, "no, or addresses of this machine: ADDR, ADDR:PORT or [ADDR]:PORT") {
             SocketAddress($0, defaultPort: 53)
         }
         for address in listen {
-            guard !address.isWildcard, !address.address.isLoopback else {
-                throw SetupRefusal("\(address.address) is not an address of a network; name one of this machine's")
-            }
+            if let fault = machine.fault(ofLAN: address.address) { throw SetupRefusal(fault) }
             guard address.port != 0 else { throw SetupRefusal("port 0 cannot be queried") }
         }
         return listen.map { LANListener(listen: $0, network: machine.network(of: $0.address)) }
     }
 
     private mutating func readTakeOver(_ text: String) throws(SetupRefusal) {
-        guard let value = ["yes": true, "no": false][text] else { throw SetupAnswers.refusal(text, "yes, no") }
+        guard let value = SetupAnswers.isYes(text) else { throw SetupAnswers.refusal(text, "yes, no") }
         guard !value || machine.isRoot || machine.isDryRun else {
             throw SetupRefusal("only root can change this machine's resolver; run setup with sudo")
         }
@@ -221,12 +255,16 @@ struct SetupAnswers: Sendable {
         _ text: String, _ allowed: String, among known: [String] = [], _ read: (String) -> Value?
     ) throws(SetupRefusal) -> [Value] {
         var values: [Value] = []
-        for word in text.split(whereSeparator: { $0 == "," || $0 == " " }) {
-            guard let value = read(String(word)) else { throw refusal(String(word), allowed, among: known) }
+        for word in words(in: text) {
+            guard let value = read(word) else { throw refusal(word, allowed, among: known) }
             values.append(value)
         }
         guard !values.isEmpty else { throw refusal(text, allowed) }
         return values.withoutRepetition
+    }
+
+    private static func words(in text: String) -> [String] {
+        text.split { $0 == "," || $0 == " " }.map(String.init)
     }
 
     private static func refusal(_ text: String, _ allowed: String, among known: [String] = []) -> SetupRefusal {

@@ -40,23 +40,15 @@ struct SetupDialogue: Sendable {
         guard let question else { return }
         switch question.subject {
         case .key: try answers.takeKey(line)
-        case .confirmation: isConfirmed = try SetupDialogue.isYes(question.value(of: line))
+        case .confirmation: try takeConfirmation(question.value(of: line))
         case .answer(let answer):
             let value = try question.value(of: line)
-            if answer == .account, !hasAccount, value == "yes" {
+            if answer == .account, !hasAccount, SetupAnswers.isYes(value) == true {
                 hasAccount = true
             } else {
-                try SetupDialogue.checkForKey(answer, value)
                 try answers.take(answer, value)
             }
         }
-    }
-
-    /// A key that is typed in place of its file's path must not get into the settings. Names of systemd credentials may
-    /// look like a key, so only the flag takes them. The complaint does not repeat the text.
-    private static func checkForKey(_ answer: SetupFlags.Answer, _ value: String) throws(SetupRefusal) {
-        guard answer == .keyFile, !value.hasPrefix("/") else { return }
-        throw SetupRefusal("a path that begins with / is needed here; the key itself is asked for afterwards")
     }
 
     /// The details of an account are asked before its key.
@@ -67,11 +59,9 @@ struct SetupDialogue: Sendable {
         }
     }
 
-    private static func isYes(_ value: String) throws(SetupRefusal) -> Bool {
-        guard let isYes = ["yes": true, "y": true, "no": false, "n": false][value] else {
-            throw SetupRefusal("found \(tomlString(value)); allowed: yes, no")
-        }
-        return isYes
+    private mutating func takeConfirmation(_ value: String) throws(SetupRefusal) {
+        isConfirmed = SetupAnswers.isYes(value)
+        guard isConfirmed != nil else { throw SetupRefusal("found \(tomlString(value)); allowed: yes, no") }
     }
 
     // MARK: questions
@@ -89,8 +79,8 @@ struct SetupDialogue: Sendable {
         case .allow:
             SetupQuestion(
                 subject: .answer(answer),
-                lines: ["   The kernel does not know the network of this address."],
-                prompt: "Network whose machines may query, such as 192.168.1.0/24")
+                lines: ["   No interface tells the network of \(answers.addressesWithoutNetwork)."],
+                prompt: "Networks of all machines that may query, such as 192.168.1.0/24")
         case .takeOver: takeOverQuestion
         }
     }
@@ -144,7 +134,7 @@ struct SetupDialogue: Sendable {
         let addresses = answers.machine.lanAddresses.map { entry in
             SetupQuestion.Choice(
                 value: "\(entry.address)",
-                meaning: "the machines of \(entry.network.map { "\($0)" } ?? "its network"), too (\(entry.interface))")
+                meaning: "this machine, and \(answers.machine.clients(of: entry.address)) (\(entry.interface))")
         }
         return SetupQuestion(
             subject: .answer(.lan),

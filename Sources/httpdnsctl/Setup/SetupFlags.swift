@@ -24,6 +24,9 @@ struct SetupFlags: Equatable, Sendable {
         case takeOver = "--take-over"
     }
 
+    /// Stands for a file that is printed, as in a dry run.
+    private static let standardOutput = "-"
+
     private(set) var answers: [Answer: String] = [:]
     private(set) var output: String
     /// Whether an existing file may be replaced; it is kept under another name.
@@ -42,7 +45,9 @@ struct SetupFlags: Equatable, Sendable {
             switch word {
             case "--replace": replaces = true
             case "--dry-run": isDryRun = true
-            case "--output": self.output = try SetupFlags.value(of: word, from: &rest)
+            case "--output":
+                let path = try SetupFlags.value(of: word, from: &rest)
+                if path == SetupFlags.standardOutput { isDryRun = true } else { self.output = path }
             default:
                 guard let answer = Answer(rawValue: word) else {
                     throw SetupRefusal("unknown argument \(word) of setup")

@@ -33,8 +33,35 @@ struct SetupMachine: Sendable {
         return Array(sorted.prefix(SetupMachine.maxChoices))
     }
 
-    /// Nil if no interface has the address.
-    func network(of address: Address) -> Prefix? { addresses.first { $0.address == address }?.network }
+    /// Nil if no interface has the address, or only as a network of one address.
+    func network(of address: Address) -> Prefix? {
+        addresses.first { $0.address == address && $0.prefixLength < address.bytes.count * 8 }?.network
+    }
+
+    /// Other machines that reach this one at the address.
+    func clients(of address: Address) -> String { network(of: address).map { "those of \($0)" } ?? "others" }
+
+    /// Why other machines cannot query at the address, and what to name instead; nil if they can.
+    func fault(ofLAN address: Address) -> String? {
+        if let mapped = address.mapped { return "\(address) is an IPv4 address in IPv6 form; write \(mapped)" }
+        if address.isLinkLocal6 {
+            return "\(address) is link-local, and settings cannot name its interface; name another address"
+        }
+        guard !address.isLoopback, address.isUnicast, !isEndOfNetwork(address) else {
+            return "\(address) is not an address at which other machines reach this one; name one of its interfaces'"
+        }
+        return nil
+    }
+
+    /// Whether the address stands for an IPv4 network of this machine as a whole: its first and its broadcast address.
+    private func isEndOfNetwork(_ address: Address) -> Bool {
+        guard case .v4(let value) = address else { return false }
+        return addresses.compactMap(\.network).contains { network in
+            guard network.length < 31, network.contains(address) else { return false }
+            let host = UInt32.max >> UInt32(network.length)
+            return value & host == 0 || value & host == host
+        }
+    }
 }
 
 extension Address {
@@ -42,5 +69,13 @@ extension Address {
     fileprivate var isLinkLocal6: Bool {
         guard case .v6(let high, _) = self else { return false }
         return high >> 54 == 0x3FA
+    }
+
+    /// Not "this network" (0.0.0.0/8, ::), multicast, reserved (240.0.0.0/4) or broadcast.
+    fileprivate var isUnicast: Bool {
+        switch self {
+        case .v4(let value): (1..<224).contains(value >> 24)
+        case .v6(let high, let low): high >> 56 != 0xFF && (high, low) != (0, 0)
+        }
     }
 }

@@ -18,7 +18,7 @@ struct SetupSummary {
             ]
         if let service = answers.service {
             let id = answers.accountID.map { ", id \($0)" } ?? ""
-            let file = answers.keyFile.map { ", key in \($0)\(answers.key == nil ? "" : " (new)")" } ?? ""
+            let file = answers.shownKeyFile.map { ", key in \($0)\(answers.key == nil ? "" : " (new)")" } ?? ""
             rows.append(["account", service.name + id + file])
         }
         let listen = (answers.lan ?? []).map(\.listen.description).joined(separator: ", ")

@@ -5,9 +5,13 @@ import DNSWire
 import Settings
 
 extension SetupAnswers {
+    /// - Parameter path: where the file will be.
     /// - Throws: complaints of the settings' parser, if the answers do not fit together.
-    func settingsFile() throws(SetupRefusal) -> String {
-        let text = text
+    func settingsFile(at path: String = ExaminedSettings.standardPath) throws(SetupRefusal) -> String {
+        // The path stands in a comment.
+        try SetupAnswers.requirePlain(path)
+        let parts = [header(at: path), onlySystem, server, publicTables, accountTable]
+        let text = parts.filter { !$0.isEmpty }.joined(separator: "\n")
         do throws(SettingsError) {
             _ = try Settings.parse(bytes: Array(text.utf8), file: "settings")
             return text
@@ -16,18 +20,17 @@ extension SetupAnswers {
         }
     }
 
-    private var text: String {
-        [header, onlySystem, server, publicTables, accountTable].filter { !$0.isEmpty }.joined(separator: "\n")
-    }
+    private func header(at path: String) -> String {
+        let words = command(at: path).map { $0.joined(separator: " ") }
+        let check = (["httpdnsd", "--check"] + SetupAnswers.flag("--config", path)).joined(separator: " ")
+        return """
+            # Settings of httpdnsd, written by "httpdnsctl setup". This command writes the same file:
+            \(SetupLines.wrapped(words, first: "#  ", other: "#      ", end: " \\"))
+            # All keys and their defaults: man httpdnsd.toml
+            # Check a changed file: \(check)
+            # Have the daemon read it: httpdnsctl reload
 
-    private var header: String {
-        """
-        # Settings of httpdnsd, written by "httpdnsctl setup". These arguments write the same file:
-        \(SetupLines.wrapped(arguments, first: "#  ", other: "#      ", end: " \\"))
-        # All keys and their defaults: man httpdnsd.toml
-        # Check a changed file: httpdnsd --check; apply it: httpdnsctl reload
-
-        """
+            """
     }
 
     /// A file without providers would have the built-in ones.
@@ -98,20 +101,25 @@ extension SetupAnswers {
         "[\(values.map { tomlString($0.description) }.joined(separator: ", "))]"
     }
 
-    /// The command line that gives these answers.
-    var arguments: [String] {
+    /// The command line that gives these answers; each flag stands with its value.
+    func command(at path: String) -> [[String]] {
         let given: [(Answer, String?)] = [
             (.providers, providers.map { $0.isEmpty ? "none" : $0.map(\.name).joined(separator: ",") }),
             (.account, account.map { _ in service?.name ?? "no" }), (.accountID, accountID), (.accessKey, accessKey),
-            (.url, url?.description), (.addresses, addresses.map(SetupAnswers.words)), (.keyFile, keyFile),
+            (.url, url?.description), (.addresses, addresses.map(SetupAnswers.list)), (.keyFile, shownKeyFile),
             (.lan, lan.map { $0.isEmpty ? "no" : $0.map(\.shortText).joined(separator: ",") }),
-            (.allow, allow.map(SetupAnswers.words)), (.takeOver, takesOver == true ? "yes" : "no"),
+            (.allow, allow.map(SetupAnswers.list)), (.takeOver, takesOver == true ? "yes" : "no"),
         ]
-        return ["httpdnsctl", "setup"]
-            + given.flatMap { answer, value in value.map { [answer.rawValue, shellWord($0)] } ?? [] }
+        return [["httpdnsctl", "setup"], ["--replace"], SetupAnswers.flag("--output", path)].filter { !$0.isEmpty }
+            + given.compactMap { answer, value in value.map { [answer.rawValue, shellWord($0)] } }
     }
 
-    private static func words(_ values: [some CustomStringConvertible]) -> String {
+    /// The flag that names a settings file; none for the usual one.
+    private static func flag(_ name: String, _ path: String) -> [String] {
+        path == ExaminedSettings.standardPath ? [] : [name, shellWord(path)]
+    }
+
+    private static func list(_ values: [some CustomStringConvertible]) -> String {
         values.map(\.description).joined(separator: ",")
     }
 }
