@@ -14,7 +14,10 @@ struct SetupReportTests {
     }
 
     private func next(_ report: SetupReport, takesOver: Bool = false, isStandardFile: Bool = true) -> [String] {
-        SetupReport.next(report, takesOver: takesOver, isStandardFile: isStandardFile)
+        var report = report
+        report.isTakeOverAsked = takesOver
+        report.setNext(isStandardFile: isStandardFile)
+        return report.next
     }
 
     @Test("the next commands depend on the daemon, and on whether it is used already")
@@ -29,7 +32,11 @@ struct SetupReportTests {
         let restart = report(.reloaded, needRestart: ["server.listen"])
         #expect(next(restart) == ["sudo systemctl restart httpdnsd", use])
         #expect(next(restart, takesOver: true) == ["sudo systemctl restart httpdnsd"])
-        #expect(next(report(.readsAnotherFile)) == [own])
+        for takesOver in [true, false] {
+            let other = report(.readsAnotherFile)
+            #expect(next(other, takesOver: takesOver) == ["sudo systemctl restart httpdnsd", use])
+            #expect(next(other, takesOver: takesOver, isStandardFile: false) == [own, use])
+        }
         #expect(next(report(.refuses)) == ["sudo rm /etc/httpdnsd/httpdnsd.toml"])
         #expect(
             next(report(.refuses, former: "/etc/httpdnsd/a b"))
@@ -47,13 +54,36 @@ struct SetupReportTests {
                 kept the former file as /etc/httpdnsd/httpdnsd.toml.old-1
                 wrote the key to /etc/httpdnsd/baidu.key
                 a finding
-                the daemon refuses the new settings, and keeps its former ones until a restart, which fails
+                the running daemon refuses this file, and continues with its former settings
+                it could not start again with this file
 
                 """)
         #expect(
             report.rendered(asJSON: true) == """
                 {"daemon":"refuses","findings":["a finding"],"former":"/etc/httpdnsd/httpdnsd.toml.old-1",\
-                "key_file":"/etc/httpdnsd/baidu.key","need_restart":[],"next":[],"path":"/etc/httpdnsd/httpdnsd.toml"}
+                "key_file":"/etc/httpdnsd/baidu.key","need_restart":[],"next":[],"path":"/etc/httpdnsd/httpdnsd.toml","take_over_asked":false}
+
+                """)
+    }
+
+    @Test("only a daemon with this file takes over, and another outcome is named")
+    func takeOver() {
+        for (daemon, isTaken) in [
+            (SetupReport.Daemon.absent, false), (.readsAnotherFile, false), (.reloaded, true), (.refuses, false),
+        ] {
+            var report = report(daemon)
+            #expect(!report.takesOver)
+            report.isTakeOverAsked = true
+            #expect(report.takesOver == isTaken)
+            #expect(report.rendered(asJSON: false).contains("this machine was not taken over") != isTaken)
+        }
+        var other = report(.readsAnotherFile)
+        other.daemonFile = "/srv/other.toml"
+        #expect(
+            other.rendered(asJSON: false) == """
+                wrote /etc/httpdnsd/httpdnsd.toml
+                the running daemon reads /srv/other.toml, and not this one
+                stop that daemon before you start one with this file
 
                 """)
     }

@@ -171,7 +171,12 @@ class Flags(Machine):
         self.place.run("install", "-d", "-o", "65534", "/etc/own")
         elsewhere = self.run_setup("--output", "/etc/own/file.toml", *FLAGS[:-2], prefix=nobody)
         self.assertEqual((0, ""), (elsewhere.returncode, elsewhere.stderr))
-        self.assertEqual(ended.stdout, self.place.read("/etc/own/file.toml"))
+        written = self.place.read("/etc/own/file.toml")
+        self.assertIn("#   httpdnsctl setup --replace --output /etc/own/file.toml --providers google", written)
+        self.assertIn("httpdnsd --check --config /etc/own/file.toml\n", written)
+        without_comment = [text.partition("\n\n")[2] for text in (ended.stdout, written)]
+        self.assertEqual(*without_comment)
+        self.assertEqual(ended.stdout, self.run_setup("--output", "-", *FLAGS, prefix=nobody).stdout)
         self.assertNothingWritten()
 
     def test_a_file_is_replaced_only_if_asked_for_and_is_kept(self):
@@ -195,17 +200,43 @@ class Flags(Machine):
     def test_without_a_daemon_nothing_is_taken_over(self):
         ended = self.run_setup(*FLAGS[:-1], "yes")
         self.assertEqual((2, ""), (ended.returncode, ended.stderr))
-        self.assertIn("no daemon answers now\nNext:\n    sudo systemctl start httpdnsd\n    sudo httpdnsctl system use\n",
+        self.assertIn("no daemon answers now\nthis machine was not taken over; its resolver is unchanged\n"
+                      "Next:\n    sudo systemctl start httpdnsd\n    sudo httpdnsctl system use\n",
                       ended.stdout)
         self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
 
+    def test_a_daemon_with_another_file_is_not_used(self):
+        self.install()
+        other = "/etc/other/httpdnsd.toml"
+        self.place.run("mkdir", "/etc/other")
+        ended = self.run_setup("--output", other, *FLAGS[:-1], "yes")
+        self.assertEqual((1, ""), (ended.returncode, ended.stderr))
+        self.assertIn(f"the running daemon reads {FILE}, and not this one\n", ended.stdout)
+        self.assertIn("this machine was not taken over; its resolver is unchanged\n", ended.stdout)
+        self.assertIn(f"sudo httpdnsd --config {other}\n", ended.stdout)
+        self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
+
+    def test_every_spelling_of_the_daemons_file_is_its_file(self):
+        self.install()
+        for spelling in ("/etc/httpdnsd/./httpdnsd.toml", "//etc//httpdnsd//httpdnsd.toml", "/etc/ssl/../httpdnsd/httpdnsd.toml"):
+            ended = self.run_setup("--json", "--replace", "--output", spelling, *FLAGS)
+            report = json.loads(ended.stdout)
+            self.assertEqual((FILE, "reloaded"), (report["path"], report["daemon"]), spelling)
+
+    def test_a_pasted_key_is_refused_and_not_repeated(self):
+        ended = self.run_setup(*ACCOUNT, "--key-file", KEY)
+        self.assertEqual((3, ""), (ended.returncode, ended.stdout))
+        self.assertIn("--key-file: a path that begins with / is needed", ended.stderr)
+        self.assertNotIn(KEY, ended.stderr)
+        self.assertNothingWritten()
+
     def test_a_refusal_of_the_daemon_is_shown(self):
         self.install()
-        account = ("--account", "baidu", "--account-id", "1", "--key-file", "credential")
+        account = ("--account", "baidu", "--account-id", "1", "--key-file", "credential:baidu")
         ended = self.run_setup("--providers", "google", *account, "--lan", "no", "--take-over", "yes")
         self.assertEqual(1, ended.returncode)
-        self.assertIn("provider baidu: key-file credential: is the name of a systemd credential", ended.stdout)
-        self.assertIn("the daemon refuses the new settings", ended.stdout)
+        self.assertIn("provider baidu: key-file baidu: is the name of a systemd credential", ended.stdout)
+        self.assertIn("the running daemon refuses this file, and continues with its former settings", ended.stdout)
         self.assertIn(f"Next:\n    sudo rm {FILE}\n", ended.stdout)
         self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
 
@@ -228,6 +259,11 @@ class Flags(Machine):
         eventually(lambda: self.place.run("getent", "hosts", "only.system.example").stdout.split()[:1] == ["203.0.113.77"],
                    what="the nameserver of before is asked")
         stats = json.loads(self.place.run(*self.command("--json", "stats")).stdout)
+        self.server.stop()
+        self.start()
+        self.assertIn("; providers none; system resolver 127.0.0.3", self.server.log)
+        checked = self.place.run(places.binaries / "httpdnsd", "--check").stdout
+        self.assertEqual(f"{FILE}: valid: no provider is asked, 0 rules\n", checked)
         self.assertEqual([0] * 4, [provider["requests"] for provider in stats["providers"]])
 
 

@@ -19,6 +19,7 @@ package struct SetupReport: Codable, Equatable, Sendable {
     package var keyFile: String?
     /// The text of the file, which was not written; nil unless in a dry run.
     package var settings: String?
+    package var isTakeOverAsked = false
     package var daemon = Daemon.absent
     /// The settings file of a daemon that reads another one.
     package var daemonFile: String?
@@ -37,28 +38,30 @@ package struct SetupReport: Codable, Equatable, Sendable {
     package enum CodingKeys: String, CodingKey {
         case path, former, settings, daemon, findings, next
         case keyFile = "key_file"
+        case isTakeOverAsked = "take_over_asked"
         case daemonFile = "daemon_file"
         case needRestart = "need_restart"
     }
 
-    /// Returns the commands that follow.
+    /// Whether the take-over follows: names would not resolve by these settings otherwise.
+    package var takesOver: Bool { isTakeOverAsked && daemon == .reloaded }
+
+    /// Sets the commands that follow.
     ///
     /// - Parameter isStandardFile: the service reads this file.
-    package static func next(_ report: SetupReport, takesOver: Bool, isStandardFile: Bool) -> [String] {
-        let use = takesOver && report.daemon != .absent ? [] : ["sudo httpdnsctl system use"]
-        switch report.daemon {
+    package mutating func setNext(isStandardFile: Bool) {
+        let use = takesOver ? [] : ["sudo httpdnsctl system use"]
+        let path = shellWord(path)
+        let start = { (verb: String) in
+            isStandardFile ? "sudo systemctl \(verb) httpdnsd" : "sudo httpdnsd --config \(path)"
+        }
+        switch daemon {
         // A restart would fail with the new file.
-        case .refuses:
-            let path = shellWord(report.path)
-            return [report.former.map { "sudo mv \(shellWord($0)) \(path)" } ?? "sudo rm \(path)"]
-        case .readsAnotherFile: return ["sudo httpdnsd --config \(shellWord(report.path))"]
-        case .absent:
-            return
-                (isStandardFile
-                ? ["sudo systemctl start httpdnsd"] : ["sudo httpdnsd --config \(shellWord(report.path))"]) + use
-        case .reloaded:
-            guard report.needRestart.isEmpty else { return ["sudo systemctl restart httpdnsd"] + use }
-            return use.isEmpty ? [] : ["sudo httpdnsctl doctor"] + use
+        case .refuses: next = [former.map { "sudo mv \(shellWord($0)) \(path)" } ?? "sudo rm \(path)"]
+        case .readsAnotherFile: next = [start("restart")] + use
+        case .absent: next = [start("start")] + use
+        case .reloaded where !needRestart.isEmpty: next = ["sudo systemctl restart httpdnsd"] + use
+        case .reloaded: next = takesOver ? [] : ["sudo httpdnsctl doctor"] + use
         }
     }
 
@@ -76,12 +79,15 @@ package struct SetupReport: Codable, Equatable, Sendable {
         switch daemon {
         case .absent: lines.append("no daemon answers now")
         case .readsAnotherFile:
-            lines.append("the running daemon reads \(daemonFile ?? "another file"), and keeps its settings")
+            lines.append("the running daemon reads \(daemonFile ?? "another file"), and not this one")
+            lines.append("stop that daemon before you start one with this file")
         case .reloaded: lines.append(ReloadReport(needRestart: needRestart).text)
         case .refuses:
             lines += findings
-            lines.append("the daemon refuses the new settings, and keeps its former ones until a restart, which fails")
+            lines.append("the running daemon refuses this file, and continues with its former settings")
+            lines.append("it could not start again with this file")
         }
+        if isTakeOverAsked, !takesOver { lines.append("this machine was not taken over; its resolver is unchanged") }
         return SetupReport.shown(lines)
     }
 

@@ -26,9 +26,11 @@ struct Setup {
         if !answers.missing.isEmpty || answers.needsKey {
             answers = try completed(answers, files)
         }
-        let text = try answers.settingsFile()
+        let text = try answers.settingsFile(at: files.path)
         guard !flags.isDryRun else { return showText(text, files) }
-        use(write(text, answers, files), takesOver: answers.takesOver == true)
+        var report = write(text, answers, files)
+        report.isTakeOverAsked = answers.takesOver == true
+        use(report)
     }
 
     // MARK: before the questions
@@ -170,14 +172,12 @@ struct Setup {
         }
     }
 
-    private func use(_ report: SetupReport, takesOver: Bool) {
+    private func use(_ report: SetupReport) {
         var report = report
         apply(&report)
-        report.next = SetupReport.next(
-            report, takesOver: takesOver, isStandardFile: report.path == ExaminedSettings.standardPath)
+        report.setNext(isStandardFile: report.path == SetupFiles.resolved(ExaminedSettings.standardPath))
         StandardStreams.writeOutput(report.rendered(asJSON: wantsJSON))
-        let exitCode = report.exitCode(takesOver: takesOver)
-        if takesOver, exitCode == 0 {
+        if report.takesOver {
             do throws(SystemError) {
                 try SystemCommand(socket: socket, wantsJSON: wantsJSON).run(.use(isDryRun: false))
             } catch {
@@ -185,13 +185,13 @@ struct Setup {
             }
         }
         if !wantsJSON { StandardStreams.writeOutput(report.nextText) }
-        Process.exit(exitCode)
+        Process.exit(report.exitCode)
     }
 
     /// Has the daemon at the socket read the file, if that is its own.
     private func apply(_ report: inout SetupReport) {
         guard let status = ask(.status).flatMap({ StatusReport(answer: $0) }) else { return }
-        if let file = status.settingsFile, file != report.path {
+        if let file = status.settingsFile, SetupFiles.resolved(file) != report.path {
             report.daemon = .readsAnotherFile
             report.daemonFile = file
             return
@@ -214,11 +214,12 @@ struct Setup {
 
 extension SetupReport {
     /// 0 if everything that was asked for is done, or can be done now.
-    fileprivate func exitCode(takesOver: Bool) -> Int32 {
+    fileprivate var exitCode: Int32 {
         switch daemon {
         case .refuses: Exit.failed
-        case .absent: takesOver ? Exit.cannotConnect : 0
-        case .readsAnotherFile, .reloaded: 0
+        case .absent: isTakeOverAsked ? Exit.cannotConnect : 0
+        case .readsAnotherFile: isTakeOverAsked ? Exit.failed : 0
+        case .reloaded: 0
         }
     }
 }

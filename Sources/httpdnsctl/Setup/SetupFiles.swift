@@ -115,9 +115,14 @@ struct SetupFiles {
     /// give the same one. The file itself may be a link.
     static func resolved(_ path: String) -> String {
         guard path.hasPrefix("/") else { return resolved("\(Machine.currentDirectory)/\(path)") }
-        guard path != "/" else { return path }
-        let directory = Directory.resolved(parent(of: path)) ?? resolved(parent(of: path))
+        let directory = resolvedDirectory(parent(of: path))
         return directory == "/" ? "/\(SystemPaths.name(of: path))" : "\(directory)/\(SystemPaths.name(of: path))"
+    }
+
+    private static func resolvedDirectory(_ path: String) -> String {
+        if let directory = Directory.resolved(path) { return directory }
+        guard path != "/" else { return path }
+        return ["", "."].contains(SystemPaths.name(of: path)) ? resolvedDirectory(parent(of: path)) : resolved(path)
     }
 
     private static func parent(of path: String) -> String {
