@@ -55,13 +55,14 @@ struct SetupReportTests {
                 wrote the key to /etc/httpdnsd/baidu.key
                 a finding
                 the running daemon refuses this file, and continues with its former settings
-                it could not start again with this file
+                a restart with this file would fail
 
                 """)
         #expect(
             report.rendered(asJSON: true) == """
                 {"daemon":"refuses","findings":["a finding"],"former":"/etc/httpdnsd/httpdnsd.toml.old-1",\
-                "key_file":"/etc/httpdnsd/baidu.key","need_restart":[],"next":[],"path":"/etc/httpdnsd/httpdnsd.toml","take_over_asked":false}
+                "key_file":"/etc/httpdnsd/baidu.key","need_restart":[],"next":[],"path":"/etc/httpdnsd/httpdnsd.toml",\
+                "take_over_asked":false}
 
                 """)
     }
@@ -75,7 +76,7 @@ struct SetupReportTests {
             #expect(!report.takesOver)
             report.isTakeOverAsked = true
             #expect(report.takesOver == isTaken)
-            #expect(report.rendered(asJSON: false).contains("this machine was not taken over") != isTaken)
+            #expect(report.rendered(asJSON: false).contains("nothing was taken over") != isTaken)
         }
         var other = report(.readsAnotherFile)
         other.daemonFile = "/srv/other.toml"

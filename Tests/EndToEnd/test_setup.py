@@ -200,7 +200,7 @@ class Flags(Machine):
     def test_without_a_daemon_nothing_is_taken_over(self):
         ended = self.run_setup(*FLAGS[:-1], "yes")
         self.assertEqual((2, ""), (ended.returncode, ended.stderr))
-        self.assertIn("no daemon answers now\nthis machine was not taken over; its resolver is unchanged\n"
+        self.assertIn("no daemon answers now\nnothing was taken over; the resolver of this machine is unchanged\n"
                       "Next:\n    sudo systemctl start httpdnsd\n    sudo httpdnsctl system use\n",
                       ended.stdout)
         self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
@@ -212,7 +212,7 @@ class Flags(Machine):
         ended = self.run_setup("--output", other, *FLAGS[:-1], "yes")
         self.assertEqual((1, ""), (ended.returncode, ended.stderr))
         self.assertIn(f"the running daemon reads {FILE}, and not this one\n", ended.stdout)
-        self.assertIn("this machine was not taken over; its resolver is unchanged\n", ended.stdout)
+        self.assertIn("nothing was taken over; the resolver of this machine is unchanged\n", ended.stdout)
         self.assertIn(f"sudo httpdnsd --config {other}\n", ended.stdout)
         self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
 
@@ -327,6 +327,21 @@ class Meanwhile(Machine):
         typist.wait_for("Key file")
         typist.type("\x03")
         self.assertEqual(1, typist.end())
+
+    def test_a_user_without_root_gets_no_file_that_is_of_no_use(self):
+        nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+        self.place.run("useradd", "--system", "httpdnsd")
+        self.place.run("install", "-d", "-o", "65534", "/etc/own")
+        flags = ("--output", "/etc/own/file.toml", *ACCOUNT[:-2], "--key-file", "/etc/own/a.key")
+        refused = self.run_setup(*flags, prefix=nobody)
+        self.assertEqual(3, refused.returncode)
+        self.assertIn("httpdnsd can't read a key that user 65534 writes; run setup with sudo", refused.stderr)
+        self.place.write("/etc/own/file.toml", "# root's\n")
+        refused = self.run_setup("--output", "/etc/own/file.toml", "--replace", *FLAGS[:-2], prefix=nobody)
+        self.assertEqual(1, refused.returncode)
+        self.assertIn("user 65534 can't write /etc/own/file.toml; run: sudo httpdnsctl setup", refused.stderr)
+        self.assertEqual("# root's\n", self.place.read("/etc/own/file.toml"))
+        self.assertEqual("file.toml\n", self.place.run("ls", "-A", "/etc/own").stdout)
 
     def test_no_version_is_lost_when_six_write_at_once(self):
         self.place.write(FILE, "# mine\n")

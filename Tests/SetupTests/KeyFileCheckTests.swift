@@ -78,8 +78,8 @@ struct KeyFileCheckTests {
             (verdict("/f/k", [Self.file(0o644), nil]), "/f is not a directory; name another file"),
             (verdict("/d/", [nil]), "/d/ is a directory; a key has a file of its own"),
             (
-                verdict("/root/k", [Self.directory(0o700), nil]),
-                "httpdnsd can't search /root to reach /root/k; \(other)"
+                verdict("/shut/k", [Self.directory(0o700), nil]),
+                "httpdnsd can't search /shut to reach /shut/k; \(other)"
             ),
             (verdict("/d/k", [Self.directory(), nil], isWritable: false), "user 0 can't write into /d; \(other)"),
             (

@@ -95,7 +95,7 @@ struct SetupFlagsTests {
             ),
             (
                 "--lan fe80::1",
-                "--lan: fe80::1 is link-local, and settings cannot name its interface; name another address"
+                "--lan: fe80::1 is link-local, and settings cannot name its interface; name another address here"
             ),
             ("--lan 192.168.7.5:0", "--lan: port 0 cannot be queried"),
             ("--allow 10.0.0.0/8", "--allow: needs an address for --lan"),
@@ -123,7 +123,7 @@ struct SetupFlagsTests {
     func unreachable(_ address: String) {
         let shown = address.replacing(":5353", with: "")
         let reason =
-            "--lan: \(shown) is not an address at which other machines reach this one; name one of its interfaces'"
+            "--lan: other machines can't reach this one at \(shown); name an address of one of its interfaces"
         #expect(throws: SetupRefusal(reason)) { try answers("--lan \(address)") }
     }
 

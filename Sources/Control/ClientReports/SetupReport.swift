@@ -85,9 +85,11 @@ package struct SetupReport: Codable, Equatable, Sendable {
         case .refuses:
             lines += findings
             lines.append("the running daemon refuses this file, and continues with its former settings")
-            lines.append("it could not start again with this file")
+            lines.append("a restart with this file would fail")
         }
-        if isTakeOverAsked, !takesOver { lines.append("this machine was not taken over; its resolver is unchanged") }
+        if isTakeOverAsked, !takesOver {
+            lines.append("nothing was taken over; the resolver of this machine is unchanged")
+        }
         return SetupReport.shown(lines)
     }
 

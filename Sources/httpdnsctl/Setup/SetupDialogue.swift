@@ -43,11 +43,8 @@ struct SetupDialogue: Sendable {
         case .confirmation: try takeConfirmation(question.value(of: line))
         case .answer(let answer):
             let value = try question.value(of: line)
-            if answer == .account, !hasAccount, SetupAnswers.isYes(value) == true {
-                hasAccount = true
-            } else {
-                try answers.take(answer, value)
-            }
+            guard answer == .account, !hasAccount else { return try answers.take(answer, value) }
+            try takeAccount(value)
         }
     }
 
@@ -56,6 +53,19 @@ struct SetupDialogue: Sendable {
         switch answer {
         case .providers, .account, .accountID, .accessKey, .url, .addresses, .keyFile: true
         case .lan, .allow, .takeOver: false
+        }
+    }
+
+    /// Yes leads to the list of services; the name of one is an answer, too.
+    private mutating func takeAccount(_ value: String) throws(SetupRefusal) {
+        guard SetupAnswers.isYes(value) != true else {
+            hasAccount = true
+            return
+        }
+        do throws(SetupRefusal) {
+            try answers.take(.account, value)
+        } catch {
+            throw SetupRefusal("found \(tomlString(value)); allowed: no, yes")
         }
     }
 

@@ -45,10 +45,10 @@ struct SetupMachine: Sendable {
     func fault(ofLAN address: Address) -> String? {
         if let mapped = address.mapped { return "\(address) is an IPv4 address in IPv6 form; write \(mapped)" }
         if address.isLinkLocal6 {
-            return "\(address) is link-local, and settings cannot name its interface; name another address"
+            return "\(address) is link-local, and settings cannot name its interface; name another address here"
         }
         guard !address.isLoopback, address.isUnicast, !isEndOfNetwork(address) else {
-            return "\(address) is not an address at which other machines reach this one; name one of its interfaces'"
+            return "other machines can't reach this one at \(address); name an address of one of its interfaces"
         }
         return nil
     }
