@@ -43,6 +43,9 @@ extension TOMLNode {
     }
 }
 
+/// Describes a value that an error message must not show.
+let hiddenValue = "a value that is not shown, because it may be a key"
+
 /// Error messages about a URL must not show its password.
 private func withoutPassword(_ text: String) -> String {
     guard let end = text.lastIndex(of: "@") else { return text }
@@ -95,6 +98,20 @@ extension Format {
                 return value
             },
             write: { tomlString(write($0)) })
+    }
+
+    /// Does not quote an invalid value that may be a pasted secret.
+    var hidingUnlessPath: Format {
+        Format(
+            allowed: allowed,
+            read: { [self] node throws(Misfit) in
+                do throws(Misfit) {
+                    return try read(node)
+                } catch {
+                    if case .string(let text) = node.value, text.hasPrefix("/") { throw error }
+                    throw Misfit([.init(node: node.index, text: "found \(hiddenValue); allowed: \(self.allowed)")])
+                }
+            }, write: write)
     }
 
     /// The empty string means unset; `written` says whether to write it.

@@ -1,14 +1,21 @@
 // Settings for a report that other people read: accounts and every text that may hold a key are replaced.
 
 extension Settings {
-    /// Stands in place of a removed text. Valid as a value of every key that is redacted.
+    /// Stands for a removed text.
     package static let removed = "(removed)"
 
-    /// Without accounts, users of proxies, unusual paths of URLs, and the texts of templates that form a request.
-    /// Contents of key files are never part of settings.
+    /// Without accounts, users of proxies, unusual paths of URLs, and the texts of templates that form a request; also
+    /// `withoutPastedKeys`. Contents of key files are never part of settings.
     package var redacted: Settings {
+        var settings = withoutPastedKeys
+        settings.providers = settings.providers.map(\.redacted)
+        return settings
+    }
+
+    /// Without the names of credentials: a secret that was pasted in place of its file's path looks like such a name.
+    package var withoutPastedKeys: Settings {
         var settings = self
-        settings.providers = providers.map(\.redacted)
+        settings.providers = providers.map(\.withoutPastedKeys)
         return settings
     }
 
@@ -39,9 +46,20 @@ extension Settings.Provider {
         return provider
     }
 
+    fileprivate var withoutPastedKeys: Settings.Provider {
+        var provider = self
+        for file in [\Settings.Provider.keyFile, \.cipherKeyFile, \.proxyKeyFile]
+        where provider[keyPath: file]?.hasPrefix("/") == false {
+            provider[keyPath: file] = Settings.removed
+        }
+        return provider
+    }
+
     fileprivate var texts: Set<String> {
         let single = [url.path, account, accessKey, proxy?.user].compactMap(\.self)
-        return Set(single + (template?.texts ?? []))
+        // A credential with the name of its provider or dialect is no secret, and a report without that word is useless.
+        let files = secretFiles.map(\.file).filter { $0 != name && $0 != dialect.rawValue }
+        return Set(single + files + (template?.texts ?? []))
     }
 }
 

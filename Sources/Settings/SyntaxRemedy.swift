@@ -19,11 +19,13 @@ extension TOMLDocument.SyntaxError {
             let above = lines.prefix(line - 1).joined(separator: [UInt8(ascii: "\n")])
             let brackets = String(repeating: "]", count: isInArray ? array?.depth ?? 0 : 0)
             return TOMLDocument.SyntaxError(
-                line: line, column: word.column, reason: "\(word.finding): write \(quoted(word.text))",
-                corrected: TOMLDocument.SyntaxError.Corrected(
-                    found: word.written, string: word.text,
-                    text: above + Array("\n".utf8.prefix(line - 1)) + word.before
-                        + Array("\(tomlString(word.text))\(brackets)".utf8)))
+                line: line, column: word.column, reason: "\(word.finding): write \(word.replacement)",
+                corrected: word.isInKeyFileLine
+                    ? nil
+                    : TOMLDocument.SyntaxError.Corrected(
+                        found: word.written, string: word.text,
+                        text: above + Array("\n".utf8.prefix(line - 1)) + word.before
+                            + Array("\(tomlString(word.text))\(brackets)".utf8)))
         }
         // The parser's reasons about arrays. A string in an array, for example, may have a fault of its own.
         guard let array, reason.contains("array") else { return self }
@@ -48,6 +50,8 @@ private struct BareWord {
     let column: Int
     /// Whether a = follows.
     let isKey: Bool
+    /// The line names the file of a secret in front of the word, which may be that secret.
+    let isInKeyFileLine: Bool
     /// The last byte in front of the word that is no blank.
     private let previous: UInt8?
 
@@ -65,6 +69,7 @@ private struct BareWord {
         self.before = before.dropLast(head.count)
         column = self.before.characters + 1
         isKey = rest.dropFirst(tail.count).first { !$0.isBlank } == UInt8(ascii: "=")
+        isInKeyFileLine = self.before.contains("key-file".utf8)
         previous = self.before.last { !$0.isBlank }
     }
 
@@ -79,8 +84,11 @@ private struct BareWord {
     }
 
     var finding: String {
-        written == text ? "found \(text); a string needs quotes" : "found the typographic quotes of \(written)"
+        if isInKeyFileLine { return "found \(hiddenValue); a string needs quotes" }
+        return written == text ? "found \(text); a string needs quotes" : "found the typographic quotes of \(written)"
     }
+
+    var replacement: String { isInKeyFileLine ? "\"/PATH/OF/THE/FILE\"" : quoted(text) }
 
     /// Whether it stands where a value should, and is neither a number nor a date.
     func isString(inArray: Bool) -> Bool {

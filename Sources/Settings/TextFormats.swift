@@ -198,7 +198,8 @@ extension Format<String> {
             let isName = (1...maxCredentialBytes).contains(text.utf8.count) && text.utf8.allSatisfy(isWordByte)
             return isName && text != "." && text != ".." ? text : nil
         },
-        write: { $0 })
+        write: { $0 }
+    ).hidingUnlessPath
 
     /// Printable ASCII, so that it cannot end a line of an HTTP request.
     static func template(minBytes: Int = 0) -> Format {

@@ -90,23 +90,26 @@ struct ProviderKeysTests {
         } throws: { error in
             let complaints = (error as? SettingsFile.Unusable)?.complaints ?? []
             return complaints.map { $0.prefix { $0 != ";" }.split(separator: ":")[2] }
-                == [" key-file /n/1", " cipher-key-file /n/2", " proxy-key-file n3"]
+                == [" key-file /n/1", " cipher-key-file /n/2", " proxy-key-file \(Self.hidden)"]
         }
     }
 
-    @Test("a name is a credential that systemd hands over, and the unit's line for it is told")
+    private static let hidden = "(a value that is not shown, because it may be a key)"
+
+    @Test("a value that is no path is the name of a credential, and is not shown, because it may be a pasted key")
     func credentials() throws {
         #expect(
-            complaints("token") == [
-                "f.toml: provider tencent: key-file token: is the name of a systemd credential, but "
-                    + "CREDENTIALS_DIRECTORY is not set; add LoadCredential=token:/PATH/OF/THE/SECRET to the unit of "
-                    + "httpdnsd, or write the absolute path of a file"
+            complaints("hunter2") == [
+                "f.toml: provider tencent: key-file \(Self.hidden): is read as the name of a systemd credential, but "
+                    + "CREDENTIALS_DIRECTORY is not set; write the absolute path of a file with the secret, or add "
+                    + "LoadCredential=NAME:/PATH/OF/THE/SECRET to the unit of httpdnsd"
             ])
-        let missing = complaints("token", credentials: "/nowhere")
-        #expect(missing[0].hasPrefix("f.toml: provider tencent: key-file token: can't be read: "))
+        let missing = complaints("hunter2", credentials: "/nowhere")
+        #expect(missing[0].hasPrefix("f.toml: provider tencent: key-file \(Self.hidden): can't be read: "))
         #expect(
             missing[0].hasSuffix(
-                "; add LoadCredential=token:/PATH/OF/THE/SECRET to the unit of httpdnsd and restart httpdnsd"))
+                "; add LoadCredential=NAME:/PATH/OF/THE/SECRET to the unit of httpdnsd and restart httpdnsd"))
+        #expect(!missing[0].contains("hunter2"))
     }
 
     @Test("a file that other users can read is refused with the command that keeps them out")
@@ -125,14 +128,14 @@ struct ProviderKeysTests {
     func sharedUser() throws {
         _ = try folder.file(Array("hunter2".utf8), mode: 0o600)
         let nobody = FileReader(userID: 65_534, groupID: 997)
-        for file in ["\(folder.path)/key", "emas"] {
+        for (file, shown) in [("\(folder.path)/key", "\(folder.path)/key"), ("emas", Self.hidden)] {
             let error = #expect(throws: SettingsFile.Unusable.self) {
                 try ProviderKeys(
                     [provider(file)], settingsFile: "f.toml", credentials: folder.path, user: nobody)
             }
             #expect(
                 error?.complaints == [
-                    "f.toml: provider tencent: key-file \(file): is refused: other programs may run as user 65534, as "
+                    "f.toml: provider tencent: key-file \(shown): is refused: other programs may run as user 65534, as "
                         + "httpdnsd does, and could read it; run: useradd --system --user-group --no-create-home "
                         + "httpdnsd; then start httpdnsd as root, or name another user in server.user"
                 ])

@@ -173,6 +173,31 @@ class WithoutDaemon(Reports):
         self.assertIn(f"{wrong}:5:7: provider.url: found (removed)\n", sections["settings"])
         self.assertNotIn("canary", "".join(sections.values()))
 
+    def test_a_key_pasted_in_place_of_its_file_is_shown_nowhere(self):
+        keys = 'key-file = "canary-of-a-key"\ncipher-key-file = "canary-of-a-cipher"\n' \
+               'proxy-key-file = "canary-of-a-proxy"\n'
+        common = f'[server]\nlisten = ["127.0.0.1:{free_port()}"]\nuser = "{places.DAEMON.pw_name}"\n' \
+                 '[cache]\nstore = ""\n[control]\nsocket = ""\n[log]\nrecorder-directory = ""\n'
+        provider = '[[provider]]\nname = "a"\ndialect = "alicloud-v2"\nurl = "http://127.0.0.1:9/"\n' \
+                   'account = "100"\nproxy = "http://u@127.0.0.1:9"\n'
+        pasted = self.file("pasted.toml", common + provider + keys)
+        unquoted = self.file("unquoted.toml", common + provider + keys.replace('"', ""))
+        misfit = self.file("misfit.toml", common + provider + keys.replace("canary-", "+canary-"))
+        for path in (pasted, unquoted, misfit):
+            commands = [["httpdnsctl", "--socket", "/nonexistent.sock", "report-bug", "--output", "-"],
+                        ["httpdnsctl", "--socket", "/nonexistent.sock", "doctor"],
+                        ["httpdnsd", "--check"], ["httpdnsd", "--print-effective"], ["httpdnsd"]]
+            for program, *words in commands:
+                with self.subTest(file=path.name, command=[program, *words]):
+                    done = subprocess.run([places.binaries / program, *words, "--config", path], text=True,
+                                          capture_output=True, timeout=places.PATIENCE, cwd=self.directory)
+                    self.assertTrue(done.stdout + done.stderr)
+                    self.assertNotIn("canary-of", done.stdout + done.stderr)
+        checked = subprocess.run([places.binaries / "httpdnsd", "--check", "--config", pasted], text=True,
+                                 capture_output=True, timeout=places.PATIENCE)
+        self.assertEqual(1, checked.returncode)
+        self.assertEqual(3, checked.stderr.count("LoadCredential=NAME:/PATH/OF/THE/SECRET"))
+
     def test_a_file_that_is_there_and_places_that_cannot_be_written(self):
         existing = self.file("existing.txt", "mine")
         (self.directory / "link").symlink_to(existing)

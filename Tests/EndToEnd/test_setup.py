@@ -235,7 +235,8 @@ class Flags(Machine):
         account = ("--account", "baidu", "--account-id", "1", "--key-file", "credential:baidu")
         ended = self.run_setup("--providers", "google", *account, "--lan", "no", "--take-over", "yes")
         self.assertEqual(1, ended.returncode)
-        self.assertIn("provider baidu: key-file baidu: is the name of a systemd credential", ended.stdout)
+        self.assertIn("provider baidu: key-file (a value that is not shown, because it may be a key): is read as "
+                      "the name of a systemd credential", ended.stdout)
         self.assertIn("the running daemon refuses this file, and continues with its former settings", ended.stdout)
         self.assertIn(f"Next:\n    sudo rm {FILE}\n", ended.stdout)
         self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))

@@ -32,15 +32,25 @@ struct RedactionTests {
         url = "https://192.0.2.2/resolve"
         account = "canary-2"
         access-key = "canary-3"
-        key-file = "signed"
+        key-file = "canary-4"
+        [[provider]]
+        name = "pasted"
+        dialect = "alicloud-v2"
+        url = "https://192.0.2.3/"
+        account = "canary-5"
+        key-file = "pasted"
+        cipher-key-file = "canary-6"
+        proxy = "http://canary@192.0.2.9:3128"
+        proxy-key-file = "canary-7"
         """
 
     /// Every key of a provider must be in one of these: a new one may hold a secret.
-    private static let removed: Set<String> = ["url", "account", "access-key", "proxy"]
+    private static let removed: Set<String> = [
+        "url", "account", "access-key", "key-file", "cipher-key-file", "proxy", "proxy-key-file",
+    ]
     private static let shown: Set<String> = [
-        "name", "dialect", "addresses", "sni", "verify-name", "host", "ca-file", "key-file", "cipher",
-        "cipher-key-file", "expiring", "region", "service-nodes", "client-subnet", "proxy-key-file", "method", "budget",
-        "shadow", "timeout", "idle", "connection-requests",
+        "name", "dialect", "addresses", "sni", "verify-name", "host", "ca-file", "cipher", "expiring", "region",
+        "service-nodes", "client-subnet", "method", "budget", "shadow", "timeout", "idle", "connection-requests",
     ]
     private static let removedOfTemplate: Set<String> = ["query", "headers", "signed", "join"]
     private static let shownOfTemplate: Set<String> = [
@@ -65,12 +75,22 @@ struct RedactionTests {
             #"proxy-key-file = "/etc/httpdnsd/proxy.key""#, #"query = "(removed)""#,
             #"headers = ["(removed)", "(removed)"]"#, #"signed = ["(removed)", "(removed)"]"#, #"join = "(removed)""#,
             #"v4 = "ips""#, #"url = "https://192.0.2.2/resolve""#, #"access-key = "(removed)""#,
+            #"key-file = "(removed)""#, #"cipher-key-file = "(removed)""#, #"proxy-key-file = "(removed)""#,
         ] {
             #expect(shown.split(separator: "\n").contains(Substring(line)), "\(line) is not in \(shown)")
         }
         let texts = settings.redactedTexts
-        #expect(texts.isSuperset(of: ["canary-1", "canary-2", "canary-3", "canary", "/canary/dns-query"]))
-        #expect(!texts.contains("/resolve") && !texts.contains(Settings.removed))
+        #expect(texts.isSuperset(of: (1...7).map { "canary-\($0)" } + ["canary", "/canary/dns-query"]))
+        // Nor a credential with the name of its provider, which stands everywhere.
+        for text in ["/resolve", Settings.removed, "pasted"] { #expect(!texts.contains(text), "\(text)") }
+    }
+
+    @Test("the settings in force are printed with accounts, but without values that may be pasted keys")
+    func pastedKeys() throws {
+        let shown = try Settings.parse(bytes: Array(Self.text.utf8), file: "f").withoutPastedKeys.effectiveTOML
+        for number in [1, 2, 3, 5] { #expect(shown.contains("canary-\(number)")) }
+        for number in [4, 6, 7] { #expect(!shown.contains("canary-\(number)")) }
+        #expect(shown.contains(#"key-file = "/etc/httpdnsd/vendor.key""#))
     }
 
     @Test("settings without secrets stay as they are")

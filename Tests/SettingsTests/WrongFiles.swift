@@ -300,7 +300,19 @@ let wrongProviders: [Case] = [
     Case(
         #"[[provider]]\#nname = "a"\#ndialect = "dnspod-https"\#nurl = "https://192.0.2.1/"\#nkey-file = "./k""#,
         #"""
-        f:5:12: provider.key-file: found "./k"; allowed: the absolute path of a file, or the name of a \#
+        f:5:12: provider.key-file: found a value that is not shown, because it may be a key; allowed: the \#
+        absolute path of a file, or the name of a systemd credential
+        """#),
+    Case(
+        #"[[provider]]\#nname = "a"\#ndialect = "dnspod-https"\#nurl = "https://192.0.2.1/"\#nkey-file = 12345678"#,
+        #"""
+        f:5:12: provider.key-file: found a value that is not shown, because it may be a key; allowed: the \#
+        absolute path of a file, or the name of a systemd credential
+        """#),
+    Case(
+        #"[[provider]]\#nname = "a"\#ndialect = "dnspod-https"\#nurl = "https://192.0.2.1/"\#nkey-file = "/a\u0000b""#,
+        #"""
+        f:5:12: provider.key-file: found "/a\u0000b"; allowed: the absolute path of a file, or the name of a \#
         systemd credential
         """#),
     Case(

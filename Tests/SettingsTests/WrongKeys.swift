@@ -6,6 +6,7 @@ typealias Mistake = (line: String, column: Int, complaint: String?)
 private func duration(_ bounds: String) -> String { "a duration \(bounds) with its unit (s, m, h, d)" }
 
 private let file = "the absolute path of a file, or the name of a systemd credential"
+private let hidden = "a value that is not shown, because it may be a key"
 private let text = "0 to 2000 printable ASCII characters"
 
 let wrongKeys: [Mistake] = [
@@ -55,12 +56,12 @@ let wrongKeys: [Mistake] = [
         "access-key = \"LTAI 1\"", 14,
         "provider.access-key: found \"LTAI 1\"; allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""
     ),
-    ("key-file = \"keys/a\"", 12, "provider.key-file: found \"keys/a\"; allowed: \(file)"),
+    ("key-file = \"keys/a\"", 12, "provider.key-file: found \(hidden); allowed: \(file)"),
     (
         "cipher = \"aes\"", 10,
         "provider.cipher: found \"aes\"; allowed: \"none\", \"cbc\", \"gcm\""
     ),
-    ("cipher-key-file = \"..\"", 19, "provider.cipher-key-file: found \"..\"; allowed: \(file)"),
+    ("cipher-key-file = \"..\"", 19, "provider.cipher-key-file: found \(hidden); allowed: \(file)"),
     ("expiring = \"true\"", 12, "provider.expiring: found \"true\"; allowed: true or false; leave out the quotes"),
     (
         "region = \"globl\"", 10,
@@ -84,7 +85,7 @@ let wrongKeys: [Mistake] = [
         that with proxy-key-file
         """
     ),
-    ("proxy-key-file = \"a:b\"", 18, "provider.proxy-key-file: found \"a:b\"; allowed: \(file)"),
+    ("proxy-key-file = \"a:b\"", 18, "provider.proxy-key-file: found \(hidden); allowed: \(file)"),
     ("method = \"get\"", 10, "provider.method: found \"get\"; allowed: \"GET\", \"POST\""),
     (
         "budget = 50", 10,

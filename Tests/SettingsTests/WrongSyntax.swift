@@ -59,6 +59,12 @@ let wrongSyntax: [Case] = [
         #"a = nope"#,
         ##"f:1:5: syntax: found nope; a string needs quotes: write "nope""##),
     Case(
+        #"proxy-key-file = hunter2"#,
+        #"""
+        f:1:18: syntax: found a value that is not shown, because it may be a key; a string needs quotes: write \#
+        "/PATH/OF/THE/FILE"
+        """#),
+    Case(
         #"a = 'x"#,
         #"f:1:5: syntax: the string has no closing quote, or a bad character or escape"#),
     Case(

@@ -61,7 +61,8 @@ struct SetupFlagsTests {
             ),
             (
                 "--account baidu --key-file credential:a/b",
-                "--key-file: found \"a/b\"; allowed: the absolute path of a file, or the name of a systemd credential"
+                "--key-file: found a value that is not shown, because it may be a key; allowed: the absolute path of "
+                    + "a file, or the name of a systemd credential"
             ),
             (
                 "--account baidu --key-file 3f9c1b7a",

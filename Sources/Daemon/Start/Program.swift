@@ -26,7 +26,7 @@ package enum Program {
         do throws(SettingsFile.Unusable) {
             let file = try SettingsFile.readIfPresent(options)
             guard options.mode == .printEffective else { return run(file, options) }
-            StandardStreams.writeOutput((file ?? .defaults).effectiveTOML)
+            StandardStreams.writeOutput((file ?? .defaults).withoutPastedKeys.effectiveTOML)
             return 0
         } catch {
             // Without settings the log has its default format.

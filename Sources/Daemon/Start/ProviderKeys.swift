@@ -32,8 +32,10 @@ struct ProviderKeys {
                 do throws(Misfit) {
                     secretOfFile[file] = try ProviderKeys.secret(file, credentials, user)
                 } catch {
+                    let shown = file.hasPrefix("/") ? file : "(a value that is not shown, because it may be a key)"
                     complaints.append(
-                        "\(settingsFile): provider \(provider.name): \(key) \(file): \(error.finding); \(error.remedy)")
+                        "\(settingsFile): provider \(provider.name): \(key) \(shown): \(error.finding); \(error.remedy)"
+                    )
                 }
             }
         }
@@ -71,11 +73,11 @@ struct ProviderKeys {
             }
             return try word(in: content.bytes)
         }
-        let advice = "add LoadCredential=\(file):/PATH/OF/THE/SECRET to the unit of httpdnsd"
+        let advice = "add LoadCredential=NAME:/PATH/OF/THE/SECRET to the unit of httpdnsd"
         guard let credentials else {
             throw Misfit(
-                finding: "is the name of a systemd credential, but CREDENTIALS_DIRECTORY is not set",
-                remedy: "\(advice), or write the absolute path of a file")
+                finding: "is read as the name of a systemd credential, but CREDENTIALS_DIRECTORY is not set",
+                remedy: "write the absolute path of a file with the secret, or \(advice)")
         }
         // systemd keeps other users from reading these files.
         return try word(
@@ -150,13 +152,5 @@ struct FileReader {
         isGroupShared
             ? "run: chown \(userID) \(name) && chmod 0600 \(name)"
             : "run: chgrp \(groupID) \(name) && chmod 0640 \(name)"
-    }
-}
-
-extension Settings.Provider {
-    /// Secret files with the settings keys that name them.
-    fileprivate var secretFiles: [(key: String, file: String)] {
-        [("key-file", keyFile), ("cipher-key-file", cipherKeyFile), ("proxy-key-file", proxyKeyFile)]
-            .compactMap { key, file in file.map { (key, $0) } }
     }
 }

@@ -42,12 +42,8 @@ struct ExaminedSettings {
     var places: [FileCheck.Place] {
         var places = [MachineFiles.place(path, .read)]
         for provider in settings.providers {
-            let keys = [
-                ("key-file", provider.keyFile), ("cipher-key-file", provider.cipherKeyFile),
-                ("proxy-key-file", provider.proxyKeyFile),
-            ]
             // Other values are names of credentials, which the service manager provides.
-            for case (let key, let file?) in keys where file.hasPrefix("/") {
+            for (key, file) in provider.secretFiles where file.hasPrefix("/") {
                 places.append(MachineFiles.place(file, .secret("\(key) of \(provider.name)")))
             }
         }
