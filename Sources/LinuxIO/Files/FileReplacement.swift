@@ -11,9 +11,7 @@ package enum FileReplacement {
         _ bytes: [UInt8], _ rights: FileRights, at path: String, by unfinished: String
     ) throws(SystemError) {
         try remove(unfinished)
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        let opened = try SystemCall.run("open") { unsafe open(unfinished, flags, 0o600) }
-        let file = FileDescriptor(owning: opened)
+        let file = try NewFile.create(unfinished)
         try write(bytes, to: file)
         try SystemCall.run("fchown") { fchown(file.raw, rights.userID, rights.groupID) }
         try SystemCall.run("fchmod") { fchmod(file.raw, rights.mode) }

@@ -10,11 +10,8 @@ package enum NewFile {
     package static func write(
         _ bytes: [UInt8], at path: String, owner: (userID: UInt32, groupID: UInt32)? = nil
     ) throws(SystemError) {
-        guard !path.utf8.contains(0) else { throw SystemError(call: "open", code: ENOENT) }
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        let opened = try SystemCall.run("open") { unsafe open(path, flags, 0o600) }
+        let file = try create(path)
         do throws(SystemError) {
-            let file = FileDescriptor(owning: opened)
             if let owner { try SystemCall.run("fchown") { fchown(file.raw, owner.userID, owner.groupID) } }
             try FileReplacement.write(bytes, to: file)
             try SystemCall.run("fsync") { fsync(file.raw) }
@@ -23,5 +20,12 @@ package enum NewFile {
             _ = unsafe unlink(path)
             throw error
         }
+    }
+
+    /// Creates an empty file with mode 0600, to be written.
+    static func create(_ path: String) throws(SystemError) -> FileDescriptor {
+        guard !path.utf8.contains(0) else { throw SystemError(call: "open", code: ENOENT) }
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        return FileDescriptor(owning: try SystemCall.run("open") { unsafe open(path, flags, 0o600) })
     }
 }
