@@ -38,6 +38,16 @@ struct CommandGuideTests {
         #expect(outcome("help a b") == "error: unknown argument \"b\" of help; allowed: help [COMMAND]\n")
     }
 
+    @Test("help about a command that httpdnsctl carries out itself does not speak of the daemon's socket")
+    func clientCommands() throws {
+        for word in ["system", "doctor", "setup", "report-bug"] {
+            let text = try help("help \(word)")
+            #expect(!text.contains("socket"), "\(word)")
+            #expect(text.contains("\nhttpdnsctl carries it out itself, with the rights of the user who runs it.\n"))
+        }
+        #expect(try help("help setup").hasPrefix("setup [--replace] [--dry-run] [--output FILE] [ANSWERS]\n"))
+    }
+
     @Test("help as JSON has the same forms")
     func asJSON() throws {
         #expect(

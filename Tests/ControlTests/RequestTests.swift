@@ -400,8 +400,11 @@ struct InvocationTests {
                 == .reportBug(output: nil, settings: nil, socket: socket, wantsJSON: false))
         #expect(
             try Invocation(
-                arguments: ["--socket", "/s", "report-bug", "--config", "/a", "--output", "-", "--json"])
-                == .reportBug(output: "-", settings: "/a", socket: "/s", wantsJSON: true))
+                arguments: ["--socket", "/s", "report-bug", "--config", "/a", "--output", "b", "--json"])
+                == .reportBug(output: "b", settings: "/a", socket: "/s", wantsJSON: true))
+        let noJSON = "usage: report-bug --output - prints the report, which is text; leave out --json"
+        #expect(outcome("report-bug", "--output", "-", "--json") == noJSON)
+        #expect(outcome("--json", "report-bug", "--output", "-") == noJSON)
         let usage = "usage: unknown arguments of report-bug; allowed: report-bug [--output FILE] [--config FILE]"
         #expect(outcome("report-bug", "--output") == usage)
         #expect(outcome("report-bug", "--output", "") == usage)

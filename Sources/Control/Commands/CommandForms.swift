@@ -71,8 +71,8 @@ extension Command.Word {
 
     private var setup: CommandForm {
         CommandForm(
-            "setup [--replace] [--dry-run] [ANSWERS]",
-            "run by httpdnsctl: asks four questions and writes the settings file",
+            "setup [--replace] [--dry-run] [--output FILE] [ANSWERS]",
+            "run by httpdnsctl: asks four questions and writes the settings",
             [
                 ("--replace", "writes a new file if one exists, and keeps the former one"),
                 ("--dry-run", "prints the file and changes nothing"),
@@ -95,7 +95,7 @@ extension Command.Word {
             "report-bug [--output FILE] [--config FILE]",
             "run by httpdnsctl: writes a file for a bug report, without secrets",
             [
-                ("--output FILE", "the file to create, or - for standard output"),
+                ("--output FILE", "the file to create; -: prints the report itself, without --json"),
                 ("--config FILE", "the daemon's settings file"),
             ])
     }

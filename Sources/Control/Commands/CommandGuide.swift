@@ -98,7 +98,10 @@ extension Command.Word {
     }
 
     fileprivate var whoMayAsk: String {
-        switch reserved {
+        guard !isCarriedOutByClient else {
+            return "httpdnsctl carries it out itself, with the rights of the user who runs it."
+        }
+        return switch reserved {
         case .not: "Every user who can open the socket may run it."
         case .inPart:
             "Only root and the daemon's own user and group may change state, cause traffic or see clients."

@@ -23,6 +23,8 @@ package enum Invocation: Equatable, Sendable {
 
     package static let defaultSocket = "/run/httpdnsd/control.sock"
     package static let socketVariable = "HTTPDNSD_SOCKET"
+    /// As the file of `report-bug`.
+    package static let standardOutput = "-"
 
     /// Options precede the command. All arguments after it belong to the command, and the daemon checks them.
     ///
@@ -87,6 +89,9 @@ package enum Invocation: Equatable, Sendable {
             self = .setup(Array(rest.dropFirst()), socket: socket, wantsJSON: wantsJSON)
         } else if rest.first == Command.Word.reportBug.rawValue {
             let files = try Invocation.files(rest.dropFirst(), of: .reportBug, options: ["--output", "--config"])
+            guard !wantsJSON || files["--output"] != Invocation.standardOutput else {
+                throw UsageError("report-bug --output - prints the report, which is text; leave out --json")
+            }
             self = .reportBug(
                 output: files["--output"], settings: files["--config"], socket: socket, wantsJSON: wantsJSON)
         } else {
@@ -144,7 +149,7 @@ package enum Invocation: Equatable, Sendable {
                httpdnsctl recorder read FILE [--json] [--clients]
                httpdnsctl system use|restore|status
                httpdnsctl doctor [--config FILE]
-               httpdnsctl setup [--replace] [--dry-run] [ANSWERS]
+               httpdnsctl setup [--replace] [--dry-run] [--output FILE] [ANSWERS]
                httpdnsctl report-bug [--output FILE] [--config FILE]
                httpdnsctl --version | --help
 
