@@ -18,4 +18,11 @@ struct WrittenReportTests {
             report.rendered(asJSON: true)
                 == #"{"bytes":12345,"missing":["log: journalctl is not installed"],"path":"./a.txt"}"# + "\n")
     }
+
+    @Test("a path with control characters is escaped, as every other text")
+    func controlCharacters() {
+        let report = WrittenReport(path: "./\u{1B}[2J\n.txt", bytes: 1, missing: [])
+        #expect(report.rendered(asJSON: false).hasPrefix(#"./\u{1B}[2J\n.txt: "#))
+        #expect(report.rendered(asJSON: true).contains(#""path":"./\u001b[2J\n.txt""#))
+    }
 }

@@ -6,6 +6,9 @@ package struct WrittenReport: Encodable, Equatable, Sendable {
     /// Sections without content, each with the reason.
     private let missing: [String]
 
+    /// PATH_MAX of Linux.
+    private static let maxPathBytes = 4096
+
     package init(path: String, bytes: Int, missing: [String]) {
         self.path = path
         self.bytes = bytes
@@ -15,7 +18,8 @@ package struct WrittenReport: Encodable, Equatable, Sendable {
     package func rendered(asJSON: Bool) -> String { asJSON ? json(self) : text }
 
     private var text: String {
-        "\(path): \(LineFormat.size(bytes: bytes))\n" + missing.map { "missing: \($0)\n" }.joined()
+        "\(path.shown(maxBytes: WrittenReport.maxPathBytes)): \(LineFormat.size(bytes: bytes))\n"
+            + missing.map { "missing: \($0)\n" }.joined()
             + "Next: read the file, remove what you do not want to show, and attach it to your report.\n"
     }
 }

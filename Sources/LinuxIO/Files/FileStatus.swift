@@ -21,6 +21,12 @@ package struct FileStatus: Equatable, Sendable {
         mode = status.st_mode & 0o7777
     }
 
+    /// Returns whether the path itself is a regular file, and not a link to one.
+    package static func isRegularFile(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Returns whether this process may create files in the directory.
     package static func isWritable(directory path: String) -> Bool { unsafe access(path, W_OK | X_OK) == 0 }
 
