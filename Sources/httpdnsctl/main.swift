@@ -101,7 +101,8 @@ do {
     case .setup(let words, let socket, let wantsJSON):
         Setup(socket: socket, wantsJSON: wantsJSON).run(words)
     case .reportBug(let output, let settings, let socket, let wantsJSON):
-        let report = ReportCollection(settings: settings, socket: socket).report()
+        var collection = ReportCollection(settings: settings, socket: socket)
+        let report = collection.report()
         ReportFile(output, at: report.time).take(report, wantsJSON: wantsJSON)
     case .readRecords(let path, let wantsJSON, let showsClients):
         showRecords(at: path, asJSON: wantsJSON, showsClients: showsClients)

@@ -1,14 +1,18 @@
 # httpdnsctl report-bug: what its file holds with and without a daemon, that no secret is in it, and where it can't be
 # written.
 
+import itertools
 import json
 import os
 import pty
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -143,6 +147,82 @@ class WithDaemon(Reports):
         self.assertIn("the flight recorder is off", sections["recorder"])
 
 
+class FakeDaemon:
+    """A control socket that answers `status --json` with the pieces `status`, and any other command with `pieces`."""
+
+    def __init__(self, path, status, pieces, pause=0.0):
+        self.status, self.pieces, self.pause, self.asked = status, pieces, pause, []
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(path))
+        self.listener.listen(8)
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def _serve(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            with connection:
+                command = connection.recv(4096).decode().strip()
+                self.asked.append(command)
+                try:
+                    for piece in self.status if command == "status --json" else self.pieces:
+                        connection.sendall(piece)
+                        time.sleep(self.pause)
+                except OSError:
+                    continue
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join()
+
+
+class WithHostileDaemon(Reports):
+    def fake(self, pieces, pause=0.0, status=None):
+        if status is None:
+            server = self.daemon([self.lab().provider("json")])
+            status = [server.ask_control("status --json").encode()]
+        fake = FakeDaemon(self.directory / "fake.sock", status, pieces, pause)
+        self.addCleanup(fake.close)
+        return fake
+
+    def report_of(self, fake):
+        began = time.monotonic()
+        done = self.report_bug("--config", self.settings(), "--output", "-", socket=self.directory / "fake.sock")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertLess(time.monotonic() - began, 25)
+        return self.sections(done.stdout)
+
+    def test_a_daemon_that_drips_is_asked_once_and_not_waited_for(self):
+        fake = self.fake(itertools.repeat(b"x"), pause=0.05)
+        sections = self.report_of(fake)
+        self.assertEqual(["status --json", "providers"], fake.asked)
+        reason = f"no complete answer from the daemon at {self.directory}/fake.sock: recv: Connection timed out (ETIMEDOUT)"
+        for title in ("providers", "network", "stats", "recorder"):
+            self.assertEqual(f"missing: {reason}", sections[title].rstrip())
+        self.assertIn("pid ", sections["status"])
+
+    def test_a_daemon_that_drips_its_status_is_not_asked_again(self):
+        fake = self.fake([], status=itertools.repeat(b"{"), pause=0.05)
+        self.assertIn("does not answer", self.report_of(fake)["status"])
+        self.assertEqual(["status --json"], fake.asked)
+
+    def test_a_daemon_that_floods_fills_no_report(self):
+        fake = self.fake(itertools.repeat(b"y\n" * 32768))
+        sections = self.report_of(fake)
+        self.assertEqual(["status --json", "providers"], fake.asked)
+        self.assertIn("Message too long (EMSGSIZE)", sections["recorder"])
+
+    def test_a_long_answer_is_cut_and_a_long_refusal_too(self):
+        fake = self.fake([b"error: " + b"canary-of-a-key" * 20000 + b"\n"])
+        sections = self.report_of(fake)
+        self.assertEqual(6, len(fake.asked))
+        self.assertLess(len(sections["stats"]), 9000)
+
+
 class WithoutDaemon(Reports):
     def test_what_is_missing_is_said_with_the_reason(self):
         done = self.report_bug("--config", self.settings())
@@ -164,6 +244,16 @@ class WithoutDaemon(Reports):
         report = json.loads(done.stdout)
         self.assertEqual(("a.txt", (self.directory / "a.txt").stat().st_size), (report["path"], report["bytes"]))
         self.assertTrue(report["missing"])
+        done = self.report_bug("--output", "-", "--json")
+        self.assertEqual((3, ""), (done.returncode, done.stdout))
+        self.assertIn("leave out --json", done.stderr)
+
+    def test_the_path_of_the_file_is_printed_without_control_characters(self):
+        done = self.report_bug("--config", self.settings(), "--output", "a\x1b[2J.txt")
+        self.assertEqual(0, done.returncode)
+        self.assertTrue(done.stdout.startswith("a\\u{1B}[2J.txt: "), done.stdout)
+        again = self.report_bug("--config", self.settings(), "--output", "a\x1b[2J.txt")
+        self.assertIn("can't write a\\u{1B}[2J.txt: ", again.stderr)
 
     def test_a_wrong_settings_file_shows_where_but_not_what(self):
         wrong = self.file("wrong.toml", '[[provider]]\nname = "a"\ndialect = "doh"\naccount = "canary of mine"\n'
@@ -201,8 +291,10 @@ class WithoutDaemon(Reports):
     def test_a_file_that_is_there_and_places_that_cannot_be_written(self):
         existing = self.file("existing.txt", "mine")
         (self.directory / "link").symlink_to(existing)
+        other = "; it is not a regular file; use --output - for standard output, or name a new file with --output FILE"
         for path, remedy in ((existing, "remove it, or name another file with --output FILE"),
-                             (self.directory / "link", "remove it, or name another file with --output FILE"),
+                             (self.directory / "link", other), ("/dev/stdout", other), ("/dev/null", other),
+                             (self.directory, other),
                              (self.directory / "none" / "a.txt", "; name another file with --output FILE")):
             done = self.report_bug("--config", self.settings(), "--output", path)
             self.assertEqual((1, ""), (done.returncode, done.stdout))

@@ -112,6 +112,29 @@ struct LocalSocketTests {
         withExtendedLifetime(server) {}
     }
 
+    @Test func `an answer that never ends is cut off by the limit for all of it, whether it drips or floods`() throws {
+        for pauseMilliseconds in [5, 0] as [Int32] {
+            let server = try LocalSocket(path: directory("socket"), mode: 0o600)
+            let thread = try NamedThread("answers") {
+                guard becomesReady(server.descriptor.raw), let client = try? server.accept()?.socket else { return }
+                do {
+                    while true {
+                        _ = try client.write([1].span)
+                        _ = poll(nil, 0, pauseMilliseconds)
+                    }
+                } catch {}
+            }
+            let received = Result {
+                try LocalExchange.ask(
+                    "", at: directory("socket"), timeout: patience, silence: patience, total: .milliseconds(50),
+                    maxBytes: Int.max
+                ) { _ in }
+            }
+            thread.join()
+            #expect(throws: SystemError(call: "recv", code: ETIMEDOUT)) { try received.get() }
+        }
+    }
+
     @Test func `an answer over the bound is an error`() throws {
         let server = try LocalSocket(path: directory("socket"), mode: 0o600)
         let thread = try NamedThread("answers") {

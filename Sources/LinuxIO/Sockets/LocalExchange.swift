@@ -8,14 +8,14 @@ package enum LocalExchange {
     /// Connects to the socket at `path`, sends `line` with a newline, and reads until the other side closes.
     ///
     /// - Parameters:
-    ///   - timeout: limit for connecting and sending together, then for each pause.
+    ///   - timeout: limit for the whole exchange.
     ///   - maxBytes: maximum size of the answer; a longer one is an error.
     /// - Throws: ENOENT, EACCES, ECONNREFUSED (call "connect"), ETIMEDOUT, EMSGSIZE (answer too long).
     package static func ask(
         _ line: String, at path: String, timeout: Duration, maxBytes: Int
     ) throws(SystemError) -> [UInt8] {
         var answer: [UInt8] = []
-        try ask(line, at: path, timeout: timeout, silence: timeout, maxBytes: maxBytes) { answer += $0 }
+        try ask(line, at: path, timeout: timeout, silence: timeout, total: timeout, maxBytes: maxBytes) { answer += $0 }
         return answer
     }
 
@@ -24,14 +24,21 @@ package enum LocalExchange {
     /// - Parameters:
     ///   - timeout: limit for connecting and sending together.
     ///   - silence: limit for each pause after that.
+    ///   - total: limit for the whole exchange; nil: it may go on as long as parts arrive.
     ///   - take: receives at least one byte per call, split at any place. The daemon waits while it runs.
     package static func ask(
-        _ line: String, at path: String, timeout: Duration, silence: Duration, maxBytes: Int, _ take: ([UInt8]) -> Void
+        _ line: String, at path: String, timeout: Duration, silence: Duration, total: Duration? = nil, maxBytes: Int,
+        _ take: ([UInt8]) -> Void
     ) throws(SystemError) {
+        let end = total.map { Clock.now() + $0 }
+        let deadlineOfPause = { () -> Instant in
+            let pause = Clock.now() + silence
+            return end.map { min($0, pause) } ?? pause
+        }
         var deadline = Clock.now() + timeout
         let socket = try connect(to: LocalAddress(path), until: deadline)
         try send(Array(line.utf8) + [UInt8(ascii: "\n")], on: socket, until: deadline)
-        deadline = Clock.now() + silence
+        deadline = deadlineOfPause()
         var count = 0
         while true {
             switch try socket.read(maxBytes: chunkBytes) {
@@ -39,7 +46,9 @@ package enum LocalExchange {
                 count += bytes.count
                 guard count <= maxBytes else { throw SystemError(call: "recv", code: EMSGSIZE) }
                 take(bytes)
-                deadline = Clock.now() + silence
+                deadline = deadlineOfPause()
+                // A peer that never pauses would not get to the wait below.
+                guard Clock.now() < deadline else { throw SystemError(call: "recv", code: ETIMEDOUT) }
             case .wouldBlock: try wait(for: POLLIN, on: socket.descriptor.raw, call: "recv", until: deadline)
             case .ended: return
             }

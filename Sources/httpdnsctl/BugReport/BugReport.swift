@@ -43,7 +43,7 @@ struct BugReport {
                 titles.append((reason, [section.title]))
             }
         }
-        return titles.map { redaction.line("\($0.titles.joined(separator: ", ")): \($0.reason)") }
+        return titles.map { redaction.line("\($0.titles.joined(separator: ", ")): \($0.reason)".utf8) }
     }
 
     private var preface: String {
@@ -53,8 +53,9 @@ struct BugReport {
             networks.
             Remove what you do not want to show, for example host names of providers that contain your account.
 
-            Left out: contents of key files, accounts, users of proxies, unusual paths of URLs, texts of templates,
-                      values in errors of the settings, addresses of clients. "\(Settings.removed)" stands for them.
+            Left out: keys, accounts, users of proxies, values in errors of the settings, addresses of clients, the path
+                      of a provider's URL unless it is a common one such as /dns-query, and what [provider.template]
+                      puts into a request. "\(Settings.removed)" stands for them.
             Missing: \(missing)
 
             httpdnsctl report-bug, \(time)
@@ -64,35 +65,34 @@ struct BugReport {
 
     private func body(_ content: Section.Content) -> String {
         switch content {
-        case .missing(let reason): return redaction.line("missing: \(reason)") + "\n"
+        case .missing(let reason): return redaction.line("missing: \(reason)".utf8) + "\n"
         case .text(let text):
-            let lines = lines(of: text)
-            let kept = BugReport.prefix(lines)
+            let lines = BugReport.lines(of: text)
+            let kept = shown(lines)
             return kept.joined() + BugReport.note(lines.count - kept.count, "last")
         case .latest(let text):
-            let lines = lines(of: text)
-            let kept = BugReport.prefix(lines.reversed()).reversed()
+            let lines = BugReport.lines(of: text)
+            let kept = shown(lines.reversed()).reversed()
             return BugReport.note(lines.count - kept.count, "first") + kept.joined()
         }
     }
 
-    /// Printable lines without secrets, each with its line feed.
-    private func lines(of text: String) -> [String] {
-        text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            redaction.line(String(line)).shown(maxBytes: BugReport.maxLineBytes) + "\n"
-        }
-        .dropLast(text.hasSuffix("\n") ? 1 : 0)
+    private static func lines(of text: String) -> [Substring.UTF8View] {
+        text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .dropLast(text.hasSuffix("\n") ? 1 : 0)
     }
 
-    /// Longer than any line of a report of ours.
-    private static let maxLineBytes = 8 << 10
-
-    private static func prefix(_ lines: some Sequence<String>) -> [String] {
-        var left = maxSectionBytes
-        return lines.prefix { line in
-            left -= line.utf8.count
-            return left >= 0
+    /// Returns the lines that fit into a section, without secrets, each with its line feed. Reads no further line, so that
+    /// the cost depends on the report's size, and not on what was collected.
+    private func shown(_ lines: some Sequence<Substring.UTF8View>) -> [String] {
+        var (shown, left): ([String], Int) = ([], BugReport.maxSectionBytes)
+        for line in lines {
+            let text = redaction.line(line) + "\n"
+            left -= text.utf8.count
+            guard left >= 0 else { break }
+            shown.append(text)
         }
+        return shown
     }
 
     private static func note(_ count: Int, _ which: String) -> String {

@@ -9,13 +9,19 @@ import Settings
 struct ReportCollection {
     private let examination: Examination
     private let startedAt = Clock.now()
+    /// Why the daemon gave no complete answer to a question. It is not asked again, since each question may take as long.
+    private var failure: String?
 
-    /// The daemon answers from memory; a longer silence means that it has stopped.
+    /// For one question or program. The daemon answers from memory; a longer answer means that it hangs.
     private static let timeout = Duration.seconds(5)
+    /// For the whole report: no section is begun later.
+    private static let maxTime = Duration.seconds(30)
     /// After this time the operator sees what is being collected.
     private static let silence = Duration.seconds(2)
-    /// The end of an answer that is kept; of the flight recorder, one event for each line.
+    /// More than any report of a daemon.
     private static let maxAnswerBytes = 1 << 20
+    /// All events of a daemon with hundreds of threads. Only the last ones are kept.
+    private static let maxRecorderBytes = 512 << 20
     private static let maxEvents = 500
     private static let maxLogLines = 200
 
@@ -26,24 +32,32 @@ struct ReportCollection {
         examination = Examination(settings: settings, socket: socket)
     }
 
-    func report() -> BugReport {
-        var sections: [BugReport.Section] = []
-        func add(_ title: String, _ content: @autoclosure () -> BugReport.Section.Content) {
-            showProgress(title)
-            sections.append(BugReport.Section(title: title, content: content()))
+    mutating func report() -> BugReport {
+        typealias Part = (title: String, content: (inout ReportCollection) -> BugReport.Section.Content)
+        var parts: [Part] = [
+            ("versions", { .text(MachineFacts.versions(ofDaemon: $0.examination.status?.version)) }),
+            ("machine", { _ in .text(MachineFacts.machine) }),
+            ("settings", { $0.settings }),
+            ("status", { it in it.examination.status.map { .text($0.text) } ?? .missing(it.absence) }),
+            ("doctor", { $0.doctor }),
+        ]
+        parts += ["providers", "network", "network history", "stats"].map { command in
+            (command, { $0.answer(to: command) })
         }
-        add("versions", .text(MachineFacts.versions(ofDaemon: examination.status?.version)))
-        add("machine", .text(MachineFacts.machine))
-        add("settings", settings)
-        add("status", examination.status.map { .text($0.text) } ?? .missing(absence))
-        add("doctor", doctor)
-        for command in ["providers", "network", "network history", "stats"] { add(command, answer(to: command)) }
-        add("log", log)
-        add("recorder", events)
+        parts += [("log", { $0.log }), ("recorder", { $0.events() })]
+        var sections: [BugReport.Section] = []
+        for (title, content) in parts {
+            showProgress(title)
+            sections.append(
+                BugReport.Section(title: title, content: timeLeft > .zero ? content(&self) : .missing(Self.noTime)))
+        }
         return BugReport(
             time: LineFormat.moment(secondsSince1970: Clock.wallMilliseconds() / 1000), sections: sections,
             redaction: ReportRedaction(examination.settings.settings))
     }
+
+    private var timeLeft: Duration { Clock.now().duration(to: startedAt + ReportCollection.maxTime) }
+    private static let noTime = "the other sections took \(maxTime.wholeSeconds) s"
 
     private func showProgress(_ title: String) {
         guard StandardStreams.isErrorTerminal, Clock.now() > startedAt + ReportCollection.silence else { return }
@@ -83,34 +97,45 @@ struct ReportCollection {
         }
     }
 
-    /// A daemon that hangs is not asked again, because each answer would be awaited.
-    private func answer(to line: String) -> BugReport.Section.Content {
-        guard examination.status != nil, let socket = examination.socket else { return .missing(absence) }
-        var answer: [UInt8] = []
-        do throws(SystemError) {
-            try LocalExchange.ask(
-                line, at: socket, timeout: ReportCollection.timeout, silence: ReportCollection.timeout,
-                maxBytes: Int.max
-            ) { part in
-                answer += part
-                if answer.count > 2 * ReportCollection.maxAnswerBytes {
-                    answer.removeFirst(answer.count - ReportCollection.maxAnswerBytes)
-                }
-            }
-        } catch {
-            return .missing("the daemon at \(socket) does not answer: \(error)")
-        }
-        let text = String(decoding: answer, as: UTF8.self)
-        return Reply.isRefusal(answer) ? .missing(text.filter { $0 != "\n" }) : .text(text)
+    private mutating func answer(to line: String) -> BugReport.Section.Content {
+        ask(line, maxBytes: ReportCollection.maxAnswerBytes) { .text(String(decoding: $0, as: UTF8.self)) }
     }
 
     /// Without the addresses of clients, which another command shows.
-    private var events: BugReport.Section.Content {
-        let answer = answer(to: "recorder dump")
-        guard case .text(let text) = answer else { return answer }
-        // The last line is their number.
-        let lines = text.split(separator: "\n").suffix(ReportCollection.maxEvents + 1)
-        return .latest(lines.map { "\($0)\n" }.joined())
+    private mutating func events() -> BugReport.Section.Content {
+        ask("recorder dump", maxBytes: ReportCollection.maxRecorderBytes) { end in
+            // The last line is their number.
+            let lines = end.split(separator: UInt8(ascii: "\n")).suffix(ReportCollection.maxEvents + 1)
+            return .latest(lines.map { "\(String(decoding: $0, as: UTF8.self))\n" }.joined())
+        }
+    }
+
+    /// - Parameters:
+    ///   - maxBytes: a longer answer is a failure.
+    ///   - content: takes the last 1 to 2 MiB of an answer.
+    private mutating func ask(
+        _ line: String, maxBytes: Int, _ content: ([UInt8]) -> BugReport.Section.Content
+    ) -> BugReport.Section.Content {
+        guard examination.status != nil, let socket = examination.socket else { return .missing(absence) }
+        if let failure { return .missing(failure) }
+        let timeout = min(ReportCollection.timeout, timeLeft)
+        var end: [UInt8] = []
+        do throws(SystemError) {
+            try LocalExchange.ask(
+                line, at: socket, timeout: timeout, silence: timeout, total: timeout, maxBytes: maxBytes
+            ) { part in
+                end += part
+                if end.count > 2 * ReportCollection.maxAnswerBytes {
+                    end.removeFirst(end.count - ReportCollection.maxAnswerBytes)
+                }
+            }
+        } catch {
+            let failure = "no complete answer from the daemon at \(socket): \(error)"
+            self.failure = failure
+            return .missing(failure)
+        }
+        return Reply.isRefusal(end)
+            ? .missing(String(decoding: end.filter { $0 != UInt8(ascii: "\n") }, as: UTF8.self)) : content(end)
     }
 
     // MARK: journal
@@ -121,7 +146,7 @@ struct ReportCollection {
             let ended = try ChildProgram.run(
                 "journalctl",
                 ["--unit", unit, "--lines", "\(ReportCollection.maxLogLines)", "--output", "short-iso", "--no-pager"],
-                timeout: ReportCollection.timeout, maxBytes: ReportCollection.maxAnswerBytes)
+                timeout: min(ReportCollection.timeout, timeLeft), maxBytes: ReportCollection.maxAnswerBytes)
             let text = String(decoding: ended.output, as: UTF8.self)
             let isEmpty = text.hasSuffix("-- No entries --\n")
             guard ended.exitCode == 0, !isEmpty else {

@@ -1,40 +1,87 @@
-// Removes secrets and client addresses from the lines of a bug report. The daemon writes none into its reports; values
-// of a wrong settings file may get into the log.
+// Removes secrets and client addresses from the lines of a bug report, and bounds their length. The daemon writes none
+// into its reports; values of a wrong settings file may get into the log.
 
+import Control
 import DNSWire
 import Settings
 
 struct ReportRedaction {
     /// The longest first, so that a secret inside another one does not split it.
-    private let secrets: [String]
+    private let secrets: [[UInt8]]
+    /// How much of the end of a line that was cut is dropped: there may be the beginning of a secret or of a client's
+    /// address. Twice the length of the longest, since the removal of others inside may have lengthened it.
+    private let marginBytes: Int
 
     /// Shorter ones, such as an account "100", would also match counters. No report of the daemon has an account.
     private static let minSecretBytes = 6
+    /// Longer than any address with its zone.
+    private static let maxAddressBytes = 64
+    /// Longer than any line of a report of ours.
+    private static let maxLineBytes = 8 << 10
+    private static let removed = Array(Settings.removed.utf8)
 
     init(_ settings: Settings) {
-        secrets = settings.redactedTexts.filter { $0.utf8.count >= ReportRedaction.minSecretBytes }
-            .sorted { ($0.utf8.count, $0) > ($1.utf8.count, $1) }
+        secrets = settings.redactedTexts.map { Array($0.utf8) }.filter { $0.count >= ReportRedaction.minSecretBytes }
+            .sorted {
+                ($0.count, String(decoding: $0, as: UTF8.self)) > ($1.count, String(decoding: $1, as: UTF8.self))
+            }
+        marginBytes = 2 * max(secrets.first?.count ?? 0, ReportRedaction.maxAddressBytes)
     }
 
-    func line(_ line: String) -> String {
-        var line = withoutValue(line)
-        for secret in secrets where line.contains(secret) { line = line.replacing(secret, with: Settings.removed) }
-        return withoutClient(line)
+    /// Returns the line printable, without secrets, and cut. The cost does not depend on the length of a line.
+    func line(_ line: some Collection<UInt8>) -> String {
+        var bytes = Array(line.prefix(ReportRedaction.maxLineBytes + marginBytes))
+        let isCut = bytes.count < line.count
+        // Bytes are compared, because a combining character behind a secret makes another character of its last one.
+        for secret in secrets { bytes.replace(secret, with: ReportRedaction.removed) }
+        if isCut { bytes.removeLast(min(marginBytes, bytes.count)) }
+        let text = withoutClient(withoutValue(bytes))
+        return String(decoding: text, as: UTF8.self).shown(maxBytes: ReportRedaction.maxLineBytes)
     }
 
     /// Cuts an error of the settings in front of its value: "FILE:2:8: cache.size: found 64; allowed: ...".
-    private func withoutValue(_ line: String) -> String {
-        let values = [": found ", ": write "].compactMap { line.firstRange(of: $0)?.upperBound }
-        return values.min().map { line[..<$0] + Settings.removed } ?? line
+    private func withoutValue(_ line: [UInt8]) -> [UInt8] {
+        let values = [": found ", ": write "].compactMap { line.range(of: Array($0.utf8))?.upperBound }
+        return values.min().map { line[..<$0] + ReportRedaction.removed } ?? line
     }
 
     /// Removes the client from a line of the query log, as text or JSON.
-    private func withoutClient(_ line: String) -> String {
-        if let from = line.ranges(of: ", from ").last, Address(String(line[from.upperBound...])) != nil {
-            return line[..<from.upperBound] + Settings.removed
+    private func withoutClient(_ line: [UInt8]) -> [UInt8] {
+        let from = Array(", from ".utf8)
+        // Only the last one ends the line with an address.
+        let end = line.suffix(from.count + ReportRedaction.maxAddressBytes)
+        if let from = Array(end).range(of: from) {
+            let start = end.startIndex + from.upperBound
+            if Address(String(decoding: line[start...], as: UTF8.self)) != nil {
+                return line[..<start] + ReportRedaction.removed
+            }
         }
-        guard let client = line.firstRange(of: "\"client\":\"") else { return line }
-        let rest = line[client.upperBound...].drop { $0 != "\"" }
-        return line[..<client.upperBound] + Settings.removed + rest
+        guard let client = line.range(of: Array("\"client\":\"".utf8)) else { return line }
+        let rest = line[client.upperBound...].drop { $0 != UInt8(ascii: "\"") }
+        return line[..<client.upperBound] + ReportRedaction.removed + rest
+    }
+}
+
+extension [UInt8] {
+    /// Returns the first occurrence of a text that is not empty.
+    fileprivate func range(of text: [UInt8], from start: Int = 0) -> Range<Int>? {
+        var rest = self[start...]
+        while let found = rest.firstIndex(of: text[0]) {
+            if self[found...].starts(with: text) { return found..<found + text.count }
+            rest = self[(found + 1)...]
+        }
+        return nil
+    }
+
+    fileprivate mutating func replace(_ text: [UInt8], with replacement: [UInt8]) {
+        guard var found = range(of: text) else { return }
+        var (result, end): ([UInt8], Int) = ([], 0)
+        while true {
+            result += self[end..<found.lowerBound] + replacement
+            end = found.upperBound
+            guard let next = range(of: text, from: end) else { break }
+            found = next
+        }
+        self = result + self[end...]
     }
 }
