@@ -63,6 +63,17 @@ static inline enum MHD_Result lab_allow_wrong_length(struct MHD_Response *respon
         MHD_RO_END);
 }
 
+// Decodes percent-encoding. A decoded NUL, at which the caller's text would end, becomes a byte that UTF-8 never has.
+static inline size_t web_decode(void *context, struct MHD_Connection *connection, char *text) {
+    (void)context;
+    (void)connection;
+    const size_t length = MHD_http_unescape(text);
+    for (size_t at = 0; at < length; at++) {
+        if (text[at] == 0) text[at] = (char)0xFF;
+    }
+    return length;
+}
+
 // Starts a daemon without threads and listening socket. The caller passes connections to it, and waits on its epoll
 // descriptor.
 static inline struct MHD_Daemon *web_start(unsigned int connection_limit, size_t connection_bytes,
@@ -72,6 +83,7 @@ static inline struct MHD_Daemon *web_start(unsigned int connection_limit, size_t
                             MHD_OPTION_CONNECTION_LIMIT, connection_limit,
                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_bytes,
                             MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                            MHD_OPTION_UNESCAPE_CALLBACK, web_decode, NULL,
                             MHD_OPTION_NOTIFY_CONNECTION, changed, context,
                             MHD_OPTION_END);
 }

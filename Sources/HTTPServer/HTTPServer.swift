@@ -103,22 +103,48 @@ private let answerCallback: MHD_AccessHandlerCallback = { context, connection, u
         let method = unsafe method
     else { return .NO }
     let known = unsafe Unmanaged<HTTPServer.Context>.fromOpaque(context).takeUnretainedValue()
-    let arguments = PageRequest.Argument.allCases.compactMap { argument in
-        unsafe value(argument.rawValue, .GET_ARGUMENT_KIND, of: connection).map { (argument, $0) }
-    }
-    let request = unsafe PageRequest(
-        method: String(cString: method), path: String(cString: url), host: value("Host", .HEADER_KIND, of: connection),
-        fetchSite: value("Sec-Fetch-Site", .HEADER_KIND, of: connection),
-        isFromThisMachine: known.ofThisMachine.contains(mhd_socket(connection)),
-        arguments: Dictionary(arguments) { first, _ in first })
     known.requests += 1
-    return unsafe send(known.answer(request), to: connection)
+    do throws(InvalidText) {
+        let isFromThisMachine = unsafe known.ofThisMachine.contains(mhd_socket(connection))
+        return unsafe send(
+            known.answer(try request(connection, url, method, isFromThisMachine: isFromThisMachine)), to: connection)
+    } catch {
+        return unsafe send(PageReply(400, "the request has a NUL byte, or is not UTF-8\n"), to: connection)
+    }
+}
+
+/// A text of a request with an encoded NUL, which would end it too early, or with bytes that are not UTF-8. At a NUL that
+/// is not encoded, libmicrohttpd itself ends the text.
+private struct InvalidText: Error {}
+
+private func request(
+    _ connection: OpaquePointer, _ url: UnsafePointer<CChar>, _ method: UnsafePointer<CChar>, isFromThisMachine: Bool
+) throws(InvalidText) -> PageRequest {
+    guard let path = unsafe String(validatingCString: url), let method = unsafe String(validatingCString: method) else {
+        throw InvalidText()
+    }
+    var arguments: [PageRequest.Argument: String] = [:]
+    for argument in PageRequest.Argument.allCases {
+        arguments[argument] = try unsafe value(argument.rawValue, .GET_ARGUMENT_KIND, of: connection)
+    }
+    return try unsafe PageRequest(
+        method: method, path: path, host: value("Host", .HEADER_KIND, of: connection),
+        fetchSite: value("Sec-Fetch-Site", .HEADER_KIND, of: connection), isFromThisMachine: isFromThisMachine,
+        arguments: arguments)
 }
 
 /// Returns a header or an argument with its escapes decoded; nil if there is none.
-private func value(_ name: String, _ kind: MHD_ValueKind, of connection: OpaquePointer) -> String? {
-    let pointer = unsafe MHD_lookup_connection_value(connection, kind, name)
-    return unsafe pointer.map { unsafe String(cString: $0) }
+private func value(
+    _ name: String, _ kind: MHD_ValueKind, of connection: OpaquePointer
+) throws(InvalidText) -> String? {
+    var (start, count): (UnsafePointer<CChar>?, Int) = (nil, 0)
+    let found = unsafe MHD_lookup_connection_value_n(connection, kind, name, name.utf8.count, &start, &count)
+    guard found == .YES, let start = unsafe start else { return nil }
+    let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
+    guard let text = unsafe String(validating: bytes, as: UTF8.self), !text.utf8.contains(0) else {
+        throw InvalidText()
+    }
+    return text
 }
 
 private func send(_ reply: PageReply, to connection: OpaquePointer) -> MHD_Result {

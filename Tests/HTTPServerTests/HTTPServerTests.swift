@@ -44,6 +44,25 @@ struct HTTPServerTests {
         #expect(seen.first == expected)
     }
 
+    @Test(
+        "an encoded NUL byte and bytes that are not UTF-8 are refused, and end no text too early",
+        arguments: [
+            "GET /metrics%00x HTTP/1.1\r\nHost: localhost",
+            "GET /explain?name=a%00.example HTTP/1.1\r\nHost: localhost",
+            "GET /explain?name=%FF HTTP/1.1\r\nHost: localhost", "GET /%C3 HTTP/1.1\r\nHost: localhost",
+        ])
+    func zeroBytes(request: String) throws {
+        var seen = 0
+        let server = try HTTPServer { _ in
+            seen += 1
+            return .metrics("x 1\n")
+        }
+        let client = try Client(of: server, now: start)
+        client.send(Array("\(request)\r\n\r\n".utf8))
+        #expect(client.rest { server.run(now: start) }?.hasPrefix("HTTP/1.1 400 ") == true)
+        #expect(seen == 0)
+    }
+
     @Test("half a request has ten seconds, and a byte now and then buys no more")
     func half() throws {
         let server = try HTTPServer { _ in .metrics("x 1\n") }
