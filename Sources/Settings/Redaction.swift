@@ -57,7 +57,7 @@ extension Settings.Provider {
 
     fileprivate var texts: Set<String> {
         let single = [url.path, account, accessKey, proxy?.user].compactMap(\.self)
-        // A credential with the name of its provider or dialect is no secret, and a report without that word is useless.
+        // A credential with the name of its provider or dialect is no secret, and a report needs that word.
         let files = secretFiles.map(\.file).filter { $0 != name && $0 != dialect.rawValue }
         return Set(single + files + (template?.texts ?? []))
     }

@@ -53,9 +53,9 @@ struct BugReport {
             networks.
             Remove what you do not want to show, for example host names of providers that contain your account.
 
-            Left out: keys, accounts, users of proxies, values in errors of the settings, addresses of clients, the path
-                      of a provider's URL unless it is a common one such as /dns-query, and what [provider.template]
-                      puts into a request. "\(Settings.removed)" stands for them.
+            Left out: keys, accounts, users of proxies, values in errors of the settings, addresses of clients, the
+                      path of a provider's URL unless it is a common one such as /dns-query, and what
+                      [provider.template] puts into a request. "\(Settings.removed)" stands for them.
             Missing: \(missing)
 
             httpdnsctl report-bug, \(time)
@@ -82,8 +82,8 @@ struct BugReport {
             .dropLast(text.hasSuffix("\n") ? 1 : 0)
     }
 
-    /// Returns the lines that fit into a section, without secrets, each with its line feed. Reads no further line, so that
-    /// the cost depends on the report's size, and not on what was collected.
+    /// Returns the lines that fit into a section, without secrets, each with its line feed. Reads no further line, so
+    /// that the cost depends on the report's size, and not on what was collected.
     private func shown(_ lines: some Sequence<Substring.UTF8View>) -> [String] {
         var (shown, left): ([String], Int) = ([], BugReport.maxSectionBytes)
         for line in lines {

@@ -9,7 +9,7 @@ import Settings
 struct ReportCollection {
     private let examination: Examination
     private let startedAt = Clock.now()
-    /// Why the daemon gave no complete answer to a question. It is not asked again, since each question may take as long.
+    /// Why the daemon gave no complete answer. It is not asked again, because each question may take as long.
     private var failure: String?
 
     /// For one question or program. The daemon answers from memory; a longer answer means that it hangs.

@@ -48,13 +48,13 @@ struct ReportRedaction {
     /// Removes the client from a line of the query log, as text or JSON.
     private func withoutClient(_ line: [UInt8]) -> [UInt8] {
         let from = Array(", from ".utf8)
-        // Only the last one ends the line with an address.
-        let end = line.suffix(from.count + ReportRedaction.maxAddressBytes)
-        if let from = Array(end).range(of: from) {
-            let start = end.startIndex + from.upperBound
-            if Address(String(decoding: line[start...], as: UTF8.self)) != nil {
+        var found = line.range(of: from)
+        while let start = found?.upperBound {
+            let rest = line[start...]
+            if rest.count <= ReportRedaction.maxAddressBytes, Address(String(decoding: rest, as: UTF8.self)) != nil {
                 return line[..<start] + ReportRedaction.removed
             }
+            found = line.range(of: from, from: start)
         }
         guard let client = line.range(of: Array("\"client\":\"".utf8)) else { return line }
         let rest = line[client.upperBound...].drop { $0 != UInt8(ascii: "\"") }
