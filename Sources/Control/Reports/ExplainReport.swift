@@ -5,14 +5,14 @@ package struct ExplainReport: Codable, Equatable, Sendable {
     /// Without the final dot.
     package var name: String
     package var type: String
-    /// The number of the cache partition; nil for a daemon that does not run yet: it has neither network nor cache.
-    package var partition: Int?
+    // The values of `stage`, as keys of their own in JSON.
+    private var partition: Int?
+    private var order: String?
+    private var probe: String?
     /// Nil unless a captive portal is suspected.
     package var portal: String?
     /// The upstreams that the question goes to, and why.
     package var route = ""
-    /// The upstreams that one query may ask, in their order. Nil for a running daemon, as `probe` is.
-    package var order: String?
     /// The names of the matching rules, the longest first, and their combined settings.
     package var rules: [String] = []
     package var ruleSays: [String] = []
@@ -21,8 +21,6 @@ package struct ExplainReport: Codable, Equatable, Sendable {
     /// The most recent first.
     package var sources: [Said] = []
     package var addresses: [AddressReport] = []
-    /// Which addresses will be probed.
-    package var probe: String?
     /// When and for how long the expired answer is served.
     package var expired = ""
     package var failure: Failure?
@@ -38,9 +36,29 @@ package struct ExplainReport: Codable, Equatable, Sendable {
     /// The only entry of `lately` if nothing is recorded.
     package static let recorderIsOff = "the flight recorder is off ([log] recorder)"
 
-    package init(name: String, type: String) {
+    package init(name: String, type: String, stage: Stage) {
         self.name = name
         self.type = type
+        self.stage = stage
+    }
+
+    /// What explains the question, and what only that knows.
+    package enum Stage: Equatable, Sendable {
+        /// A running daemon, which answers from this partition of its cache.
+        case running(partition: Int)
+        /// The check of settings before a start, without network and cache: the upstreams that one query may ask, in
+        /// their order, and which addresses will be probed. Nil if the daemon itself would answer.
+        case check(order: String?, probe: String?)
+    }
+
+    package var stage: Stage {
+        get { partition.map { .running(partition: $0) } ?? .check(order: order, probe: probe) }
+        set {
+            switch newValue {
+            case .running(let partition): (self.partition, order, probe) = (partition, nil, nil)
+            case .check(let order, let probe): (partition, self.order, self.probe) = (nil, order, probe)
+            }
+        }
     }
 
     package enum CodingKeys: String, CodingKey {

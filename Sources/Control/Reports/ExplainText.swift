@@ -22,16 +22,23 @@ extension ExplainReport {
     package var sentences: [String] { lines.map { ExplainReport.padded($0.word) + $0.fact } }
 
     package var lines: [Line] {
-        let network = partition.map { [LineFormat.network($0)] + (portal.map { ["portal \($0)"] } ?? []) }
-        var facts: [(String, [String])] = [("network", network ?? []), ("route", [route])]
+        var (network, order, entry, probe): ([String], [String], [String], [String]) = ([], [], [], [])
+        switch stage {
+        case .running(let partition):
+            network = [LineFormat.network(partition)] + (portal.map { ["portal \($0)"] } ?? [])
+            entry = entries.isEmpty ? ["none"] : entries.flatMap(\.facts)
+        case .check(let upstreams, let addresses):
+            order = upstreams.map { [$0] } ?? []
+            probe = addresses.map { [$0] } ?? []
+        }
+        var facts = [("network", network), ("route", [route])]
         if !rules.isEmpty {
             facts.append(("rule", ["\(rules.joined(separator: ", ")): \(ruleSays.joined(separator: ", "))"]))
         }
-        if let order { facts.append(("order", [order])) }
-        if partition != nil { facts.append(("entry", entries.isEmpty ? ["none"] : entries.flatMap(\.facts))) }
+        facts += [("order", order), ("entry", entry)]
         facts += sources.map { ($0.failure == nil ? "answered" : "failed", [$0.fact]) }
         facts.append(("address", addresses.map(\.fact)))
-        if let probe { facts.append(("probe", [probe])) }
+        facts.append(("probe", probe))
         if !expired.isEmpty { facts.append(("expired", [expired])) }
         if let failure {
             let left = LineFormat.span(seconds: failure.leftSeconds)

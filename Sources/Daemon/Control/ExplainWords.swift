@@ -18,8 +18,9 @@ struct ExplainWords {
     }
 
     /// The question, its route and its rules.
-    var outline: ExplainReport {
-        var report = ExplainReport(name: known.question.name.description, type: known.question.type.description)
+    func outline(_ stage: ExplainReport.Stage) -> ExplainReport {
+        var report = ExplainReport(
+            name: known.question.name.description, type: known.question.type.description, stage: stage)
         report.route = route
         report.rules = known.ruleNames.map(\.description)
         report.ruleSays = known.rule.map(says) ?? []

@@ -37,13 +37,12 @@ struct FreshStart {
             guard case .provider(let id) = source else { return "" }
             return providers.first { $0.id == id }?.name ?? ""
         }
-        var report = words.outline
+        var report = words.outline(.check(order: nil, probe: nil))
         if let local = LocalPolicy(question, view) {
             report.next = [ExplainWords.next(local)]
             return report
         }
-        report.order = words.order
-        report.probe = words.probe
+        report.stage = .check(order: words.order, probe: words.probe)
         report.expired = words.expired(nil, nil)
         report.refresh = words.refreshToCome.map { refresh in
             let isOfStart = question.type.isAddress && namesOfStart.contains(question.name)
