@@ -25,7 +25,7 @@ package enum InternationalName {
     }
 
     /// Returns the remedy for an invalid name; nil if the name has an ASCII form.
-    static func remedy(_ text: String) -> String? {
+    package static func remedy(_ text: String) -> String? {
         do throws(Refusal) {
             _ = try ascii(text)
             return nil

@@ -1,6 +1,7 @@
 // The parsed URL of a provider. It gives the host for TLS and HTTP; the addresses to dial are separate.
 
 package import DNSWire
+import InternationalNames
 
 extension Settings {
     package struct ProviderURL: Hashable, Sendable {

@@ -1,6 +1,7 @@
 // The string formats of the settings: addresses, names, paths.
 
 import DNSWire
+import InternationalNames
 
 extension Format<SocketAddress> {
     static let listenEndpoint = Format.text(

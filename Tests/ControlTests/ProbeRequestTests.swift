@@ -33,7 +33,7 @@ struct ProbeRequestTests {
         "what is missing, too much, no name or no address is refused",
         arguments: [
             ("verify", "verify needs a name; allowed: verify NAME"),
-            ("verify a..b", "\"a..b\" is not a domain name"),
+            ("verify a..b", "\"a..b\" \(isNoName)"),
             ("verify a b", "unknown argument \"b\" of verify; allowed: verify NAME"),
             ("verify --all", "unknown argument \"--all\" of verify; allowed: verify NAME"),
             ("verdicts a b", "unknown argument \"b\" of verdicts; allowed: verdicts [NAME]"),

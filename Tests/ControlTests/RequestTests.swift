@@ -18,6 +18,8 @@ struct RequestTests {
             ("{ \"command\" : \"help\", \"later\": 1 }\n", "help as JSON"),
             ("stats --prometheus", "stats for Prometheus"), ("explain www.example.com", "explain www.example.com A"),
             ("explain www.example.com aaaa", "explain www.example.com AAAA"),
+            ("explain Bücher.example", "explain xn--bcher-kva.example A"),
+            ("explain 例子。测试 AAAA", "explain xn--fsqu00a.xn--0zwm56d AAAA"),
             ("query example.com MX --provider alidns", "query example.com MX of alidns"),
             ("query --no-cache example.com", "query example.com A of all past the cache"),
             (
@@ -174,8 +176,9 @@ struct CacheRequestTests {
             ("cache list", "unknown verb \"list\" of cache; \(cacheUsage)"),
             ("cache get", "cache get needs a name; allowed: cache get NAME [TYPE]"),
             ("cache get a b c", "unknown argument \"c\" of cache; \(cacheUsage)"),
-            ("cache get a..b", "\"a..b\" is not a domain name"),
-            ("cache get a b", "\"b\" is not a record type"),
+            ("cache get a..b", "\"a..b\" \(isNoName)"),
+            ("explain a\u{FF0E}\u{FF0E}b", "\"a\\u{FF0E}\\u{FF0E}b\" \(isNoName)"),
+            ("cache get a b", "\"b\" \(isNoType)"),
             ("cache ls a A", "too many arguments of cache ls; allowed: cache ls [NAME]"),
             ("cache dump a", "too many arguments of cache dump; allowed: cache dump"),
             ("cache ls --tree", "unknown argument \"--tree\" of cache; \(cacheUsage)"),
@@ -184,12 +187,12 @@ struct CacheRequestTests {
             ("flush a b", "unknown argument \"b\" of flush; \(flushUsage)"),
             ("flush --tre a", "unknown argument \"--tre\" of flush; \(flushUsage)"),
             ("flush a --type", "--type needs a record type"),
-            ("flush a --type AA", "\"AA\" is not a record type"),
+            ("flush a --type AA", "\"AA\" \(isNoType)"),
             ("flush --all a", "--all takes no other argument; \(flushUsage)"),
             ("flush --all --type A", "--all takes no other argument; \(flushUsage)"),
             ("flush --all --tree", "--all takes no other argument; \(flushUsage)"),
             ("prefetch", "prefetch needs a name; allowed: prefetch NAME..."),
-            ("prefetch a b..c", "\"b..c\" is not a domain name"),
+            ("prefetch a b..c", "\"b..c\" \(isNoName)"),
         ])
     func refused(_ line: String, _ reason: String) {
         #expect(outcome(line) == "error: \(reason)\n")
@@ -305,7 +308,7 @@ struct ProviderRequestTests {
             ("httpdns off --until 7", "unknown argument \"--until\" of httpdns; \(usage)"),
             ("httpdns off --for", "--for needs a duration"),
             ("httpdns off --rule", "--rule needs a name"),
-            ("httpdns off --rule a..b", "\"a..b\" is not a domain name"),
+            ("httpdns off --rule a..b", "\"a..b\" \(isNoName)"),
             ("httpdns on --for 10m", "too many arguments of httpdns on; allowed: httpdns on [NAME]"),
         ] {
             #expect(outcome(line) == "error: \(reason)\n")

@@ -45,12 +45,14 @@ struct OptionsTests {
     private static let notChecked =
         "--explain needs --check: write --check --explain NAME; httpdnsctl explain NAME asks the daemon"
     private static let noName =
-        "not a domain name, such as www.example.com: labels of 1 to 63 bytes with dots between them, 253 bytes in all"
+        "is not a domain name; allowed: labels of 1 to 63 bytes with dots between them, 253 bytes in all"
     private static let noType = """
-        not a record type; allowed: A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, SRV, DNAME, SVCB, HTTPS, ANY, CAA, \
-        or TYPE with a number, such as TYPE65
+        is not a record type; allowed: A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, SRV, DNAME, SVCB, HTTPS, ANY, \
+        CAA, or TYPE with a number, such as TYPE65
         """
-    private static let shown = "\\u{1B}[2J \(String(repeating: "a", count: 46))..."
+    private static let twice = "--explain is given twice; it takes one name"
+    private static let needsName = "--explain needs a name: write --check --explain NAME [TYPE]"
+    private static let shown = "\"\\u{1B}[2J \(String(repeating: "a", count: 55))\"..."
 
     @Test(
         "a mistake is named with its remedy",
@@ -59,17 +61,21 @@ struct OptionsTests {
             (["--config"], "--config needs a value; see --help"),
             (["--listen", "localhost"], "--listen localhost: not ADDRESS:PORT, such as 127.0.0.1:5300 or [::1]:53"),
             (["serve"], "unknown argument serve; see --help"),
-            (["--check", "--explain"], "--explain needs a value; see --help"),
             (["--check", "--explain", "a", "A", "b"], "unknown argument b; see --help"),
+            (["--check", "--explain"], needsName), (["--explain", "--check"], needsName),
+            (["--check", "--explain", "--help"], needsName),
+            (["--check", "--explain", "a", "--explain", "b"], twice),
+            (["--check", "--explain", "a", "AAAA", "--explain"], twice),
             (["--explain", "a"], notChecked), (["--explain", "a", "--print-effective"], notChecked),
-            (["--check", "--explain", "a..b"], "--explain a..b: \(noName)"),
+            (["--check", "--explain", "a", "--version"], notChecked),
+            (["--check", "--explain", "a..b"], "--explain: \"a..b\" \(noName)"),
             (
                 ["--check", "--explain", "\u{1B}[2J \(String(repeating: "a", count: 80))"],
-                "--explain \(shown): \(noName)"
+                "--explain: \(shown) \(noName)"
             ),
-            (["--check", "--explain", ""], "--explain : \(noName)"),
-            (["--check", "--explain", "a.example", "AA"], "--explain a.example AA: \(noType)"),
-            (["--check", "--explain", "a.example", "TYPE65536"], "--explain a.example TYPE65536: \(noType)"),
+            (["--check", "--explain", ""], "--explain: \"\" \(noName)"),
+            (["--check", "--explain", "a.example", "AA"], "--explain: \"AA\" \(noType)"),
+            (["--check", "--explain", "a.example", "TYPE65536"], "--explain: \"TYPE65536\" \(noType)"),
         ])
     func mistakes(arguments: [String], expected: String) {
         #expect(throws: Options.UsageError(text: expected)) { try Options(arguments) }

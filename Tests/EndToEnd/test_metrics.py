@@ -97,6 +97,12 @@ class Metrics(Case):
         served = explain("name=www.lab.example&type=AAAA")
         self.assertEqual((200, lines(told)), (served.status, lines(served.text)))
         self.assertEqual("www.lab.example AAAA", served.text.splitlines()[0])
+        international = explain("name=b%C3%BCcher.example")
+        self.assertEqual((200, "xn--bcher-kva.example A"), (international.status, international.text.splitlines()[0]))
+        self.assertEqual(international.text, self.server.ask_control("explain bücher.example"))
+        for query in ("name=a%00.example", "name=%FF"):
+            self.assertEqual(400, explain(query).status)
+        self.assertEqual(400, scraping.get(self.server.page, "/metrics%00x").status)
         for query, line in (("", "explain"), ("name=a..b", "explain a..b"), ("name=" + "x" * 300, "explain " + "x" * 300),
                             ("name=x.example&type=Q", "explain x.example Q")):
             self.assertEqual((400, self.server.ask_control(line)), (explain(query).status, explain(query).text))

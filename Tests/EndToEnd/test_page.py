@@ -226,7 +226,8 @@ class StatusPage(Opened):
         self.assertFalse(self.is_shown("#explanation"))
         self.assertEqual([], self.browser.complaints)
         self.browser.value("explain('a..b', 'A')")
-        self.assertEqual('error: "a..b" is not a domain name', self.text("#explanation"))
+        self.assertEqual('error: "a..b" is not a domain name; allowed: labels of 1 to 63 bytes with dots between them, '
+                         '253 bytes in all', self.text("#explanation"))
 
     def test_a_pause_holds_what_is_shown_and_keeps_what_comes(self):
         pause = "document.getElementById('pause').click()"

@@ -50,7 +50,8 @@ class Refused(Script):
         self.assertEqual((0, ""), (shown.returncode, shown.stderr))
         self.assertIn("scripts/run [--lab]", shown.stdout)
         for arguments in (["--nothing"], ["--lab", "--listen"], ["--listen", "127.0.0.1"], ["--config"],
-                          ["--check", "--explain"], ["--explain", "a.example"], ["--check", "--explain", "a", "A", "b"]):
+                          ["--check", "--explain"], ["--explain", "a.example"], ["--check", "--explain", "a", "A", "b"],
+                          ["--explain", "--check"], ["--check", "--explain", "a", "--explain", "b"]):
             refused = self.run_script(*arguments)
             self.assertEqual(3, refused.returncode, arguments)
             self.assertRegex(refused.stderr, r"^scripts/run: .*see scripts/run --help\n$")

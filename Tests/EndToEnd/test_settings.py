@@ -114,7 +114,7 @@ host = "a/b"                                # provider.host: found "a/b"; allowe
 ca-file = "ca.pem"                          # provider.ca-file: found "ca.pem"; allowed: an absolute path
 account = 1234                              # provider.account: found 1234; allowed: 1 to 64 letters, digits,
 access-key = "LTAI 1"                       # provider.access-key: found "LTAI 1"; allowed: 1 to 64 letters, digits,
-key-file = "keys/a"                         # provider.key-file: found "keys/a"; allowed: the absolute path of a file,
+key-file = "keys/a"                         # provider.key-file: found a value that is not shown, because it may be a key; allowed:
 cipher = "aes"                              # provider.cipher: found "aes"; allowed: "none", "cbc", "gcm"
 cipher-key-file = ".."                      # provider.cipher-key-file: found ".."; allowed: the absolute path of a file
 expiring = "true"                           # provider.expiring: found "true"; allowed: ...; leave out the quotes
@@ -208,7 +208,8 @@ class Foretold(Case):
             '[[rule]]\nmatch = ["a.corp.example"]\nresolver = "doh"\nfallback-addresses = ["192.0.2.1"]\n'
             '[network]\nwatch = false\n'))
         for question in ("www.example.com A", "corp.example AAAA", "b.a.corp.example A", "www.example.com MX",
-                         "www.example.com ANY", "localhost A", "x.local A", "abc.onion AAAA", "1.0.0.127.in-addr.arpa PTR"):
+                         "www.example.com ANY", "localhost A", "x.local A", "abc.onion AAAA", "1.0.0.127.in-addr.arpa PTR",
+                         "Bücher.example A"):
             words = question.split()
             done = httpdnsd("--config", server.config, "--check", "--explain", *words)
             self.assertEqual(0, done.returncode)
@@ -304,4 +305,10 @@ class Explained(NamespaceCase):
             done = self.check("--explain", *arguments)
             self.assertEqual((3, ""), (done.returncode, done.stdout))
             self.assertIn(said, done.stderr)
-        self.assertEqual(3, httpdnsd("--explain", "a.example").returncode)
+        for arguments, said in ((["--explain", "a.example"], "--explain needs --check"),
+                                (["--check", "--explain", "a.example", "--version"], "--explain needs --check"),
+                                (["--explain", "--check"], "--explain needs a name"),
+                                (["--check", "--explain", "a", "--explain", "b"], "--explain is given twice")):
+            done = httpdnsd(*arguments)
+            self.assertEqual((3, ""), (done.returncode, done.stdout))
+            self.assertRegex(done.stderr, rf"^httpdnsd: {said}.*\n$")

@@ -35,14 +35,17 @@ enum Arrows {
         "HTTPServer": ["CMicrohttpd", "DNSWire", "Glibc"],
         // DNSWire: a stored answer is validated against its question.
         "Store": ["CSQLite", "DNSWire"],
-        "Settings": ["CIDN2", "CTOML", "DNSWire"],
+        "Settings": ["CTOML", "DNSWire", "InternationalNames"],
         // A module of its own, so that only the daemon is linked with libseccomp.
         "Confinement": ["CSeccomp"],
         // DNSWire: socket addresses.
         "LinuxIO": ["CLinux", "DNSWire", "Glibc", "Synchronization"],
         "Telemetry": ["DNSWire", "Glibc", "Synchronization"],
-        // Telemetry: events of the flight recorder are shown in the words of the control socket.
-        "Control": ["DNSWire", "FoundationEssentials", "Glibc", "Telemetry"],
+        // Telemetry: events of the flight recorder are shown in the words of the control socket. InternationalNames:
+        // commands take names as people write them.
+        "Control": ["DNSWire", "FoundationEssentials", "Glibc", "InternationalNames", "Telemetry"],
+        // Names in settings and in commands become A-labels by the same rules.
+        "InternationalNames": ["CIDN2"],
         "DNSWire": [],
     ]
 

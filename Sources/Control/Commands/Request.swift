@@ -16,8 +16,8 @@ package struct Request: Equatable, Sendable {
         self.wantsJSON = wantsJSON
     }
 
-    /// Parses the arguments of `explain`, for a caller without a line.
-    package static func explained(_ name: String?, _ type: String?) throws(Refusal) -> Question {
+    /// Parses NAME [TYPE] as `explain` does, for a caller without a line.
+    package static func question(_ name: String?, _ type: String?) throws(Refusal) -> Question {
         var fields = RequestFields(command: "explain")
         (fields.name, fields.type) = (name, type)
         do throws(RequestFault) {

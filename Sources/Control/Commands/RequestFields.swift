@@ -2,6 +2,7 @@
 // turned into a command.
 
 import DNSWire
+import InternationalNames
 
 struct RequestFields: Decodable {
     var command: String
@@ -114,7 +115,7 @@ struct RequestFields: Decodable {
         }
     }
 
-    /// The question of `explain`.
+    /// NAME [TYPE] of `explain`.
     func question() throws(RequestFault) -> Question { Question(try requiredName(.explain), try requestedType()) }
 
     private func requestedType() throws(RequestFault) -> RecordType { try type.map(readType) ?? .a }
@@ -259,13 +260,22 @@ struct RequestFields: Decodable {
         return seconds
     }
 
+    /// A Unicode name becomes the ASCII name that clients query.
     private func readName(_ text: String) throws(RequestFault) -> Name {
-        guard let name = Name(text) else { throw RequestFault("\(quoted(text)) is not a domain name") }
+        guard let name = (try? InternationalName.ascii(text)).flatMap({ Name($0) }) else {
+            throw RequestFault(
+                "\(quoted(text)) is not a domain name; allowed: labels of 1 to 63 bytes with dots between them, 253 "
+                    + "bytes in all")
+        }
         return name
     }
 
     private func readType(_ text: String) throws(RequestFault) -> RecordType {
-        guard let type = RecordType(text) else { throw RequestFault("\(quoted(text)) is not a record type") }
+        guard let type = RecordType(text) else {
+            throw RequestFault(
+                "\(quoted(text)) is not a record type; allowed: \(RecordType.names.joined(separator: ", ")), or TYPE "
+                    + "with a number, such as TYPE65")
+        }
         return type
     }
 }

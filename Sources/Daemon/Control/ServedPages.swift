@@ -62,7 +62,7 @@ final class ServedPages {
     /// All readers of the page share the rate limit of unprivileged users.
     private func explanation(_ request: PageRequest, now: Instant) throws(PageReply) -> PageReply {
         let question = try checked { () throws(Refusal) in
-            try Request.explained(request.arguments[.name], request.arguments[.type])
+            try Request.question(request.arguments[.name], request.arguments[.type])
         }
         let resolving = statistics(now).resolving
         guard resolving.explanationPace.take(now: now) else {

@@ -38,14 +38,16 @@ package struct Options: Equatable {
                 }
                 listen.append(address)
             case "--check": mode = .check
-            case "--explain": explained = try Options.question(&rest)
+            case "--explain":
+                guard explained == nil else { throw UsageError(text: "--explain is given twice; it takes one name") }
+                explained = try Options.question(&rest)
             case "--print-effective": mode = .printEffective
             case "--version": mode = .version
             case "--help", "-h": mode = .help
             default: throw UsageError(text: "unknown argument \(argument); see --help")
             }
         }
-        guard explained == nil || ![.serve, .printEffective].contains(mode) else {
+        guard explained == nil || [.check, .help].contains(mode) else {
             throw UsageError(
                 text: "--explain needs --check: write --check --explain NAME; httpdnsctl explain NAME asks the daemon")
         }
@@ -56,25 +58,18 @@ package struct Options: Equatable {
         listen.isEmpty ? settings.server.listen : listen
     }
 
-    /// Takes NAME [TYPE]. A Unicode name becomes the ASCII name that clients query.
+    /// Takes NAME [TYPE], as `httpdnsctl explain` does.
     private static func question(_ rest: inout ArraySlice<String>) throws(UsageError) -> Question {
-        let text = try value(of: "--explain", &rest)
-        guard let name = (try? InternationalName.ascii(text)).flatMap({ Name($0) }) else {
-            throw UsageError(
-                text: "--explain \(text.shown(maxBytes: maxShownBytes)): not a domain name, such as www.example.com: "
-                    + "labels of 1 to 63 bytes with dots between them, 253 bytes in all")
+        func word() -> String? { rest.first?.hasPrefix("-") == false ? rest.popFirst() : nil }
+        guard let name = word() else {
+            throw UsageError(text: "--explain needs a name: write --check --explain NAME [TYPE]")
         }
-        guard let text = rest.first, !text.hasPrefix("-") else { return Question(name, .a) }
-        rest.removeFirst()
-        guard let type = RecordType(text) else {
-            throw UsageError(
-                text: "--explain \(name) \(text.shown(maxBytes: maxShownBytes)): not a record type; allowed: "
-                    + "\(RecordType.names.joined(separator: ", ")), or TYPE with a number, such as TYPE65")
+        do throws(Refusal) {
+            return try Request.question(name, word())
+        } catch {
+            throw UsageError(text: "--explain: \(error.reason)")
         }
-        return Question(name, type)
     }
-
-    private static let maxShownBytes = 60
 
     private static func value(of option: String, _ rest: inout ArraySlice<String>) throws(UsageError) -> String {
         guard let value = rest.popFirst() else { throw UsageError(text: "\(option) needs a value; see --help") }
