@@ -113,8 +113,8 @@ private let answerCallback: MHD_AccessHandlerCallback = { context, connection, u
     }
 }
 
-/// A text of a request with an encoded NUL, which would end it too early, or with bytes that are not UTF-8. At a NUL that
-/// is not encoded, libmicrohttpd itself ends the text.
+/// A text of a request with an encoded NUL, which would end it too early, or with bytes that are not UTF-8. At a NUL
+/// that is not encoded, libmicrohttpd itself ends the text.
 private struct InvalidText: Error {}
 
 private func request(
