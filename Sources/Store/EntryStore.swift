@@ -72,12 +72,12 @@ package struct EntryStore: ~Copyable {
     /// entries only.
     ///
     /// - Parameters:
-    ///   - partitions: networks; all their entries are removed.
+    ///   - partitions: networks of which entries are removed.
     ///   - notes: values by name; nil removes the note. Each must fit (`NoteRow.fits`).
     /// - Returns: how many notes were rejected because the file holds the maximum number.
     @discardableResult
     package mutating func write(
-        _ batch: [StoredEntry], removing removals: [QuestionScope] = [], partitions: [UInt32] = [],
+        _ batch: [StoredEntry], removing removals: [QuestionScope] = [], partitions: [PartitionRemoval] = [],
         notes: [String: String?] = [:], nowMilliseconds: Int64
     ) throws(StoreFailure) -> Int {
         precondition(notes.allSatisfy(NoteRow.fits), "a note that would not be read back")

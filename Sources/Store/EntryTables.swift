@@ -57,7 +57,7 @@ final class EntryTables {
             WHERE substr(question, -length(?1)) = ?1 AND type_number = coalesce(?2, type_number)
             """, on: database)
         removeAll = try Statement("DELETE FROM entries", on: database)
-        removePartition = try Statement("DELETE FROM entries WHERE partition = ?", on: database)
+        removePartition = try Statement("DELETE FROM entries WHERE partition = ? AND stored_ms >= ?", on: database)
         removeSubstitute = try Statement(
             """
             DELETE FROM entries
@@ -101,14 +101,15 @@ final class EntryTables {
 
     /// - Returns: how many notes were rejected for lack of room.
     func write(
-        _ batch: [StoredEntry], removing removals: [QuestionScope], partitions: [UInt32], notes: [String: String?],
-        nowMilliseconds: Int64
+        _ batch: [StoredEntry], removing removals: [QuestionScope], partitions: [PartitionRemoval],
+        notes: [String: String?], nowMilliseconds: Int64
     ) throws(StoreFailure) -> Int {
         var refusedNotes = 0
         try database.transaction { () throws(StoreFailure) in
             for removal in removals { try remove(removal) }
             for partition in partitions {
-                removePartition.bind(partition, at: 1)
+                removePartition.bind(partition.partition, at: 1)
+                removePartition.bind(partition.storedSinceMilliseconds, at: 2)
                 try removePartition.run()
             }
             // Older entries first: a provider's answer replaces an earlier answer of the system resolver, not a later

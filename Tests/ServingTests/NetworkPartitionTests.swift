@@ -94,9 +94,10 @@ struct NetworkPartitionTests {
             cache.store(
                 RenderedAnswer(Answer(records: [record]), to: Question(name, .a)), lifetimeSeconds: 60,
                 for: Question(name, .a), partition: number % 3 == 0 ? Self.home : Self.work,
-                provenance: number % 2 == 0 ? .provider : .system, nowMilliseconds: 0)
+                provenance: number % 2 == 0 ? .provider : .system, nowMilliseconds: Int64(number))
         }
-        #expect(cache.remove(Self.home) == 1000)
+        #expect(cache.remove(Self.home, storedSinceMilliseconds: 2700) == 100)
+        #expect(cache.remove(Self.home) == 900)
         #expect(cache.remove(Self.home) == 0)
         #expect(cache.counts().entries == 2000)
         #expect(cache.remove(Self.work) == 2000)

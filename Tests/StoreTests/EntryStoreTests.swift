@@ -109,8 +109,22 @@ struct EntryStoreTests {
         }
         var store = EntryStore(path: folder.file)
         try store.write(all, nowMilliseconds: 0)
-        try store.write([], partitions: [.max, 7], nowMilliseconds: 0)
+        try store.write([], partitions: [PartitionRemoval(.max), PartitionRemoval(7)], nowMilliseconds: 0)
         #expect(try Loaded(&store).entries == keyed(all.filter { $0.partition != .max }))
+    }
+
+    @Test("of a network, only what was learned since a time may go")
+    func latestEntries() throws {
+        let all = samples.prefix(5).enumerated().map { number, sample in
+            sample.stored(at: Int64(number) * 1000, lifetimeSeconds: 60)
+        }
+        let partition = try #require(all.first?.partition)
+        let removal = PartitionRemoval(partition, storedSinceMilliseconds: 2000)
+        var store = EntryStore(path: folder.file)
+        try store.write(all, nowMilliseconds: 0)
+        try store.write([], partitions: [removal], nowMilliseconds: 0)
+        let left = all.filter { $0.partition != partition || $0.storedAtMilliseconds < 2000 }
+        #expect(try Loaded(&store).entries == keyed(left))
     }
 
     @Test("pruning takes what expired before a time, then what expires first, and shrinks the file")

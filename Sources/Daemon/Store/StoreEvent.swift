@@ -9,8 +9,8 @@ import Store
 struct StoreOrder: Sendable {
     let entries: [StoredEntry]
     let removals: [QuestionScope]
-    /// Partitions of forgotten networks.
-    let partitions: [UInt32]
+    /// Of forgotten networks, and what was learned in the wrong one.
+    let partitions: [PartitionRemoval]
     /// Notes by name; nil removes one.
     let notes: [String: String?]
 }

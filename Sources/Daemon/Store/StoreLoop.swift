@@ -30,7 +30,7 @@ struct StoreLoop: ~Copyable {
     /// Failed flushes: flushed answers must not return after a restart.
     private var unwrittenRemovals: [QuestionScope] = []
     /// Likewise for networks; bounded by the networks met while the disk failed.
-    private var unwrittenPartitions: [UInt32] = []
+    private var unwrittenPartitions: [PartitionRemoval] = []
     /// Unwritten notes: a switch must keep its state after a restart.
     private var unwrittenNotes: [String: String?] = [:]
     private var hasToldNotes = false

@@ -22,7 +22,7 @@ final class StoreThread: LoopPart {
 
     private var collected: [Key: StoredEntry] = [:]
     private var removals: [QuestionScope] = []
-    private var partitions: [UInt32] = []
+    private var partitions: [PartitionRemoval] = []
     private var collectedNotes: [String: String?] = [:]
     /// Nil if and only if nothing is collected.
     private var postAt: Instant?
@@ -120,10 +120,12 @@ final class StoreThread: LoopPart {
         post(now: now)
     }
 
-    /// Forgets a network and all its entries.
-    func forget(_ partition: UInt32, now: Instant) {
-        collected = collected.filter { $0.key.partition != partition }
-        partitions.append(partition)
+    /// Forgets the entries of a network, or those stored at a time since 1970 or later.
+    func forget(_ partition: UInt32, storedSinceMilliseconds: Int64 = .min, now: Instant) {
+        collected = collected.filter {
+            $0.key.partition != partition || $0.value.storedAtMilliseconds < storedSinceMilliseconds
+        }
+        partitions.append(PartitionRemoval(partition, storedSinceMilliseconds: storedSinceMilliseconds))
         postAt = postAt ?? now + StoreThread.interval
     }
 

@@ -90,12 +90,13 @@ extension AnswerCache {
         }
     }
 
-    /// Removes the entries of one network; entries stored meanwhile may stay.
+    /// Removes the entries of one network, or those stored at a time since boot or later; entries stored meanwhile may
+    /// stay.
     ///
     /// - Returns: the number of removed entries.
-    package func remove(_ partition: Partition) -> Int {
+    package func remove(_ partition: Partition, storedSinceMilliseconds: Int64 = .min) -> Int {
         unsafe removeEach(atOnce: AnswerCache.maxSlotsAtOnce) { slot in
-            unsafe slot.storage != nil && slot.isOf(partition)
+            unsafe slot.storage != nil && slot.isOf(partition) && slot.isStored(since: storedSinceMilliseconds)
         }
     }
 

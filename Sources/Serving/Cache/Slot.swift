@@ -127,6 +127,8 @@ import DNSWire
     }
 
     /// Never negative: a clock that counts from boot does not go back.
+    func isStored(since milliseconds: Int64) -> Bool { unsafe storedAtMilliseconds >= milliseconds }
+
     func ageMilliseconds(_ nowMilliseconds: Int64) -> Int64 { unsafe max(0, nowMilliseconds - storedAtMilliseconds) }
 
     /// `use` gets a body that is valid as long as the slot's storage.
