@@ -63,6 +63,11 @@ package struct AliCloudV2: AddressDialect {
         return { (question) throws(DialectError) in try contents.answer(to: question) }
     }
 
+    package func clientAddress(in reply: HTTPReply) -> Address? {
+        guard let body = try? reply.acceptedAliCloudBody() else { return nil }
+        return (try? AliCloudV2Reply.contents(of: body, sealedWith: seal))?.cip.flatMap { Address($0) }
+    }
+
     // MARK: the server's side
 
     package func questions(

@@ -6,6 +6,8 @@ import DNSWire
 enum AliCloudV2Reply {
     struct Contents: Decodable {
         fileprivate let answers: [Element]
+        /// The client's address.
+        let cip: String?
 
         /// If several elements concern one name, the first counts. A missing family is unanswered.
         func answer(to question: Question) throws(DialectError) -> Answer {

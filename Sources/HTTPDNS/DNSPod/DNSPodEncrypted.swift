@@ -52,11 +52,17 @@ package struct DNSPodEncrypted: AddressDialect {
     package func reading(
         of reply: HTTPReply, isAlone: Bool
     ) throws(DialectError) -> (Question) throws(DialectError) -> Answer {
+        let text = try text(of: reply)
+        return { (question) throws(DialectError) in try text.answer(to: question, isAlone: isAlone) }
+    }
+
+    package func clientAddress(in reply: HTTPReply) -> Address? { (try? text(of: reply))?.client }
+
+    private func text(of reply: HTTPReply) throws(DialectError) -> DNSPodText {
         let accepted = DNSPodEncrypted.withoutPadding(try DNSPodEnterprise.acceptedBody(of: reply, expires: expires))
         let body = DNSPodText.trimmed(accepted[...]) ?? []
         let isBare = body.isEmpty || body.elementsEqual(DNSPodText.nothing.utf8)
-        let text = DNSPodText(isBare ? Array(body) : DNSPodEncrypted.withoutPadding(try decrypt(body)))
-        return { (question) throws(DialectError) in try text.answer(to: question, isAlone: isAlone) }
+        return DNSPodText(isBare ? Array(body) : DNSPodEncrypted.withoutPadding(try decrypt(body)))
     }
 
     package func questions(

@@ -40,6 +40,10 @@ package struct DNSPodHTTPS: AddressDialect {
         return { (question) throws(DialectError) in try text.answer(to: question, isAlone: isAlone) }
     }
 
+    package func clientAddress(in reply: HTTPReply) -> Address? {
+        (try? DNSPodEnterprise.acceptedBody(of: reply, expires: expires)).flatMap { DNSPodText($0).client }
+    }
+
     package func questions(
         from request: HTTPRequest, in context: DialectContext
     ) throws(DialectError) -> [Question] {

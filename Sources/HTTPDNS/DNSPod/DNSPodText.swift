@@ -12,6 +12,8 @@ struct DNSPodText {
     private var partsOfName: [Name: Text] = [:]
     /// The first line without a name; it answers the only name asked.
     private var namelessParts: Text?
+    /// The client's address, on any line.
+    private(set) var client: Address?
     private var isEmpty = true
     private let isText: Bool
 
@@ -44,6 +46,7 @@ struct DNSPodText {
     private mutating func read(_ line: Text) {
         guard let line = DNSPodText.trimmed(line) else { return }
         let said = line.prefix { $0 != UInt8(ascii: "|") }
+        client = client ?? DNSPodText.address(line[said.endIndex...].dropFirst())
         guard !said.isEmpty else { return }
         isEmpty = false
         let head = said.prefix { $0 != UInt8(ascii: ":") }

@@ -28,6 +28,10 @@ package protocol Dialect: Sendable {
     /// Returns the provider's time in seconds since 1970 if the body states it.
     func unixSeconds(in body: [UInt8]) -> Int64?
 
+    /// Returns the address from which the provider saw the request, or the address of its network; nil if the reply
+    /// does not state it. A request with a client subnet gets that one back.
+    func clientAddress(in reply: HTTPReply) -> Address?
+
     /// Server side of `request(for:in:)`: lenient about other clients' forms, strict about what the vendor checks.
     /// Returns one or more questions.
     func questions(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> [Question]
@@ -44,6 +48,7 @@ package protocol Dialect: Sendable {
 extension Dialect {
     package var asksBothFamilies: Bool { false }
     package func unixSeconds(in body: [UInt8]) -> Int64? { nil }
+    package func clientAddress(in reply: HTTPReply) -> Address? { nil }
 
     package func reply(to error: DialectError) -> HTTPReply {
         switch error {
