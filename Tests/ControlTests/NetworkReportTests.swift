@@ -21,7 +21,8 @@ struct NetworkReportTests {
             id: "6f2c1a09", words: "wifi, gateway 192.168.1.1", firstSeenSeconds: 1_795_000_000, lastSeenSeconds: nil,
             times: 12),
         NetworkReport.Known(
-            id: "00c0ffee", words: "", firstSeenSeconds: 1_795_264_496, lastSeenSeconds: 1_795_264_496, times: 1),
+            id: "00c0ffee", words: "", firstSeenSeconds: 1_795_264_496, lastSeenSeconds: 1_795_264_496, times: 1,
+            carrier: ["198.51.0.0/16"]),
     ]
 
     @Test("the network in use is told in words, with what leads out of it and with those that are known")
@@ -29,7 +30,11 @@ struct NetworkReportTests {
         let report = NetworkReport(
             current: current(
                 portal: "suspected since 12:34:56Z: all providers are redirected", translation: "64:ff9b::/96"),
-            known: known)
+            known: known,
+            exits: [
+                NetworkReport.Exit(address: "2001:db8::7", provider: "google", ageSeconds: 130),
+                NetworkReport.Exit(address: "203.0.113.7", provider: "alicloud", ageSeconds: 5),
+            ], carrier: ["203.0.0.0/16"])
         #expect(
             Reply.network(report).rendered(asJSON: false) == """
                 network    6f2c1a09 (wifi, gateway 192.168.1.1)
@@ -39,10 +44,13 @@ struct NetworkReportTests {
                 servers    from /run/systemd/resolve/resolv.conf
                 NAT64      64:ff9b::/96
                 portal     suspected since 12:34:56Z: all providers are redirected
+                exit       203.0.113.7 by alicloud, 5s ago
+                exit       2001:db8::7 by google, 2m10s ago
+                carrier    203.0.0.0/16
 
                 known     last seen             network                    times
                 6f2c1a09  in use                wifi, gateway 192.168.1.1  12
-                00c0ffee  2026-11-21 12:34:56Z  -                          1
+                00c0ffee  2026-11-21 12:34:56Z  -, carrier 198.51.0.0/16   1
 
                 """)
     }
@@ -73,19 +81,25 @@ struct NetworkReportTests {
 
     @Test("as JSON a report is one line, and reads back the same")
     func asJSON() throws {
-        let report = NetworkReport(current: current(), known: known)
+        let exit = NetworkReport.Exit(address: "203.0.113.7", provider: "alicloud", ageSeconds: 5)
+        let report = NetworkReport(current: current(), known: known, exits: [exit], carrier: ["203.0.0.0/16"])
         let line = Reply.network(report).rendered(asJSON: true)
         #expect(
             line == #"""
-                {"current":{"age_s":8040,"changes":3,"families":["IPv4","IPv6"],"id":"6f2c1a09",\#
+                {"carrier":["203.0.0.0/16"],"current":{"age_s":8040,"changes":3,"families":["IPv4","IPv6"],\#
+                "id":"6f2c1a09",\#
                 "last_recovery_ms":1340,"resolv_conf":"/run/systemd/resolve/resolv.conf","state":"settled",\#
                 "words":"wifi, gateway 192.168.1.1"},\#
-                "known":[{"first_seen_s":1795000000,"id":"6f2c1a09","times":12,"words":"wifi, gateway 192.168.1.1"},\#
-                {"first_seen_s":1795264496,"id":"00c0ffee","last_seen_s":1795264496,"times":1,"words":""}]}
+                "exits":[{"address":"203.0.113.7","age_s":5,"provider":"alicloud"}],\#
+                "known":[{"carrier":[],"first_seen_s":1795000000,"id":"6f2c1a09","times":12,\#
+                "words":"wifi, gateway 192.168.1.1"},{"carrier":["198.51.0.0/16"],\#
+                "first_seen_s":1795264496,"id":"00c0ffee","last_seen_s":1795264496,"times":1,"words":""}]}
 
                 """#)
         #expect(try JSONDecoder().decode(NetworkReport.self, from: Data(line.utf8)) == report)
-        #expect(Reply.network(NetworkReport(current: nil)).rendered(asJSON: true) == "{\"known\":[]}\n")
+        #expect(
+            Reply.network(NetworkReport(current: nil)).rendered(asJSON: true)
+                == "{\"carrier\":[],\"exits\":[],\"known\":[]}\n")
     }
 
     @Test("status says which network is in use, and that a portal may stand in the way")

@@ -86,14 +86,40 @@ import TestSupport
         #expect(NetworkHistory(restoring: "") == NetworkHistory())
     }
 
+    @Test("networks with one identity are told apart by their carriers, also after a restart")
+    func carriers() throws {
+        var history = NetworkHistory()
+        let (home, mobile) = (try #require(Prefix("203.0.0.0/16")), try #require(Prefix("198.51.0.0/16")))
+        for (number, prefix) in [(1, home), (2, mobile)] {
+            _ = history.entered(id(number), onLink: id(1), network(1), cause: .carrier, wallSeconds: 1)
+            var carrier = Carrier()
+            carrier.set(prefix)
+            let (isNews, isNewsAgain) = (history.found(carrier, of: id(number)), history.found(carrier, of: id(number)))
+            #expect(isNews && !isNewsAgain)
+        }
+        var restored = NetworkHistory()
+        _ = restored.entered(id(1), network(1), cause: nil, wallSeconds: 2)
+        _ = restored.merge(NetworkHistory(restoring: history.encoded))
+        for history in [history, restored] {
+            #expect(history.network(onLink: id(1), of: home)?.id == id(1))
+            #expect(history.network(onLink: id(1), of: mobile)?.id == id(2))
+            #expect(history.network(onLink: id(2), of: mobile) == nil)
+        }
+        #expect(history.latest(onLink: id(1))?.id == id(2) && history.latest(onLink: id(3)) == nil)
+        #expect(restored.carrier(of: id(1)).prefixes == [home])
+    }
+
     @Test("the note of eight networks with long names fits")
-    func noteSize() {
+    func noteSize() throws {
         var history = NetworkHistory()
         for number in 0..<8 {
             let domains = (0..<6).map { _ in String(repeating: "d", count: 253) }
             _ = history.entered(
                 NetworkID(rawValue: .max - UInt32(number)), NetworkIdentity(kind: .wifi, searchDomains: domains),
                 cause: .route, wallSeconds: .min)
+            var carrier = Carrier()
+            for text in ["203.113.0.0/16", "2001:dbff::/32"] { carrier.set(try #require(Prefix(text))) }
+            _ = history.found(carrier, of: NetworkID(rawValue: .max - UInt32(number)))
         }
         #expect(history.encoded.utf8.count <= NetworkBounds.maxNoteBytes)
         #expect(NetworkHistory(restoring: history.encoded).known == history.known)
@@ -118,6 +144,8 @@ import TestSupport
             "known id=00000001 first=5 last=7 times=0 words=wifi",
             "known id=00000001 first=5 last=7 times=2", "known id=00000001 first=5 last=7 times=2 words=w\u{1B}",
             "known id=00000001 first=5 last=7 times=99999999999 words=wifi",
+            "known id=00000001 carrier=203.0.113.1/16 first=5 last=7 times=2 words=wifi",
+            "known id=00000001 link=x first=5 last=7 times=2 words=wifi",
             "known id=00000001 first 5 last=7 times=2 words=wifi", "known ",
             "known id=00000002 first=5 last=7 times=2 words=wifi", String(repeating: "x", count: 4097),
         ])

@@ -6,10 +6,16 @@ package struct NetworkReport: Codable, Equatable, Sendable {
     package var current: Current?
     /// All known networks, the one in use included, in the caller's order.
     package var known: [Known]
+    /// The addresses that providers report for this machine, the latest last.
+    package var exits: [Exit]
+    /// The confirmed prefixes of the carrier of the network in use: "203.0.0.0/16".
+    package var carrier: [String]
 
-    package init(current: Current?, known: [Known] = []) {
+    package init(current: Current?, known: [Known] = [], exits: [Exit] = [], carrier: [String] = []) {
         self.current = current
         self.known = known
+        self.exits = exits
+        self.carrier = carrier
     }
 
     package enum State: String, Codable, Sendable {
@@ -66,6 +72,24 @@ package struct NetworkReport: Codable, Equatable, Sendable {
         }
     }
 
+    package struct Exit: Codable, Equatable, Sendable {
+        package let address: String
+        package let provider: String
+        /// Time since the reply.
+        package let ageSeconds: Int
+
+        package init(address: String, provider: String, ageSeconds: Int) {
+            self.address = address
+            self.provider = provider
+            self.ageSeconds = ageSeconds
+        }
+
+        package enum CodingKeys: String, CodingKey {
+            case address, provider
+            case ageSeconds = "age_s"
+        }
+    }
+
     /// A known network.
     package struct Known: Codable, Equatable, Sendable {
         package let id: String
@@ -75,17 +99,23 @@ package struct NetworkReport: Codable, Equatable, Sendable {
         package let lastSeenSeconds: Int64?
         /// How many times the network came into use.
         package let times: Int
+        /// The confirmed prefixes of its carrier.
+        package let carrier: [String]
 
-        package init(id: String, words: String, firstSeenSeconds: Int64, lastSeenSeconds: Int64?, times: Int) {
+        package init(
+            id: String, words: String, firstSeenSeconds: Int64, lastSeenSeconds: Int64?, times: Int,
+            carrier: [String] = []
+        ) {
             self.id = id.shown(maxBytes: Bound.idBytes)
             self.words = words.shown(maxBytes: Bound.wordsBytes)
             self.firstSeenSeconds = firstSeenSeconds
             self.lastSeenSeconds = lastSeenSeconds
             self.times = times
+            self.carrier = carrier
         }
 
         package enum CodingKeys: String, CodingKey {
-            case id, words, times
+            case id, words, times, carrier
             case firstSeenSeconds = "first_seen_s"
             case lastSeenSeconds = "last_seen_s"
         }
@@ -105,10 +135,19 @@ package struct NetworkReport: Codable, Equatable, Sendable {
 
 extension NetworkReport {
     package var text: String {
-        let lines = current.map(\.lines) ?? ["the daemon does not watch the network ([network] watch is off)"]
+        let rows = exits.reversed().map { exit in
+            ("exit", "\(exit.address) by \(exit.provider), \(LineFormat.span(seconds: exit.ageSeconds)) ago")
+        }
+        let lines =
+            (current.map(\.lines) ?? ["the daemon does not watch the network ([network] watch is off)"])
+            + (rows + (carrier.isEmpty ? [] : [("carrier", carrier.joined(separator: ", "))])).map(NetworkReport.line)
         guard !known.isEmpty else { return lines.map { "\($0)\n" }.joined() }
-        let rows = [["known", "last seen", "network", "times"]] + known.map(\.columns)
-        return (lines + [""] + LineFormat.aligned(rows)).map { "\($0)\n" }.joined()
+        let table = [["known", "last seen", "network", "times"]] + known.map(\.columns)
+        return (lines + [""] + LineFormat.aligned(table)).map { "\($0)\n" }.joined()
+    }
+
+    fileprivate static func line(_ label: String, _ text: String) -> String {
+        LineFormat.spaced([label, text], widths: [StatusReport.labelWidth])
     }
 }
 
@@ -126,7 +165,7 @@ extension NetworkReport.Current {
         if let nameserverSource { rows.append(("servers", "from \(nameserverSource)")) }
         if let translation { rows.append(("NAT64", translation)) }
         if let portal { rows.append(("portal", portal)) }
-        return rows.map { LineFormat.spaced([$0.0, $0.1], widths: [StatusReport.labelWidth]) }
+        return rows.map(NetworkReport.line)
     }
 
     private var name: String {
@@ -145,7 +184,8 @@ extension NetworkReport.Current {
 extension NetworkReport.Known {
     fileprivate var columns: [String] {
         [
-            id, lastSeenSeconds.map(LineFormat.moment) ?? "in use", words.isEmpty ? "-" : words,
+            id, lastSeenSeconds.map(LineFormat.moment) ?? "in use",
+            ([words.isEmpty ? "-" : words] + carrier.map { "carrier \($0)" }).joined(separator: ", "),
             LineFormat.grouped(times),
         ]
     }

@@ -143,6 +143,7 @@ extension NetworkCause {
         case .restored: "a route to the Internet is available"
         case .wake: "the machine resumed from sleep"
         case .domain: "the search domains changed"
+        case .carrier: "the router uses another carrier"
         }
     }
 }

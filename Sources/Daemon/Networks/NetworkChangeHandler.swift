@@ -48,6 +48,7 @@ final class NetworkChangeHandler: LoopPart {
     ///
     /// - Parameter lateBy: delay of the turn after its deadline; zero if there was no deadline.
     func follow(_ settings: Settings, lateBy: Duration, now: Instant) -> [LogEvent] {
+        takeExits(now: now)
         let hadWayOut = network.hasWayOut
         network.timePassed(lateBy: lateBy, now: now)
         var news: [LogEvent] = hadWayOut && !network.hasWayOut ? [.networkLost] : []
@@ -70,6 +71,14 @@ final class NetworkChangeHandler: LoopPart {
         if isInTransit, network.candidate != candidate { setView(settings, now: now) }
         if network.takeReachNews(now: now) { followRoutes(now: now) }
         return news
+    }
+
+    private func takeExits(now: Instant) {
+        var isNews = false
+        for report in resolving.providers.takeExits() {
+            isNews = network.reported(report.address, by: report.provider, askedAt: report.askedAt, now: now) || isNews
+        }
+        if isNews { keepHistory(now: now) }
     }
 
     /// Starts the transit to another network: what was learned so far no longer counts as fresh on any thread.
@@ -102,7 +111,7 @@ final class NetworkChangeHandler: LoopPart {
     /// Restores the stored notes.
     func restore(_ notes: [String: String], _ settings: Settings, now: Instant) {
         knowsPast = true
-        forget(network.restore(notes), settings, now: now)
+        forget(network.restore(notes, now: now), settings, now: now)
         keepHistory(now: now)
         setView(settings, now: now)
     }
@@ -125,7 +134,11 @@ final class NetworkChangeHandler: LoopPart {
     }
 
     private func enter(_ change: NetworkChange, _ settings: Settings, now: Instant) -> [LogEvent] {
+        let former = network.id
         let forgotten = network.entered(change, now: now)
+        if let carrier = change.carrier {
+            forget(Partition(former, settings.providers), since: carrier.since, now: now)
+        }
         // In transit, connections were renewed at the last route change, so the present ones use the new network.
         if !isInTransit { resolving.renewConnections(now: now) }
         isInTransit = false
@@ -147,6 +160,15 @@ final class NetworkChangeHandler: LoopPart {
             to: network.isUnsettled ? nil : network.id, reach: network.reach,
             advertised: network.advertisedPrefixes(now: now), now: now)
         upstreams.announce(now: now)
+    }
+
+    /// Forgets the answers of a network that were learned since then.
+    private func forget(_ partition: Partition, since: Instant, now: Instant) {
+        _ = cache.remove(partition, storedSinceMilliseconds: Clock.millisecondsSinceBoot(since))
+        resolving.store?.forget(
+            partition.rawValue,
+            storedSinceMilliseconds: Clock.wallMilliseconds() - Int64(since.duration(to: now).wholeMilliseconds),
+            now: now)
     }
 
     private func forget(_ networks: [NetworkID], _ settings: Settings, now: Instant) {

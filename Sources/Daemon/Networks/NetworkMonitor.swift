@@ -13,6 +13,7 @@ final class NetworkMonitor {
     /// random salt in the store would be unknown at the start, and the first query would miss its entry.
     private(set) var id: NetworkID
     private(set) var enteredAt: Instant
+    private(set) var exits: ExitReports
     /// During a change: the known network that the kernel's tables already match; nil otherwise.
     private(set) var candidate: NetworkID?
     private(set) var history = NetworkHistory()
@@ -68,6 +69,7 @@ final class NetworkMonitor {
         wakes = WakeWatch(sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(Clock.now())), awake: Clock.awake())
         id = NetworkMonitor.id(of: epochs.identity, salt)
         enteredAt = now
+        exits = ExitReports(now: now)
         lostAt = epochs.reach.hasWayOut(.a) || epochs.reach.hasWayOut(.aaaa) ? nil : now
         _ = history.entered(id, epochs.identity, cause: nil, wallSeconds: Clock.wallMilliseconds() / 1000)
         _ = try loop.watch(routes.descriptor, for: .readable) { [unowned self] _ in hasNews = true }
@@ -149,8 +151,7 @@ final class NetworkMonitor {
         epochs.handle(event, now: now, actions: &news)
         // Requests begun since the previous step may use another network, so report each further step as well.
         if epochs.steps != steps, !news.contains(.unsettled) { actions.append(.unsettled) }
-        let candidate = epochs.candidate.map { NetworkMonitor.id(of: $0, salt) }
-        self.candidate = candidate.flatMap { id in history.known.contains { $0.id == id } ? id : nil }
+        candidate = epochs.candidate.flatMap { history.latest(onLink: NetworkMonitor.id(of: $0, salt))?.id }
         for action in news {
             if case .solicit(let gateway, let link) = action {
                 RouteWatch.solicit(gateway, link: link)
@@ -166,11 +167,38 @@ final class NetworkMonitor {
     ///
     /// - Returns: the networks removed from the history.
     func entered(_ change: NetworkChange, now: Instant) -> [NetworkID] {
-        id = NetworkMonitor.id(of: change.identity, salt)
+        let link = NetworkMonitor.id(of: change.identity, salt)
+        // Until providers report the exit's address, the carrier counts as the one of the last visit.
+        id =
+            if let carrier = change.carrier?.prefix {
+                history.network(onLink: link, of: carrier)?.id
+                    ?? NetworkMonitor.id(of: change.identity, behind: carrier, salt)
+            } else {
+                history.latest(onLink: link)?.id ?? link
+            }
         enteredAt = now
         recovery.began(change)
-        return history.entered(
-            id, change.identity, cause: change.cause, wallSeconds: Clock.wallMilliseconds() / 1000)
+        let forgotten = history.entered(
+            id, onLink: link, change.identity, cause: change.cause, wallSeconds: Clock.wallMilliseconds() / 1000)
+        var carrier = history.carrier(of: id)
+        if let prefix = change.carrier?.prefix { carrier.set(prefix) }
+        _ = history.found(carrier, of: id)
+        exits.entered(carrier, isOtherCarrier: change.cause == .carrier, now: now)
+        return forgotten
+    }
+
+    /// Records the address that a provider reported for this machine. If it shows another carrier, the next
+    /// `takeActions` has a change.
+    ///
+    /// - Parameter askedAt: when the request was sent: an earlier one may have left through another network.
+    /// - Returns: whether the history has changed.
+    func reported(_ exit: Address, by provider: ProviderID, askedAt: Instant, now: Instant) -> Bool {
+        guard askedAt >= enteredAt, hasWayOut, !isUnsettled, !actions.contains(where: \.isChange) else { return false }
+        guard let carrier = exits.reported(exit, by: provider.number, now: now) else {
+            return history.found(exits.carrier, of: id)
+        }
+        actions.append(.changed(NetworkChange(identity: identity, cause: .carrier, usableSince: now, carrier: carrier)))
+        return false
     }
 
     /// Updates the recovery time after a change of the network.
@@ -186,16 +214,31 @@ final class NetworkMonitor {
         return found.recovery
     }
 
-    /// Merges the network history from the store.
+    /// Merges the network history from the store. If another carrier was in use last, the next `takeActions` has a
+    /// change.
     ///
     /// - Returns: the networks removed from the history.
-    func restore(_ notes: [String: String]) -> [NetworkID] {
-        notes[NetworkMonitor.note].map { history.merge(NetworkHistory(restoring: $0)) } ?? []
+    func restore(_ notes: [String: String], now: Instant) -> [NetworkID] {
+        guard let note = notes[NetworkMonitor.note] else { return [] }
+        let earlier = NetworkHistory(restoring: note)
+        let forgotten = history.merge(earlier)
+        exits.entered(history.carrier(of: id), isOtherCarrier: false, now: enteredAt)
+        let link = NetworkMonitor.id(of: identity, salt)
+        if let last = earlier.latest(onLink: link), last.id != id, let prefix = last.carrier.prefixes.first {
+            let carrier = OtherCarrier(prefix: prefix, since: enteredAt)
+            actions.append(
+                .changed(NetworkChange(identity: identity, cause: .carrier, usableSince: now, carrier: carrier)))
+        }
+        return forgotten
     }
 
-    private static func id(of identity: NetworkIdentity, _ salt: [UInt8]) -> NetworkID {
+    /// - Parameter carrier: nil for the carrier that is found first.
+    private static func id(
+        of identity: NetworkIdentity, behind carrier: Prefix? = nil, _ salt: [UInt8]
+    ) -> NetworkID {
+        let bytes = purpose + identity.canonicalBytes + (carrier.map { Array("\($0)".utf8) } ?? [])
         do throws(CryptoError) {
-            return NetworkID(digest: try Digest.hmacSHA256(key: salt, purpose + identity.canonicalBytes))
+            return NetworkID(digest: try Digest.hmacSHA256(key: salt, bytes))
         } catch {
             preconditionFailure("every OpenSSL has SHA-256: \(error)")
         }

@@ -4,6 +4,7 @@ import Control
 import DNSWire
 import LinuxIO
 import Network
+import Resolver
 
 extension Statistics {
     /// Nil if the settings disable network watching.
@@ -27,8 +28,22 @@ extension Statistics {
             known: known.map { other in
                 NetworkReport.Known(
                     id: other.id.description, words: other.words, firstSeenSeconds: other.firstSeen,
-                    lastSeenSeconds: other.id == network?.id ? nil : other.lastSeen, times: other.times)
-            })
+                    lastSeenSeconds: other.id == network?.id ? nil : other.lastSeen, times: other.times,
+                    carrier: other.carrier.prefixes.map(\.description))
+            },
+            exits: exits, carrier: network?.exits.carrier.prefixes.map(\.description) ?? [])
+    }
+
+    /// Without those of providers that the settings no longer have.
+    private var exits: [NetworkReport.Exit] {
+        (network?.exits.current ?? []).compactMap { report in
+            let provider = resolving.providers.providers.first { $0.id.number == report.provider }
+            return provider.map {
+                NetworkReport.Exit(
+                    address: report.address.description, provider: $0.name,
+                    ageSeconds: Int(report.at.duration(to: now).wholeSeconds))
+            }
+        }
     }
 
     var networkHistory: NetworkHistoryReport {

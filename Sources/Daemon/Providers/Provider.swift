@@ -42,6 +42,9 @@ final class Provider {
     var latency = LatencyHistogram()
     var clock = ServerClock()
     private var forbidding = ForbiddenNames()
+    private var exitReadAt: Instant?
+    /// The reply is decoded once more for its address, which costs as much as its answers.
+    private static let exitPause: Duration = .milliseconds(500)
     /// Until then, open connections may deliver replies out of step.
     private var distrustsConnectionsUntil: Instant?
 
@@ -104,6 +107,16 @@ final class Provider {
         case .auto: subnet.prefix
         case nil: nil
         }
+    }
+
+    /// Returns the address that the reply states for this machine, at most once in `exitPause`. A proxy's is another
+    /// one, and a client subnet that was sent comes back.
+    func exit(in reply: HTTPReply, toClient subnet: ClientSubnet, now: Instant) -> Address? {
+        guard settings.proxy == nil, told(of: subnet) == nil,
+            exitReadAt.map({ now - $0 >= Provider.exitPause }) ?? true
+        else { return nil }
+        exitReadAt = now
+        return dialect.clientAddress(in: reply)
     }
 
     /// Stops the use of open connections until they are too old. Over HTTP/1.1 an unexpected reply may be one too many;

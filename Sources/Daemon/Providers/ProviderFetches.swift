@@ -32,6 +32,8 @@ final class ProviderFetches: LoopPart {
     private var finished: [(id: FetchID, result: FetchResult)] = []
     /// Requests that belong to no fetch, with their completions.
     private var ownRequests: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
+    /// One for each provider at most.
+    private var exits: [ReportedExit] = []
     private var addressFailures: [(provider: ProviderID, isWrongNode: Bool)] = []
     /// Events from replies: `redirected` is delivered before the results, the others after them.
     private var redirected: [Event] = []
@@ -76,6 +78,14 @@ final class ProviderFetches: LoopPart {
         var isRedated = false
         /// Endpoints whose replies were of no use.
         var failedEndpoints: [HTTPEndpoint] = []
+    }
+
+    /// An address that a provider reported for this machine.
+    struct ReportedExit {
+        let address: Address
+        let provider: ProviderID
+        /// When the request was sent.
+        let askedAt: Instant
     }
 
     /// What is known of a request since it was sent.
@@ -254,6 +264,12 @@ final class ProviderFetches: LoopPart {
         }
     }
 
+    /// Returns the last address that each provider reported for this machine since the last call.
+    func takeExits() -> [ReportedExit] {
+        defer { exits.removeAll() }
+        return exits
+    }
+
     /// Returns addresses that were unreachable or the wrong node since the last call.
     func takeAddressFailures() -> [(provider: ProviderID, isWrongNode: Bool)] {
         defer { addressFailures.removeAll() }
@@ -351,6 +367,7 @@ final class ProviderFetches: LoopPart {
             if flight.first.endpoint.scheme == .http, let host = reply.redirectHost {
                 redirected.append(.redirected(host))
             }
+            noteExit(in: reply, to: request, flight, now: now)
             let isNews = learnClock(from: reply, of: request.provider, flight)
             var results = flight.dialect.answers(from: reply, to: request.questions)
             if results.first?.failure?.clockMayBeWrong == true, isNews, !request.earlier.isRedated {
@@ -367,6 +384,14 @@ final class ProviderFetches: LoopPart {
             judge(request, flight, results, outcomes, of: transfer, at: endpoint, now: now)
             deliver(outcomes, of: request, to: wanted)
         }
+    }
+
+    private func noteExit(in reply: HTTPReply, to request: Request, _ flight: Flight, now: Instant) {
+        guard let provider = provider(request.provider), let subnet = request.questions.first?.subnet,
+            let address = provider.exit(in: reply, toClient: subnet, now: now)
+        else { return }
+        exits.removeAll { $0.provider == request.provider }
+        exits.append(ReportedExit(address: address, provider: request.provider, askedAt: flight.startedAt))
     }
 
     private func outcome(

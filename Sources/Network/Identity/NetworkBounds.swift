@@ -20,6 +20,15 @@ package enum NetworkBounds {
     /// Maximum size of an identity as text, for one line of a report. The note has room for `maxKnown` of them.
     static let maxWordsBytes = 240
 
+    /// Time in which all replies of a single provider must report another carrier. If it lies, others report the
+    /// present one by then.
+    static let exitConfirmation: Duration = .seconds(2)
+    /// Time between two changes of the carrier: a router may send each connection through another one, or a carrier has
+    /// addresses of several prefixes.
+    static let carrierHold: Duration = .seconds(300)
+    /// Reports of exit addresses: one of each family for 32 providers, the most that the settings allow.
+    static let maxExitReports = 64
+
     /// Known networks, such as home, work and a phone. Each keeps a part of the cache.
     package static let maxKnown = 8
     /// Changes in the history: some days of a laptop.

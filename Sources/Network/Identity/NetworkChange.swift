@@ -8,11 +8,14 @@ package struct NetworkChange: Equatable, Sendable {
     package let cause: NetworkCause
     /// When the first default route of this change appeared. Clients wait from here on.
     package let usableSince: Instant
+    /// Nil unless the carrier is the cause.
+    package let carrier: OtherCarrier?
 
-    package init(identity: NetworkIdentity, cause: NetworkCause, usableSince: Instant) {
+    package init(identity: NetworkIdentity, cause: NetworkCause, usableSince: Instant, carrier: OtherCarrier? = nil) {
         self.identity = identity
         self.cause = cause
         self.usableSince = usableSince
+        self.carrier = carrier
     }
 }
 
@@ -27,4 +30,6 @@ package enum NetworkCause: String, CaseIterable, Sendable {
     case wake
     /// Only the search domains differ.
     case domain
+    /// The same route, behind which another carrier was found (`ExitReports`).
+    case carrier
 }

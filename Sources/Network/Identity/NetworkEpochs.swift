@@ -36,6 +36,8 @@ package struct NetworkEpochs: Sendable {
         /// A new epoch. Without a preceding `unsettled` after a wake, or when the epoch's gateway has revealed its
         /// hardware address.
         case changed(NetworkChange)
+
+        package var isChange: Bool { if case .changed = self { true } else { false } }
     }
 
     private enum Phase {

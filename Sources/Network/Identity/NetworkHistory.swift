@@ -8,6 +8,9 @@ package import DNSWire
 
 package struct KnownNetwork: Equatable, Sendable {
     package let id: NetworkID
+    /// The network with the same identity whose carrier was found first: `id`, or that of another carrier's network.
+    package let link: NetworkID
+    package fileprivate(set) var carrier = Carrier()
     /// `NetworkIdentity.words` of its last visit.
     package fileprivate(set) var words: String
     /// Seconds since 1970.
@@ -38,10 +41,32 @@ package struct NetworkHistory: Equatable, Sendable {
 
     package var changeCount: UInt64 { countByCause.values.reduce(0, +) }
 
-    /// - Parameter cause: nil for the network at program start.
+    /// Returns the last used network with this identity.
+    package func latest(onLink link: NetworkID) -> KnownNetwork? { known.first { $0.link == link } }
+
+    /// Returns the network with this identity whose carrier has these addresses.
+    package func network(onLink link: NetworkID, of carrier: Prefix) -> KnownNetwork? {
+        known.first { $0.link == link && $0.carrier.prefixes.contains(carrier) }
+    }
+
+    package func carrier(of id: NetworkID) -> Carrier { known.first { $0.id == id }?.carrier ?? Carrier() }
+
+    /// - Returns: false if that is known, or the network is not.
+    package mutating func found(_ carrier: Carrier, of id: NetworkID) -> Bool {
+        guard let index = known.firstIndex(where: { $0.id == id }), known[index].carrier != carrier else {
+            return false
+        }
+        known[index].carrier = carrier
+        return true
+    }
+
+    /// - Parameters:
+    ///   - link: see `KnownNetwork`; nil: `id`.
+    ///   - cause: nil for the network at program start.
     /// - Returns: networks that are no longer known.
     package mutating func entered(
-        _ id: NetworkID, _ identity: NetworkIdentity, cause: NetworkCause?, wallSeconds: Int64
+        _ id: NetworkID, onLink link: NetworkID? = nil, _ identity: NetworkIdentity, cause: NetworkCause?,
+        wallSeconds: Int64
     ) -> [NetworkID] {
         if let cause { noteChange(to: id, identity, cause, wallSeconds) }
         // Without a default route nothing is learned.
@@ -49,7 +74,8 @@ package struct NetworkHistory: Equatable, Sendable {
         if let last = known.indices.first { known[last].lastSeen = wallSeconds }
         var network =
             take(id)
-            ?? KnownNetwork(id: id, words: "", firstSeen: wallSeconds, lastSeen: wallSeconds, times: 0)
+            ?? KnownNetwork(
+                id: id, link: link ?? id, words: "", firstSeen: wallSeconds, lastSeen: wallSeconds, times: 0)
         network.words = identity.words
         network.lastSeen = wallSeconds
         network.times += 1
@@ -72,6 +98,7 @@ package struct NetworkHistory: Equatable, Sendable {
             if let index = known.firstIndex(where: { $0.id == network.id }) {
                 known[index].firstSeen = min(known[index].firstSeen, network.firstSeen)
                 known[index].times += network.times
+                for prefix in network.carrier.prefixes { known[index].carrier.set(prefix) }
             } else {
                 known.append(network)
             }
@@ -99,12 +126,15 @@ package struct NetworkHistory: Equatable, Sendable {
 }
 
 // As text, for a note in the store: a line for each known network, latest first, such as
-// "known id=6f2c1a09 first=1700000000 last=1700003600 times=3 words=wifi, gateway 192.168.1.1".
+// "known id=6f2c1a09 link=6f2c1a09 first=1700000000 last=1700003600 times=3 carrier=203.0.0.0/16 words=wifi, gateway
+// 192.168.1.1".
 extension NetworkHistory {
-    /// At most `NetworkBounds.maxNoteBytes`: eight lines of 330 bytes.
+    /// At most `NetworkBounds.maxNoteBytes`: eight lines of 410 bytes.
     package var encoded: String {
         known.map {
-            "known id=\($0.id) first=\($0.firstSeen) last=\($0.lastSeen) times=\($0.times) words=\($0.words)"
+            let carrier = $0.carrier.prefixes.map { " carrier=\($0)" }.joined()
+            return "known id=\($0.id) link=\($0.link) first=\($0.firstSeen) last=\($0.lastSeen) times=\($0.times)"
+                + "\(carrier) words=\($0.words)"
         }.joined(separator: "\n")
     }
 
@@ -128,9 +158,15 @@ extension KnownNetwork {
     fileprivate init?(line: Substring) {
         guard let wordsAt = line.firstRange(of: " words=") else { return nil }
         var fields: [Substring: Substring] = [:]
+        var carrier = Carrier()
         for field in line[..<wordsAt.lowerBound].split(separator: " ") {
             guard let sign = field.firstIndex(of: "=") else { return nil }
-            fields[field[..<sign]] = field[sign...].dropFirst()
+            let (name, value) = (field[..<sign], field[sign...].dropFirst())
+            fields[name] = value
+            if name == "carrier" {
+                guard let prefix = Prefix(String(value)) else { return nil }
+                carrier.set(prefix)
+            }
         }
         let words = String(line[wordsAt.upperBound...])
         guard let id = fields["id"].flatMap({ NetworkID(String($0)) }),
@@ -138,7 +174,10 @@ extension KnownNetwork {
             let times = fields["times"].flatMap({ Int($0) }), (1...KnownNetwork.maxTimes).contains(times),
             words == ShortLine.of(words)
         else { return nil }
-        self.init(id: id, words: words, firstSeen: first, lastSeen: last, times: times)
+        // An earlier release wrote no link.
+        guard let link = NetworkID(fields["link"].map(String.init) ?? id.description) else { return nil }
+        self.init(
+            id: id, link: link, carrier: carrier, words: words, firstSeen: first, lastSeen: last, times: times)
     }
 
     /// A larger number is damage: it means a change every second for thirty years.

@@ -114,6 +114,8 @@ class StandIn:
         self.delay = 0
         # Names outside these domains were not added in the account's console. None: every name is served.
         self.registered = None
+        # The client's address as the vendor sees it, from the peer's.
+        self.seen_as = lambda peer: peer
         # What a node answers instead of everything else, by its address.
         self.broken_nodes = {}
         self.requests = []
@@ -254,7 +256,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         headers = {key.lower(): value for key, value in self.headers.items()}
         request = Request(
-            node=self.server.server_address[0], peer=self.client_address[0], method=self.command, target=self.path,
+            node=self.server.server_address[0], peer=self.server.stand_in.seen_as(self.client_address[0]),
+            method=self.command, target=self.path,
             headers=headers, body=body, server_name=getattr(self.request, "server_name", None))
         stand_in = self.server.stand_in
         reply = stand_in.respond(request)

@@ -1,0 +1,122 @@
+// Decides from the addresses that providers report for this machine to which carrier the network in use leads. A value
+// without clock and I/O.
+//
+// A carrier is told by the prefix of its addresses: a /16 of IPv4, a /32 of IPv6. One provider may lie, and one reply
+// may be odd. So another prefix counts once two providers have reported it, or one has in all its replies for 2 s. It
+// does not if as many others reported the present prefix meanwhile. Reports survive a network change: a provider that
+// the others have contradicted does not convince on the next network either.
+
+package import DNSWire
+
+/// The prefixes of a carrier's addresses, as far as they are known.
+package struct Carrier: Equatable, Sendable {
+    package private(set) var prefixes: [Prefix] = []
+
+    package init() {}
+
+    /// The /16 or /32 of an address; nil for addresses that no carrier has.
+    package static func prefix(of address: Address) -> Prefix? {
+        address.isPrivate ? nil : Prefix(around: address, length: address.recordType == .a ? 16 : 32)
+    }
+
+    /// Replaces the prefix of this one's family. At most one per family, IPv4 first.
+    package mutating func set(_ prefix: Prefix) {
+        let other = prefixes.filter { $0.address.recordType != prefix.address.recordType }
+        prefixes = prefix.address.recordType == .a ? [prefix] + other : other + [prefix]
+    }
+
+    package func prefix(of family: RecordType) -> Prefix? { prefixes.first { $0.address.recordType == family } }
+}
+
+/// Another carrier than the one of the network in use.
+package struct OtherCarrier: Equatable, Sendable {
+    package let prefix: Prefix
+    /// The last reply that came through the former carrier. What was learned since may be the other one's.
+    package let since: Instant
+
+    package init(prefix: Prefix, since: Instant) {
+        self.prefix = prefix
+        self.since = since
+    }
+}
+
+package struct ExitReports: Sendable {
+    package struct Report: Equatable, Sendable {
+        /// Number of the provider.
+        package let provider: Int
+        package let address: Address
+        package let at: Instant
+        fileprivate let prefix: Prefix
+        /// Of the consecutive replies with this prefix: when the first one came, and how many there were.
+        fileprivate let since: Instant
+        fileprivate let count: Int
+        /// When this provider last reported the present carrier.
+        fileprivate let carrierAt: Instant?
+
+        fileprivate var family: RecordType { address.recordType }
+    }
+
+    /// The last of each provider and family, the latest last.
+    private var reports: [Report] = []
+    /// The confirmed prefixes of the network in use.
+    package private(set) var carrier = Carrier()
+    private var enteredAt: Instant
+    /// When the present carrier was reported last.
+    private var carrierSeenAt: Instant
+    /// No other carrier counts until then.
+    private var heldUntil: Instant
+
+    package init(now: Instant) {
+        enteredAt = now
+        carrierSeenAt = now
+        heldUntil = now
+    }
+
+    /// The last report of each provider and family on the network in use, the latest last.
+    package var current: [Report] { reports.filter { $0.at >= enteredAt } }
+
+    /// - Parameter isOtherCarrier: the network changed because another carrier was confirmed.
+    package mutating func entered(_ carrier: Carrier, isOtherCarrier: Bool, now: Instant) {
+        self.carrier = carrier
+        enteredAt = now
+        carrierSeenAt = now
+        heldUntil = isOtherCarrier ? now + NetworkBounds.carrierHold : now
+    }
+
+    /// Records what a provider reported. The first confirmed prefix of a family completes `carrier`.
+    ///
+    /// - Returns: another carrier, if it is confirmed. The caller then enters another network.
+    package mutating func reported(_ address: Address, by provider: Int, now: Instant) -> OtherCarrier? {
+        guard let prefix = Carrier.prefix(of: address) else { return nil }
+        let index = reports.firstIndex { $0.provider == provider && $0.family == address.recordType }
+        let earlier = index.map { reports.remove(at: $0) }
+        let isSame = earlier?.prefix == prefix
+        let report = Report(
+            provider: provider, address: address, at: now, prefix: prefix,
+            since: isSame ? earlier?.since ?? now : now, count: isSame ? (earlier?.count ?? 0) + 1 : 1,
+            carrierAt: carrier.prefix(of: address.recordType) == prefix ? now : earlier?.carrierAt)
+        reports.append(report)
+        if reports.count > NetworkBounds.maxExitReports { reports.removeFirst() }
+        let isConfirmed = isConfirmed(report)
+        if isConfirmed, carrier.prefix(of: report.family) == nil { carrier.set(prefix) }
+        if carrier.prefix(of: report.family) == prefix { carrierSeenAt = now }
+        guard isConfirmed, carrier.prefix(of: report.family) != prefix, now >= heldUntil else { return nil }
+        return OtherCarrier(prefix: prefix, since: carrierSeenAt)
+    }
+
+    private func isConfirmed(_ report: Report) -> Bool {
+        let others = reports.filter { $0.provider != report.provider && $0.family == report.family }
+        let agreeing = others.count { $0.prefix == report.prefix && $0.at >= enteredAt }
+        let contradicting: Int
+        if carrier.prefix(of: report.family) != nil {
+            // Another provider reported the present carrier meanwhile.
+            contradicting = others.count { other in other.carrierAt.map { $0 >= report.since } ?? false }
+        } else {
+            // One that reports another prefix each time contradicts nothing.
+            contradicting = others.count { $0.prefix != report.prefix && $0.count > 1 && $0.at >= enteredAt }
+        }
+        guard agreeing == 0 else { return agreeing + 1 > contradicting }
+        let begin = max(report.since, enteredAt)
+        return contradicting == 0 && report.count > 1 && report.at - begin >= NetworkBounds.exitConfirmation
+    }
+}
