@@ -21,7 +21,7 @@ NAME, FORMER, PRESENT = "www.shop.example", "192.0.2.10", "192.0.2.20"
 
 
 class Exit(Case):
-    expected_seconds = 20
+    expected_seconds = 25
 
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="e2e-exit-")))

@@ -198,6 +198,10 @@ final class Daemon {
         if localFiles.takeHostsChange() { readHosts(now: now) }
         takeStoreEvents(now: now)
         resolving.settle(now: now)
+        if let news = roaming?.followExits(settings, now: now), !news.isEmpty {
+            news.forEach { log($0) }
+            resolving.settle(now: now)
+        }
         for news in resolving.system.takeLoopNews() {
             log(news)
             upstreams.announce(now: now)

@@ -48,19 +48,11 @@ final class NetworkChangeHandler: LoopPart {
     ///
     /// - Parameter lateBy: delay of the turn after its deadline; zero if there was no deadline.
     func follow(_ settings: Settings, lateBy: Duration, now: Instant) -> [LogEvent] {
-        takeExits(now: now)
         let hadWayOut = network.hasWayOut
         network.timePassed(lateBy: lateBy, now: now)
         var news: [LogEvent] = hadWayOut && !network.hasWayOut ? [.networkLost] : []
         let enteredAt = network.enteredAt
-        for action in network.takeActions() {
-            switch action {
-            case .unsettled: unsettled(settings, now: now)
-            case .unchanged: settled(settings, now: now)
-            case .changed(let change): news += enter(change, settings, now: now)
-            case .reach, .solicit: break
-            }
-        }
+        news += takeActions(settings, now: now)
         // Answers that arrive without a route out belong to another network: a nameserver on the link may still
         // answer.
         if hadWayOut, !network.hasWayOut { unsettled(settings, now: now) }
@@ -73,12 +65,27 @@ final class NetworkChangeHandler: LoopPart {
         return news
     }
 
-    private func takeExits(now: Instant) {
+    /// Takes the addresses that providers reported for this machine; call it after their replies are taken.
+    func followExits(_ settings: Settings, now: Instant) -> [LogEvent] {
         var isNews = false
         for report in resolving.providers.takeExits() {
             isNews = network.reported(report.address, by: report.provider, askedAt: report.askedAt, now: now) || isNews
         }
         if isNews { keepHistory(now: now) }
+        return network.hasChange ? takeActions(settings, now: now) : []
+    }
+
+    private func takeActions(_ settings: Settings, now: Instant) -> [LogEvent] {
+        var news: [LogEvent] = []
+        for action in network.takeActions() {
+            switch action {
+            case .unsettled: unsettled(settings, now: now)
+            case .unchanged: settled(settings, now: now)
+            case .changed(let change): news += enter(change, settings, now: now)
+            case .reach, .solicit: break
+            }
+        }
+        return news
     }
 
     /// Starts the transit to another network: what was learned so far no longer counts as fresh on any thread.

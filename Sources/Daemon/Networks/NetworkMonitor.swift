@@ -139,6 +139,9 @@ final class NetworkMonitor {
         return true
     }
 
+    /// Whether the next `takeActions` has a change.
+    var hasChange: Bool { actions.contains(where: \.isChange) }
+
     /// Returns the actions since the last call. `unsettled` is reported once for each step of a change.
     func takeActions() -> [NetworkEpochs.Action] {
         defer { actions.removeAll() }
@@ -193,7 +196,7 @@ final class NetworkMonitor {
     /// - Parameter askedAt: when the request was sent: an earlier one may have left through another network.
     /// - Returns: whether the history has changed.
     func reported(_ exit: Address, by provider: ProviderID, askedAt: Instant, now: Instant) -> Bool {
-        guard askedAt >= enteredAt, hasWayOut, !isUnsettled, !actions.contains(where: \.isChange) else { return false }
+        guard askedAt >= enteredAt, hasWayOut, !isUnsettled, !hasChange else { return false }
         guard let carrier = exits.reported(exit, by: provider.number, now: now) else {
             return history.found(exits.carrier, of: id)
         }
@@ -224,7 +227,9 @@ final class NetworkMonitor {
         let forgotten = history.merge(earlier)
         exits.entered(history.carrier(of: id), isOtherCarrier: false, now: enteredAt)
         let link = NetworkMonitor.id(of: identity, salt)
-        if let last = earlier.latest(onLink: link), last.id != id, let prefix = last.carrier.prefixes.first {
+        if !isUnsettled, let last = earlier.latest(onLink: link), last.id != id,
+            let prefix = last.carrier.prefixes.first
+        {
             let carrier = OtherCarrier(prefix: prefix, since: enteredAt)
             actions.append(
                 .changed(NetworkChange(identity: identity, cause: .carrier, usableSince: now, carrier: carrier)))
