@@ -39,6 +39,7 @@ struct HostileRepliesTests {
                 let index = Int.random(in: 0..<changed.count, using: &random.generator)
                 changed[index] = UInt8.random(in: 0...255, using: &random.generator)
             }
+            _ = dialect.clientAddress(in: HTTPReply(body: changed))
             guard case .success(let answer) = outcome(of: HTTPReply(body: changed), to: asked, by: dialect),
                 answer.kind == .records
             else { continue }
@@ -56,6 +57,7 @@ struct HostileRepliesTests {
     func shapes(dialectName: String, body: String) throws {
         let dialect = try #require(Dialects.make(named: dialectName, url: "/x"))
         #expect(outcome(of: reply(body), to: try question("www.example.com"), by: dialect).error != nil)
+        #expect(dialect.clientAddress(in: reply(body)) == nil)
     }
 
     @Test(
