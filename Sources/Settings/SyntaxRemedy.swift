@@ -16,16 +16,13 @@ extension TOMLDocument.SyntaxError {
         let word = BareWord(between: before, and: rest)
         let isInArray = array?.isBeforeHeader == false
         if let word, word.isString(inArray: isInArray) {
-            let above = lines.prefix(line - 1).joined(separator: [UInt8(ascii: "\n")])
             let brackets = String(repeating: "]", count: isInArray ? array?.depth ?? 0 : 0)
+            let string = Array("\(tomlString(word.text))\(brackets)".utf8)
+            let corrected = (lines.prefix(line - 1) + [word.before + string]).joined(separator: [UInt8(ascii: "\n")])
             return TOMLDocument.SyntaxError(
                 line: line, column: word.column, reason: "\(word.finding): write \(word.replacement)",
                 corrected: word.isInKeyFileLine
-                    ? nil
-                    : TOMLDocument.SyntaxError.Corrected(
-                        found: word.written, string: word.text,
-                        text: above + Array("\n".utf8.prefix(line - 1)) + word.before
-                            + Array("\(tomlString(word.text))\(brackets)".utf8)))
+                    ? nil : .init(found: word.written, string: word.text, text: Array(corrected)))
         }
         // The parser's reasons about arrays. A string in an array, for example, may have a fault of its own.
         guard let array, reason.contains("array") else { return self }
