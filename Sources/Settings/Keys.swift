@@ -181,7 +181,7 @@ extension ProviderDraft {
     private static let shares = 0.001...1.0
     /// Vendors close unused connections after seconds to minutes.
     private static let idleTimes = Duration.seconds(1)...Duration.seconds(600)
-    /// A shorter one would end every request to another continent; nobody waits for a name longer.
+    /// A shorter one would end every request to another continent; no program waits longer for a name.
     private static let timeouts = Duration.milliseconds(200)...Duration.seconds(15)
     /// A larger cap has no effect.
     private static let connectionRequests = 1...100_000

@@ -17,9 +17,9 @@ struct ScenarioPolicy {
     /// Of any name.
     var allowsPrefetch: Bool { policy.prefetches || !policy.kept.isEmpty || rules.contains { $0.prefetch == true } }
 
-    /// "stands-in WHEN", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "keep NAME ...", "probes [off]", "stale [max-age
-    /// TIME] [answer-ttl TIME] [client-timeout TIME] [recheck TIME]", "patience TIME", "only-listed", "rule NAME ..."
-    /// with what the rule says.
+    /// "stands-in WHEN", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "keep NAME ...", "probes [off]",
+    /// "stale [max-age TIME] [answer-ttl TIME] [client-timeout TIME] [recheck TIME]", "patience TIME", "only-listed",
+    /// "rule NAME ..." with what the rule says.
     ///
     /// - Returns: false when the line speaks of something else, and nothing of it was read.
     mutating func change(_ line: inout ScenarioLine, providers: [String]) throws -> Bool {

@@ -143,7 +143,8 @@ struct ScenarioVocabulary {
     /// behind the first word where it is not clear, likewise "rearrange ANSWER from SOURCE", "remove" and "await from
     /// SOURCE"; "reply CLIENT ANSWER from SOURCE", where the source may be the cache; "reply CLIENT ANSWER stale by
     /// timeout|failure|recheck|cache-only|other-network [ede 19]"; "fail CLIENT ede CODE [YXDOMAIN|REFUSED]"; "probe
-    /// TARGET"; "refuse ADDRESS REASON"; "diverged ADDRESS from SOURCE against ADDRESS from SOURCE"; "withdraw from SOURCE"; "portal
+    /// TARGET"; "refuse ADDRESS REASON"; "diverged ADDRESS from SOURCE against ADDRESS from SOURCE"; "withdraw from
+    /// SOURCE"; "portal NEWS".
     func expectation(_ line: inout ScenarioLine) throws -> Expectation {
         switch try line.word("what is expected") {
         case "fetch": return .fetch(try meantQuestion(&line), from: try upstreamName(&line))
