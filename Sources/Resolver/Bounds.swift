@@ -61,6 +61,18 @@ package enum Bounds {
     static let systemHedgeFactor = 4
     static let systemHedgeFloor: Duration = .milliseconds(300)
     static let systemHedge: Duration = .milliseconds(1000)
+    /// With order `system-first`, the first provider is asked after the same multiple of the system resolver's usual
+    /// answer time, clamped to these limits: a full recursion mostly ends within 1 s. No client waits for a refresh.
+    static let systemLeadFloor: Duration = .milliseconds(300)
+    static let systemLeadCeiling: Duration = .milliseconds(1000)
+    static let systemLeadOfRefresh: Duration = .milliseconds(2000)
+    /// The same for this time after a failure of the system resolver, or after an answer that came too late: a short
+    /// start, which is enough for a local resolver that works again.
+    static let systemLeadWhileSilent: Duration = .milliseconds(30)
+    static let systemSilentPause: Duration = .seconds(10)
+    /// Time from a forged answer of the system resolver for which the providers go first for that name. One question
+    /// to the system resolver in this time shows whether it still forges.
+    static let forgedPause: Duration = .seconds(600)
     /// The same, and the time for which the system resolver's answer waits, while connections to all providers fail. An
     /// outage must not delay each new name by `Policy.systemPatience`. A recovered provider still has time for a new
     /// connection.

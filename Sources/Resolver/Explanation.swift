@@ -62,6 +62,7 @@ package struct Explanation: Sendable {
     /// Nil if the system resolver did not answer in place of a provider, or the event is forgotten.
     package let standIn: StandIn?
     package let standsIn: StandInPolicy
+    package let order: OrderInForce
     package let probes: ProbeTerms
     /// Addresses of the requested family.
     package let addresses: [JudgedAddress]
@@ -92,7 +93,7 @@ extension Resolver {
             grounds: direction.grounds, switchedOff: routing.switchedOff.covering(question.name, now: now),
             limits: policy.limits, stale: policy.stale, words: state.words.words(on: question),
             failures: state.words.failures(on: question), standIn: state.words.standIn(on: question),
-            standsIn: policy.standsIn, probes: policy.probes,
+            standsIn: policy.standsIn, order: state.orderInForce(question.name, policy, now: now), probes: policy.probes,
             addresses: state.verification.judged(question.name).filter { judged in
                 judged.target.address.recordType == question.type
             },

@@ -149,7 +149,7 @@ package struct Resolver {
         {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
         } else {
-            let route = routing.route(question, policy, &state.ranking, now: now)
+            let route = route(question, policy, now: now)
             begin(question, along: route, policy, for: waiter.client, isRefresh: false, now: now) {
                 $0.join(waiter, expired, now: now, &$1)
             }
@@ -196,7 +196,7 @@ package struct Resolver {
             lookup.proceed(now: now, &state)
         }
         // A rule's exclusive upstream must be the only one to see the question, so there is no background measurement.
-        if state.isSettled, policy.upstreams == .providers, let first = route.providers.first {
+        if state.isSettled, !route.isSystemFirst, policy.upstreams == .providers, let first = route.providers.first {
             state.beginBackground(question, first, now: now)
             state.portal.asked(question)
         }
@@ -455,14 +455,14 @@ package struct Resolver {
             return plan.failed(question, retryAt: failure.until)
         }
         guard mayRefresh, hasRoom(for: question) else { return plan.postponed(question, now: now) }
-        let route = routing.route(question, policy, paid: prospect.paidTo, &state.ranking, now: now)
+        let route = route(question, policy, paid: prospect.paidTo, now: now)
         // Clients have its expired answer, and another request tests whether the provider replies.
-        if route.isUnresponsive, let first = route.providers.first, state.ranking.isTried(first, now),
+        if route.isUnresponsive, !route.isSystemFirst, let first = route.providers.first, state.ranking.isTried(first, now),
             plan.providerRecordsEnd(question) != nil
         {
             return plan.deferred(question, until: failures.deferred(question, now: now))
         }
-        if let first = route.providers.first, first != prospect.paidTo,
+        if !route.isSystemFirst, let first = route.providers.first, first != prospect.paidTo,
             let paidAt = state.ranking.spend(on: first, now: now)
         {
             return plan.paid(question, to: first, from: paidAt)
@@ -512,11 +512,15 @@ package struct Resolver {
             if number == nil { return }
         }
         let policy = routing.policy.of(question.name)
-        let fullRoute = routing.route(question, policy, &state.ranking, now: now)
+        let fullRoute = route(question, policy, now: now)
         let route = fullRoute.without(source)
         guard !route.isEmpty, !route.hasOnlyThrottled,
             number == nil ? mayRefresh && hasRoom(for: question) : forged != nil
-        else { return }
+        else {
+            // The next client starts the lookup.
+            if forged != nil, source == .system, !route.isEmpty { state.actions.append(.withdraw(question, source)) }
+            return
+        }
         if forged != nil, !state.verification.isGuarded { state.actions.append(.remove(question)) }
         if let number {
             return change(number, now: now) { lookup, state in
@@ -610,7 +614,7 @@ package struct Resolver {
             return change(number, now: now) { $0.answeredHere(answer, &$1) }
         }
         let policy = routing.policy.of(question.name)
-        let route = routing.route(question, policy, &state.ranking, now: now)
+        let route = route(question, policy, now: now)
         let terms = terms(for: route, isRefresh: false, now: now)
         let changeEnd = changeEnd(now)
         change(number, now: now) { lookup, state in

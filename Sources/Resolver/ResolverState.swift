@@ -23,6 +23,7 @@ struct ResolverState {
     }
     /// Credibility of the system resolver.
     var systemTrust = Trust()
+    var systemPace = SystemPace()
     /// Number of system resolver answers given in place of a provider's.
     var standIns: [StandInReason: UInt64] = [:]
     private var nextFetch: UInt64 = 0
@@ -239,12 +240,14 @@ struct ResolverState {
         substitutes.removeAll()
         words = SourceHistory()
         systemTrust = known?.systemTrust ?? Trust()
+        systemPace = SystemPace()
         verification.networkChanged(known?.names ?? [], hottest: hottest, now: now)
     }
 
     /// Returns to the same network after a sleep or an interruption.
     mutating func comeBack(hottest: [Name], now: Instant) {
         ranking.moved(to: ranking.standings)
+        systemPace = SystemPace()
         verification.networkChanged(nil, hottest: hottest, now: now)
     }
 

@@ -17,9 +17,9 @@ struct ScenarioPolicy {
     /// Of any name.
     var allowsPrefetch: Bool { policy.prefetches || !policy.kept.isEmpty || rules.contains { $0.prefetch == true } }
 
-    /// "stands-in WHEN", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "keep NAME ...", "probes [off]",
-    /// "stale [max-age TIME] [answer-ttl TIME] [client-timeout TIME] [recheck TIME]", "patience TIME", "only-listed",
-    /// "rule NAME ..." with what the rule says.
+    /// "stands-in WHEN", "order ORDER", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "keep NAME ...",
+    /// "probes [off]", "stale [max-age TIME] [answer-ttl TIME] [client-timeout TIME] [recheck TIME]", "patience TIME",
+    /// "only-listed", "rule NAME ..." with what the rule says.
     ///
     /// - Returns: false when the line speaks of something else, and nothing of it was read.
     mutating func change(_ line: inout ScenarioLine, providers: [String]) throws -> Bool {
@@ -35,6 +35,8 @@ struct ScenarioPolicy {
             try changeStale(&line)
         } else if line.take("stands-in") {
             policy.standsIn = try standsIn(&line)
+        } else if line.take("order") {
+            policy.order = try order(&line)
         } else if line.take("patience") {
             policy.systemPatience = try line.duration()
         } else if line.take("only-listed") {
@@ -82,7 +84,7 @@ struct ScenarioPolicy {
     }
 
     /// "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "probe on|off",
-    /// "allow-private on|off", "stands-in WHEN", "resolver httpdns|system|PROVIDER", "min-ttl TIME", "max-ttl TIME",
+    /// "allow-private on|off", "stands-in WHEN", "order ORDER", "resolver httpdns|system|PROVIDER", "min-ttl TIME", "max-ttl TIME",
     /// "fallback ADDRESS" (for more addresses, more than once).
     private func rule(_ line: inout ScenarioLine, _ providers: [String]) throws -> Rule {
         let name = try line.word("a name")
@@ -96,6 +98,7 @@ struct ScenarioPolicy {
             case "probe": rule.probe = try isOn(&line)
             case "resolver": rule.upstreams = try upstreams(&line, providers)
             case "stands-in": rule.standsIn = try standsIn(&line)
+            case "order": rule.order = try order(&line)
             case "allow-private": rule.allowPrivate = try isOn(&line)
             case "min-ttl": rule.minTTLSeconds = try seconds(&line)
             case "max-ttl": rule.maxTTLSeconds = try seconds(&line)
@@ -125,6 +128,12 @@ struct ScenarioPolicy {
             throw line.error("\"\(word)\" is no value of stands-in")
         }
         return policy
+    }
+
+    private func order(_ line: inout ScenarioLine) throws -> UpstreamOrder {
+        let word = try line.word("providers-first or system-first")
+        guard let order = UpstreamOrder(rawValue: word) else { throw line.error("\"\(word)\" is no value of order") }
+        return order
     }
 
     private func isOn(_ line: inout ScenarioLine) throws -> Bool {

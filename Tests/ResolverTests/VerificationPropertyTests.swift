@@ -130,7 +130,7 @@ private struct VerificationWorld {
             let scope = pick([.everything, QuestionScope(name)])
             lastKept = lastKept.filter { !scope.contains($0.key) }
             verification.forgotten(scope)
-        case 8: verification.recordNoBetterSource(question, for: Bounds.noneBetterPause, now: now)
+        case 8: verification.recordNoBetterSource(question, isCertain: true, now: now)
         case 9, 10: pass(.milliseconds(Int.random(in: 0...40_000, using: &chance)))
         default: finish()
         }

@@ -88,7 +88,7 @@ struct VerificationStand {
     }
 
     mutating func recordNoBetterSource() {
-        verification.recordNoBetterSource(question, for: Bounds.noneBetterPause, now: now)
+        verification.recordNoBetterSource(question, isCertain: true, now: now)
         collect()
     }
 

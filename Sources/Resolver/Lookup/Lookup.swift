@@ -65,6 +65,8 @@ struct Lookup {
     let policy: NamePolicy
     /// The upstreams allowed when the lookup began.
     let upstreams: NameUpstreams
+    /// Time for which only the system resolver is asked, by choice; nil: the providers go first.
+    let systemLead: Duration?
     let startedAt: Instant
     var phase = Phase.asking
     var waiters: [Waiter] = []
@@ -83,6 +85,9 @@ struct Lookup {
     private var holdUntil: Instant
     /// End of the network change. Until then the system resolver is not asked, and no client gets a failure.
     private var awaitsNetworkUntil: Instant?
+
+    /// When the first provider was asked, if the system resolver was asked first.
+    private var providersBeganAt: Instant?
 
     /// The system resolver has answered, but a better answer exists.
     var systemIsOutranked = false
@@ -115,8 +120,10 @@ struct Lookup {
         giveUpAt = now + Bounds.answerWithin
         expired = ExpiredOffer(clientTimeout: policy.stale.clientTimeout, now: now)
         holdUntil = now + terms.patience
-        providers = ProviderQueue(route, isRefresh: isRefresh, now: now)
-        system = route.hasSystem ? .waiting(until: now + terms.hedge) : .absent
+        systemLead = route.systemLead
+        let lead = route.systemLead.map { isRefresh ? Bounds.systemLeadOfRefresh : $0 }
+        providers = ProviderQueue(route, isRefresh: isRefresh, at: now + (lead ?? .zero), now: now)
+        system = route.hasSystem ? .waiting(until: now + (lead == nil ? terms.hedge : .zero)) : .absent
     }
 
     /// Returns a new lookup for the same clients on another network, without the replies received so far. The clients'
@@ -146,6 +153,9 @@ struct Lookup {
     /// The system resolver is the designated upstream of this name, not a substitute.
     var isSystemName: Bool { upstreams == .system }
 
+    /// The system resolver is asked first, by choice.
+    var isSystemFirst: Bool { systemLead != nil }
+
     /// Time after a failure for which the expired answer is served at once; nil without one.
     var recheck: Duration? { expired.own == nil ? nil : policy.stale.recheck }
 
@@ -172,7 +182,9 @@ struct Lookup {
             return providers.isEmpty ? earliest : min(earliest, providers.nextAt ?? earliest)
         }
         switch system {
-        case .waiting(let until): earliest = min(earliest, max(until, providers.trialUntil ?? until))
+        case .waiting(let until):
+            let trialUntil = isSystemFirst ? nil : providers.trialUntil
+            earliest = min(earliest, max(until, trialUntil ?? until))
         case .answered:
             if !systemIsOutranked || expired.answer != nil && !waiters.isEmpty && !expired.hasJoinedLate {
                 earliest = min(earliest, holdUntil)
@@ -223,7 +235,8 @@ struct Lookup {
         if isRefresh, waiters.isEmpty, providers.hasThrottled { expired.restartTimeout(now) }
         if expired.answer != nil {
             let remainsLost = expired.cause == .unresponsive && areRequestsOverdue(state.ranking, now)
-            expired.hurry(remainsLost || areProvidersUnresponsive(state.ranking, now), now: now)
+            let isLost = remainsLost || areProvidersUnresponsive(state.ranking, now)
+            expired.hurry(isLost && !awaitsFirstSystemAnswer, now: now)
         }
         let given = settleInsteadOfExpired(now: now, &state)
         if let given {
@@ -235,6 +248,7 @@ struct Lookup {
             state.actions.append(.replyExpired(waiter, answer, answer.cause(expired.cause)))
         } else if waiters.count < Bounds.maxWaiters {
             let wasOutranked = systemIsOutranked
+            if waiters.isEmpty, let systemLead { providers.advanceNext(to: now + systemLead) }
             waiters.append(waiter)
             compareSystemAnswer(state.verification)
             if askExcludedSource(now: now) || mayAskThrottled(at: now) || wasOutranked { proceed(now: now, &state) }
@@ -254,6 +268,9 @@ struct Lookup {
         let attempt = running.remove(at: index)
         state.heard(attempt.upstream, result, now: now)
         state.end(attempt, isHeard: result.isHeard, now: now)
+        if attempt.upstream == .system, result.isHeard {
+            state.systemPace.answered(after: attempt.startedAt.duration(to: now), now: now)
+        }
         switch result {
         case .success(let answer): answered(attempt, answer, now: now, &state)
         case .nameFailed(let failure): nameFailed(attempt, failure, now: now, &state)
@@ -351,14 +368,16 @@ struct Lookup {
 
     private mutating func askNextProvider(now: Instant, _ state: inout ResolverState) {
         guard let provider = providers.popNext(state.ranking) else { return }
-        // A refresh was charged for its first request before it began.
-        if isRefresh, providers.attempts > 1 { _ = state.ranking.spend(on: provider, now: now) }
+        // A refresh was charged for its first request before it began, unless the system resolver was asked first.
+        if isRefresh, isSystemFirst || providers.attempts > 1 { _ = state.ranking.spend(on: provider, now: now) }
         begin(.provider(provider), until: now + state.ranking.timeout(of: provider), now: now, &state)
-        providers.hedge(after: state.ranking.hedgeDelay(provider), startedAt: startedAt, now: now)
+        let beganAt = isSystemFirst ? providersBeganAt ?? now : startedAt
+        providersBeganAt = beganAt
+        providers.hedge(after: state.ranking.hedgeDelay(provider), startedAt: beganAt, now: now)
     }
 
     private func isSystemDue(at instant: Instant, now: Instant) -> Bool {
-        (areProvidersDone && !isAwaitingNetwork(now)) || (instant <= now && providers.trialUntil == nil)
+        (areProvidersDone && !isAwaitingNetwork(now)) || (instant <= now && (isSystemFirst || providers.trialUntil == nil))
     }
 
     /// Whether throttled providers may be asked: only to prevent a failure for a client, and not because the name
@@ -417,7 +436,7 @@ struct Lookup {
     /// working connection counts as reached if no provider asked failed otherwise. A shortage of the daemon's own slots
     /// never leads to plain DNS.
     private mutating func dropStandIn(now: Instant, _ state: inout ResolverState) {
-        guard !isSystemName else { return }
+        guard !isSystemName, !isSystemFirst else { return }
         let areReached =
             areProvidersDone && !failures.hasUnreached && held.isEmpty
         let isOver = failures.hasProvidersVerdict || areReached && !failures.timedOut.isEmpty

@@ -42,6 +42,7 @@ extension Lookup {
             }
         case .system where isSystemName:
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &state)
+        case .system where isSystemFirst: heardFirst(attempt, answer, now: now, &state)
         case .system: hold(systemAnswer: answer, now: now, &state)
         }
     }
@@ -75,13 +76,13 @@ extension Lookup {
             state.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
             state.privateAnswers[provider, default: 0] += 1
             providers.makeNextDue(now)
-        case .system: system = .failed
+        case .system: systemFailed(now: now)
         }
     }
 
     /// Holds an answer without a usable address: all are unreachable or mismatched, or there is none. Makes the next
     /// upstream due.
-    private mutating func leadsNowhere(
+    mutating func leadsNowhere(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
     ) {
         var answer = policy.cache.applied(to: answer)
@@ -97,7 +98,7 @@ extension Lookup {
             }
         case .system:
             answer = answer.withTTL(to: Bounds.systemSubstituteTTLSeconds)
-            system = .failed
+            systemFailed(now: now)
         }
         held.hold(unreachable: answer, attempt.source, state.verification, now: now)
     }
@@ -108,7 +109,7 @@ extension Lookup {
     ) {
         state.words.failed(question, .name(failure), by: attempt.source, now: now)
         failures.nameFailed(failure, at: attempt.upstream)
-        guard let provider = attempt.provider else { return system = .failed }
+        guard let provider = attempt.provider else { return systemFailed(now: now) }
         state.ranking.replied(provider, now: now)
         providers.makeNextDue(now)
     }
@@ -118,7 +119,10 @@ extension Lookup {
     ) {
         state.words.failed(question, .fetch(failure), by: attempt.source, now: now)
         failures.failed(failure, at: attempt.upstream)
-        guard let provider = attempt.provider else { return system = .failed }
+        guard let provider = attempt.provider else {
+            state.systemPace.failed(now: now)
+            return systemFailed(now: now)
+        }
         guard failure != .overload else { return foundNoSlot(attempt, at: provider, now: now, &state) }
         state.ranking.failed(provider, failure, of: attempt.domain, startedAt: attempt.startedAt, now: now)
         providers.makeNextDue(now)
@@ -158,7 +162,7 @@ extension Lookup {
     mutating func hold(systemAnswer answer: Answer, now: Instant, _ state: inout ResolverState) {
         let substitute = policy.cache.applied(to: answer).withTTL(to: state.substituteTTLSeconds)
         system = .answered(substitute, at: now)
-        guard isOutranked(substitute, state.verification) else { return }
+        guard isSystemFirst || isOutranked(substitute, state.verification) else { return }
         state.verification.heard(
             question, substitute, from: .system, policy.probes, isDoubted: true, now: now)
     }
@@ -297,8 +301,7 @@ extension Lookup {
             || held.isCachedBetter(
                 than: best.answer, best.source, expired.own, hasWaiters: !waiters.isEmpty, state.verification)
         if isCertain || !isCachedBetter {
-            let pause = isCertain ? Bounds.noneBetterPause : Bounds.elsewherePause
-            state.verification.recordNoBetterSource(question, for: pause, now: now)
+            state.verification.recordNoBetterSource(question, isCertain: isCertain, now: now)
         }
         if !isCachedBetter {
             let left = best.aged(now: now)
@@ -328,7 +331,7 @@ extension Lookup {
         phase = .finished(.failed(isRemembered ? failure : nil))
     }
 
-    private mutating func finish(with answer: Answer, from source: Source, now: Instant, _ state: inout ResolverState) {
+    mutating func finish(with answer: Answer, from source: Source, now: Instant, _ state: inout ResolverState) {
         if state.synthesis.isNeeded(for: question, answer) {
             return beginAwaitingIPv4(answer, source, now: now, &state)
         }
@@ -367,12 +370,14 @@ extension Lookup {
             state.words.stoodIn(question, reason, now: now)
             answer = answer.remarked(reason.extendedError)
         }
+        let isDoubted = isSubstitute || isFirst(source) && state.awaitsVerdict(question, answer, policy, now: now)
+        if isDoubted { answer = answer.withTTL(to: state.substituteTTLSeconds) }
         guard state.isSettled else {
             hasAnsweredDuringChange = true
             return state.verification.arranged(question, answer, now: now)
         }
         state.learned = Learned(
-            ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isSubstitute,
+            ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isDoubted,
             isProviders: source.isProvider)
         state.shadows.used(question, answer)
         hasLearned = true
@@ -387,7 +392,7 @@ extension Lookup {
             return state.verification.arranged(question, answer, now: now)
         }
         return state.store(
-            question, answer, from: source, policy, isInUse: isRefresh, isDoubted: isSubstitute, now: now)
+            question, answer, from: source, policy, isInUse: isRefresh, isDoubted: isDoubted, now: now)
     }
 
     mutating func replyToAll(_ answer: Answer, from source: Source, _ state: inout ResolverState) {
@@ -404,8 +409,11 @@ extension Lookup {
     private mutating func abandonAll(now: Instant, _ state: inout ResolverState) {
         for attempt in running {
             state.abandon(attempt, now: now)
+            let elapsed = attempt.startedAt.duration(to: now)
             if let provider = attempt.provider {
-                state.ranking.overtaken(provider, after: attempt.startedAt.duration(to: now))
+                state.ranking.overtaken(provider, after: elapsed)
+            } else if isSystemFirst {
+                state.systemPace.overtaken(after: elapsed, now: now)
             }
         }
         running = []
@@ -442,12 +450,13 @@ extension Lookup {
             return fail(now: now, &state)
         }
         let left = withoutIPv6.aged(now: now)
-        let isSystems = withoutIPv6.source == .system && !isSystemName
+        let isProper = isSystemName || isSystemFirst
+        let isSystems = withoutIPv6.source == .system && !isProper
         guard let made = state.synthesis.answer(from: answer, left) else {
             return end(with: left, from: withoutIPv6.source, isSubstitute: isSystems, now: now, &state)
         }
         // The result ranks no higher than the lower-ranked of the two sources.
-        let isSubstitute = isSystems || source == .system && !isSystemName
+        let isSubstitute = isSystems || source == .system && !isProper
         let kept = policy.cache.applied(to: made)
         end(
             with: isSubstitute ? kept.withTTL(to: Bounds.systemSubstituteTTLSeconds) : kept,

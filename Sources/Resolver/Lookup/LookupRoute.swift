@@ -16,12 +16,16 @@ extension Lookup {
         /// The upstreams allowed when the lookup began.
         let upstreams: NameUpstreams
         let hasSystem: Bool
+        /// Time for which only the system resolver is asked (order `systemFirst`); nil: the providers go first.
+        let systemLead: Duration?
         /// All providers are down or throttled.
         let inTrouble: Bool
         /// The only provider works, but replies to no name of this domain.
         let isUnresponsive: Bool
         /// Usual answer time of the slowest working provider that will be asked; nil if one is unmeasured.
         let slowestAnswerTime: Duration?
+
+        var isSystemFirst: Bool { systemLead != nil }
 
         /// None of its providers is in trouble.
         func isHealthy(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
@@ -36,7 +40,7 @@ extension Lookup {
             return Route(
                 providers: providers.filter(isOther), trialPending: trialPending.filter(isOther),
                 trialPatience: trialPatience, throttled: throttled.filter(isOther), upstreams: upstreams,
-                hasSystem: hasSystem && source != .system,
+                hasSystem: hasSystem && source != .system, systemLead: source == .system ? nil : systemLead,
                 inTrouble: inTrouble, isUnresponsive: isUnresponsive,
                 slowestAnswerTime: slowestAnswerTime)
         }

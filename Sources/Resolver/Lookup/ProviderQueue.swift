@@ -17,14 +17,15 @@ struct ProviderQueue {
     /// When the first of `untried` is asked: at once after a failure, else after the hedge delay.
     private(set) var nextAt: Instant?
 
-    init(_ route: Lookup.Route, isRefresh: Bool, now: Instant) {
+    /// - Parameter begin: when the first provider is asked.
+    init(_ route: Lookup.Route, isRefresh: Bool, at begin: Instant, now: Instant) {
         untried = route.providers.prefix(Bounds.maxProviderAttempts)
         trialPending = Array(route.trialPending.prefix(Bounds.maxProviderAttempts - untried.count))
         // A refresh does not wait for a trial. Its budget is charged now, so its request must not be sent later with
         // others.
         trialUntil = trialPending.isEmpty || isRefresh ? nil : now + route.trialPatience
         throttled = route.throttled
-        nextAt = now
+        nextAt = begin
     }
 
     var isEmpty: Bool { untried.isEmpty }
@@ -56,6 +57,9 @@ struct ProviderQueue {
     }
 
     mutating func makeNextDue(_ now: Instant) { nextAt = now }
+
+    /// Asks the next provider at this instant at the latest.
+    mutating func advanceNext(to instant: Instant) { nextAt = nextAt.map { min($0, instant) } }
 
     /// Returns whether the next provider is due. Providers that are throttled by now join the throttled ones.
     mutating func takeDue(_ ranking: UpstreamRanking, now: Instant) -> Bool {

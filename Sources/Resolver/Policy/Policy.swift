@@ -15,6 +15,7 @@ package struct Policy: Equatable, Sendable {
     package var systemPatience: Duration = .milliseconds(1800)
     package var probes = ProbePolicy()
     package var standsIn = StandInPolicy.unreachable
+    package var order = UpstreamOrder.providersFirst
     package var rules = RuleTable([])
     /// Names without a rule go to the system resolver.
     package var onlyListed = false
@@ -34,7 +35,9 @@ package struct Policy: Equatable, Sendable {
     /// Returns scopes that contain every name with different upstreams under the two policies. They may contain other
     /// names too.
     package func routesDiffering(from other: Policy) -> [QuestionScope] {
-        guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly else { return [.everything] }
+        guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly, order == other.order else {
+            return [.everything]
+        }
         return rules.namesDiffering(from: other.rules).map { QuestionScope($0, includesDescendants: true) }
     }
 
@@ -59,11 +62,13 @@ package struct Policy: Equatable, Sendable {
         let rule = found ?? Rule()
         let limits = Freshness.Limits(
             maxAgeSeconds: rule.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: rule.staleNegative ?? false)
+        let direction = direction(by: found)
+        let order = direction.upstreams == .system ? .providersFirst : rule.order ?? order
         return NamePolicy(
-            direction: direction(by: found), standsIn: rule.standsIn ?? standsIn, systemPatience: systemPatience,
+            direction: direction, standsIn: rule.standsIn ?? standsIn, order: order, systemPatience: systemPatience,
             allowsPrivate: allowsPrivate(name, rule), cache: cache.with(rule),
             limits: limits, stale: stale, prefetches: rule.prefetch ?? prefetches,
-            probes: ProbeTerms(probes, rule, translationPrefixes: translationPrefixes),
+            probes: ProbeTerms(probes, rule, order: order, translationPrefixes: translationPrefixes),
             fallbackAddresses: rule.fallbackAddresses)
     }
 }
@@ -142,6 +147,7 @@ struct NamePolicy {
     let direction: Direction
     /// When the system resolver may answer in place of the providers.
     let standsIn: StandInPolicy
+    let order: UpstreamOrder
     /// As in `Policy`.
     let systemPatience: Duration
     /// Private addresses in answers are accepted.
@@ -185,8 +191,8 @@ extension NamePolicy {
     /// certificate for the name.
     fileprivate init(ofPortalNames stale: StalePolicy, allowsPrivate: Bool, _ prefixes: [NAT64Prefix]) {
         self.init(
-            direction: Direction(upstreams: .system, grounds: .portal), standsIn: .unreachable, systemPatience: .zero,
-            allowsPrivate: allowsPrivate,
+            direction: Direction(upstreams: .system, grounds: .portal), standsIn: .unreachable,
+            order: .providersFirst, systemPatience: .zero, allowsPrivate: allowsPrivate,
             cache: CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 0, negativeMaxTTLSeconds: 0),
             limits: Freshness.Limits(maxAgeSeconds: 0, allowsNegative: false), stale: stale, prefetches: false,
             probes: ProbeTerms(ProbePolicy(), Rule(), translationPrefixes: prefixes), fallbackAddresses: [])

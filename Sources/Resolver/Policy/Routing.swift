@@ -26,10 +26,12 @@ struct Routing {
     /// time tests whether a provider has recovered. An outage must not delay every name, nor flood the provider at its
     /// return.
     ///
-    /// - Parameter paid: the provider that was charged for the question. It goes first unless it is failing.
+    /// - Parameters:
+    ///   - paid: the provider that was charged for the question. It goes first unless it is failing.
+    ///   - systemLead: as in `Lookup.Route`, if there is a system resolver; nil: the providers go first.
     func route(
-        _ question: Question, _ policy: NamePolicy, paid: ProviderID? = nil, _ ranking: inout UpstreamRanking,
-        now: Instant
+        _ question: Question, _ policy: NamePolicy, paid: ProviderID? = nil, systemLead: Duration? = nil,
+        _ ranking: inout UpstreamRanking, now: Instant
     ) -> Lookup.Route {
         let upstreams = upstreams(for: question, policy, ranking, now: now)
         var throttled = upstreams == .system ? [] : ranking.throttled(for: question.type, now: now)
@@ -46,7 +48,8 @@ struct Routing {
         if let paid, let index = order.firstIndex(of: paid), !ranking.isInTrouble(paid, now) {
             order.insert(order.remove(at: index), at: 0)
         }
-        let hasSystem = hasSystem && (upstreams == .system || policy.standsIn != .never)
+        let lead = hasSystem && upstreams != .system ? systemLead : nil
+        let hasSystem = hasSystem && (upstreams == .system || lead != nil || policy.standsIn != .never)
         // A trial tests whether a failed provider has recovered. The trial waits for it no longer than other lookups
         // do.
         let working = order.filter { !ranking.isInTrouble($0, now) && !ranking.mayBeBack($0, now) }
@@ -55,7 +58,7 @@ struct Routing {
         return Lookup.Route(
             providers: onTrial.isEmpty ? order : order.filter { !onTrial.contains($0) }, trialPending: onTrial,
             trialPatience: onTrial.map(ranking.hedgeDelay).max() ?? .zero, throttled: throttled, upstreams: upstreams,
-            hasSystem: hasSystem, inTrouble: inTrouble,
+            hasSystem: hasSystem, systemLead: lead, inTrouble: inTrouble,
             isUnresponsive: order.count == 1
                 && ranking.areUnresponsive(working, for: question.name.registrableDomain, now),
             slowestAnswerTime: ranking.slowestAnswerTime(of: working.prefix(Bounds.maxProviderAttempts)))

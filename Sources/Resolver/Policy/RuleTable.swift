@@ -6,6 +6,7 @@ package struct Rule: Equatable, Sendable {
     package var match: [Name]
     package var upstreams: NameUpstreams?
     package var standsIn: StandInPolicy?
+    package var order: UpstreamOrder?
     /// Private addresses from providers are accepted.
     package var allowPrivate: Bool?
     package var stale: Bool?
@@ -27,6 +28,7 @@ package struct Rule: Equatable, Sendable {
     fileprivate mutating func fill(from other: Rule) {
         upstreams = upstreams ?? other.upstreams
         standsIn = standsIn ?? other.standsIn
+        order = order ?? other.order
         allowPrivate = allowPrivate ?? other.allowPrivate
         stale = stale ?? other.stale
         staleNegative = staleNegative ?? other.staleNegative
@@ -51,6 +53,13 @@ package struct Rule: Equatable, Sendable {
     }
 }
 
+/// Setting `order`: which upstreams are asked first for names that may go to providers.
+package enum UpstreamOrder: String, Sendable, CaseIterable {
+    case providersFirst = "providers-first"
+    /// The system resolver's answer is given at once, and a certificate judges it.
+    case systemFirst = "system-first"
+}
+
 /// The upstreams that may be asked for a name.
 package enum NameUpstreams: Equatable, Sendable {
     /// The providers, and the system resolver if they fail.
@@ -69,11 +78,12 @@ package struct RuleTable: Equatable, Sendable {
         }
     }
 
-    /// Returns the names of rules with different upstreams, and of rules in only one of the tables.
+    /// Returns the names of rules with different upstreams or another order, and of rules in only one of the tables.
     func namesDiffering(from other: RuleTable) -> [Name] {
         Set(ruleOfName.keys).union(other.ruleOfName.keys).filter { name in
             let (rule, otherRule) = (ruleOfName[name], other.ruleOfName[name])
             return (rule == nil) != (otherRule == nil) || rule?.upstreams != otherRule?.upstreams
+                || rule?.order != otherRule?.order
         }
     }
 

@@ -23,10 +23,11 @@ struct NameVerification {
     private(set) var leftAloneUntil: Instant?
     /// Address families in which an address was ever reachable.
     private var everAlive: Set<RecordType> = []
-    private var hasSpokenTLS = false
+    private(set) var hasSpokenTLS = false
     /// An address was verified at some time. Without one, certificates prove nothing, and the name is treated as one
     /// without TLS.
     private(set) var wasVerified = false
+    var systemStanding = SystemStanding.believed
     var divergencesTold: [DivergenceTold] = []
 
     init(_ name: Name, now: Instant) {
@@ -163,6 +164,7 @@ struct NameVerification {
 
     /// Makes every verdict due again after a network change, and allows lookups at all sources.
     mutating func becomesDue() {
+        if systemStanding != .believed { systemStanding = .onProbation }
         for index in addresses.indices { addresses[index].becomesDue() }
         for index in questions.indices {
             questions[index].noneBetterUntil = nil

@@ -23,10 +23,16 @@ package struct ProbeTerms: Equatable, Sendable {
 
     package let scope: Scope
     package let ports: [UInt16]
+    /// With `systemFirst`, verdicts decide whether the system resolver is believed.
+    let order: UpstreamOrder
     /// NAT64 prefixes of the current network. An address that embeds a private IPv4 address is private.
     let translationPrefixes: [NAT64Prefix]
 
-    init(_ policy: ProbePolicy, _ rule: Rule, translationPrefixes: [NAT64Prefix] = []) {
+    init(
+        _ policy: ProbePolicy, _ rule: Rule, order: UpstreamOrder = .providersFirst,
+        translationPrefixes: [NAT64Prefix] = []
+    ) {
+        self.order = order
         self.translationPrefixes = translationPrefixes
         switch rule.probe {
         case nil: scope = policy.isEnabled ? .publicAddresses : .nothing

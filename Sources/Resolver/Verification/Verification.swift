@@ -107,10 +107,15 @@ struct Verification {
         }
     }
 
-    /// No other source had a better answer: the present one is given, and other sources are not asked again during
-    /// `pause`.
-    mutating func recordNoBetterSource(_ question: Question, for pause: Duration, now: Instant) {
+    /// No other source had a better answer: the present one is given, and other sources are not asked again for a
+    /// while.
+    ///
+    /// - Parameter isCertain: every source replied.
+    mutating func recordNoBetterSource(_ question: Question, isCertain: Bool, now: Instant) {
         guard let number = known.number(of: question.name) else { return }
+        let pause = isCertain ? Bounds.noneBetterPause : Bounds.elsewherePause
+        // The system resolver's answer is as good as any.
+        if isCertain { known.change(number) { $0.systemStanding = .believed } }
         known.change(number) { $0.change(question, now: now) { $0.noneBetterUntil = now + pause } }
         consequences.removeAll {
             if case .askElsewhere(question, _, _) = $0 { true } else { false }
@@ -235,6 +240,9 @@ struct Verification {
     ) -> Bool {
         let (oldWorth, newWorth) = (worth(question, old.answer), worth(question, new.answer))
         guard newWorth != .verified else { return oldWorth < .verified }
+        if old.source != new.source, isBelievedFirst(old.source, question) || isBelievedFirst(new.source, question) {
+            return shownWorth(question, new.answer) > shownWorth(question, old.answer)
+        }
         switch (old.source.isProvider, new.source.isProvider) {
         case (true, false): return oldWorth == .empty && newWorth > .empty
         case (true, true): return oldWorth != .mismatched && newWorth > oldWorth
@@ -252,6 +260,10 @@ struct Verification {
 
     func worth(_ question: Question, _ answer: Answer) -> AnswerQuality {
         answer.addresses.isEmpty ? .empty : known[question.name]?.worth(answer.addresses) ?? .open
+    }
+
+    private func shownWorth(_ question: Question, _ answer: Answer) -> AnswerQuality {
+        answer.addresses.isEmpty ? .empty : known[question.name]?.shownWorth(answer.addresses) ?? .open
     }
 
     /// Returns whether the cache holds a provider's answer for at least this many more seconds.
@@ -356,6 +368,7 @@ struct Verification {
         let truths = known.change(number) { $0.takeTruths(now: now) }
         let name = known.names[number].name
         consequences += truths.map { .recordConfirmed($0, name) }
+        judgeSystem(number, now: now)
     }
 
     private mutating func rearrange(_ number: Int) {
@@ -382,7 +395,7 @@ struct Verification {
         let name = known.names[number]
         for (index, question) in name.questions.enumerated() where question.question.type.isAddress {
             guard let kept = question.kept, isMeant(kept), name.leadsNowhere(kept.answer.addresses),
-                !isLocalFault(kept.answer.addresses, name)
+                !hasNoVerdict(kept.answer.addresses, name)
             else { continue }
             let isWithheld = isGuarded && kept.endsAt > now && isForged(question.question, kept.answer)
             guard isWithheld || hasBetterSource || !question.hasNoneBetter(now) else { continue }
@@ -400,16 +413,16 @@ struct Verification {
                 }
             }
             // If no address of the name was ever verified and no portal is suspected, the answer is still given
-            // meanwhile.
+            // meanwhile, except one of a system resolver that is asked first.
             let isForged =
-                (name.wasVerified || isGuarded)
+                (name.wasVerified || isGuarded || kept.source == .system && name.terms.order == .systemFirst)
                 && kept.answer.addresses.contains { name.judgement(of: $0).verdict.isMismatched }
             let forged = isForged ? kept.left(now) : nil
             consequences.append(.askElsewhere(question.question, excludedSource: kept.source, forged: forged))
         }
     }
 
-    private func isLocalFault(_ addresses: [Address], _ name: NameVerification) -> Bool {
+    func isLocalFault(_ addresses: [Address], _ name: NameVerification) -> Bool {
         addresses.allSatisfy { localFault.explains(name.judgement(of: $0).verdict, in: $0.recordType) }
     }
 }

@@ -1,0 +1,91 @@
+// Judges the system resolver's answers for names that ask it first (order `system-first`): which ones are believed, and
+// for how long a forged one sends a name to the providers.
+
+import DNSWire
+
+/// The system resolver's standing for one name on one network.
+enum SystemStanding: Equatable {
+    /// It has forged nothing.
+    case believed
+    /// Its latest answer has only mismatched addresses.
+    case forged(until: Instant)
+    /// It forged an answer earlier, and none was verified since.
+    case onProbation
+}
+
+extension Verification {
+    func systemStanding(_ name: Name, now: Instant) -> OrderInForce {
+        guard let name = known[name] else { return .systemFirst(isVerified: false) }
+        switch name.systemStanding {
+        case .forged(let until) where now < until: return .forged(until: until)
+        case .forged, .onProbation: return .onProbation
+        case .believed: return .systemFirst(isVerified: name.statements.contains { $0.source == .system && $0.isProven })
+        }
+    }
+
+    /// Returns what the verdicts say about the system resolver's answer.
+    func standing(of answer: Answer, to question: Question, now: Instant) -> FirstAnswerStanding {
+        guard let name = known[question.name] else { return .believed }
+        guard answer.kind == .records else { return name.isVerified(against: answer, question) ? .unproven : .believed }
+        guard question.type.isAddress, !isVerified(question, answer) else { return .believed }
+        let isCondemned = name.leadsNowhere(answer.addresses) && !hasNoVerdict(answer.addresses, name)
+        if isCondemned, !name.hasNoneBetter(question, now) { return .condemned }
+        return name.systemStanding == .believed ? .believed : .unproven
+    }
+
+    /// Returns whether a probe of one of the answer's addresses is to come and none has had a result.
+    func awaitsVerdict(_ question: Question, _ answer: Answer, _ terms: ProbeTerms, now: Instant) -> Bool {
+        guard question.type.isAddress, answer.kind == .records, terms.scope != .nothing else { return false }
+        let addresses = answer.addresses.filter(terms.allows)
+        guard let name = known[question.name], name.hasVerdict else { return !addresses.isEmpty }
+        let hasVerdict = addresses.contains { name.known($0)?.hasVerdict ?? false }
+        return !hasVerdict && !addresses.isEmpty
+    }
+
+    /// The source is the system resolver, which is asked first for this name and is as good as a provider.
+    func isBelievedFirst(_ source: Source, _ question: Question) -> Bool {
+        guard source == .system, let name = known[question.name] else { return false }
+        return name.terms.order == .systemFirst
+    }
+
+    /// Updates the standing by the verdicts on the system resolver's latest answers.
+    mutating func judgeSystem(_ number: Int, now: Instant) {
+        let name = known.names[number]
+        guard name.terms.order == .systemFirst else { return }
+        let answers = name.statements.filter { $0.source == .system && !$0.isLate(now) && !$0.addresses.isEmpty }
+        let forged = answers.last { answer in
+            name.shownWorth(answer.addresses) == .mismatched && !isLocalFault(answer.addresses, name)
+                && !name.hasNoneBetter(answer.question, now)
+        }
+        if let forged {
+            let until = forged.saidAt + Bounds.forgedPause
+            known.change(number) { $0.systemStanding = .forged(until: until) }
+        } else if name.systemStanding != .believed, answers.contains(where: \.isProven) {
+            known.change(number) { $0.systemStanding = .believed }
+        }
+    }
+
+    /// The verdicts are no reason to ask another source: they have a local cause, or the name has no TLS port.
+    func hasNoVerdict(_ addresses: [Address], _ name: NameVerification) -> Bool {
+        isLocalFault(addresses, name) || name.hasNoTLSPort(addresses)
+    }
+}
+
+extension NameVerification {
+    func hasNoneBetter(_ question: Question, _ now: Instant) -> Bool {
+        index(of: question).map { questions[$0].hasNoneBetter(now) } ?? false
+    }
+
+    /// With the system resolver first, hosts that refuse the connection are no reason to ask a provider.
+    fileprivate func hasNoTLSPort(_ addresses: [Address]) -> Bool {
+        terms.order == .systemFirst && !hasSpokenTLS && addresses.allSatisfy { judgement(of: $0).verdict == .refused }
+    }
+
+    /// Returns whether a verified address contradicts the negative answer.
+    fileprivate func isVerified(against negative: Answer, _ question: Question) -> Bool {
+        addresses.contains {
+            $0.judgement.verdict == .verified
+                && (negative.kind == .noSuchName || $0.address.recordType == question.type)
+        }
+    }
+}
