@@ -291,6 +291,8 @@ package enum Bounds {
     static let maxProbes = 64
     static let probesInReserve = 8
     static let maxWaitingProbes = 512
+    /// The same for one registrable domain, whose many names must not keep others from a verdict.
+    static let maxWaitingProbesOfDomain = 64
     static let probesPerSecond = 20
     /// Limits per /24 or /56, which belongs to one operator, so that the daemon is not taken for a scanner.
     static let maxProbesPerNeighbourhood = 2

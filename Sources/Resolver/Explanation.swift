@@ -93,7 +93,8 @@ extension Resolver {
             grounds: direction.grounds, switchedOff: routing.switchedOff.covering(question.name, now: now),
             limits: policy.limits, stale: policy.stale, words: state.words.words(on: question),
             failures: state.words.failures(on: question), standIn: state.words.standIn(on: question),
-            standsIn: policy.standsIn, order: state.orderInForce(question.name, policy, now: now), probes: policy.probes,
+            standsIn: policy.standsIn, order: state.orderInForce(question.name, policy, now: now),
+            probes: policy.probes,
             addresses: state.verification.judged(question.name).filter { judged in
                 judged.target.address.recordType == question.type
             },

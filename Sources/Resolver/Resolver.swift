@@ -457,7 +457,8 @@ package struct Resolver {
         guard mayRefresh, hasRoom(for: question) else { return plan.postponed(question, now: now) }
         let route = route(question, policy, paid: prospect.paidTo, now: now)
         // Clients have its expired answer, and another request tests whether the provider replies.
-        if route.isUnresponsive, !route.isSystemFirst, let first = route.providers.first, state.ranking.isTried(first, now),
+        if route.isUnresponsive, !route.isSystemFirst, let first = route.providers.first,
+            state.ranking.isTried(first, now),
             plan.providerRecordsEnd(question) != nil
         {
             return plan.deferred(question, until: failures.deferred(question, now: now))

@@ -215,10 +215,21 @@ struct Findings {
         }
         if let least = rule.minTTL, let most = rule.maxTTL { judgeTTLs(least, most, in: "rule", element) }
         judgePorts(rule.probePorts, "rule.probe-ports", element.member("probe-ports"))
+        if rule.connect != nil { judgeConnect(rule, element) }
         guard case .array(let nodes) = element.member("match")?.value else { return }
         var seen: Set<Name> = []
         for (name, node) in zip(rule.match, nodes) where !seen.insert(name).inserted {
             note(node, "rule.match: found \(node.found) for the second time; allowed: each once")
+        }
+    }
+
+    /// A connection takes the place of the TLS probes.
+    private mutating func judgeConnect(_ rule: Settings.Rule, _ element: TOMLNode) {
+        let others = [("probe = false", rule.probe == false), ("probe-ports", !rule.probePorts.isEmpty)]
+        for (other, isSet) in others where isSet {
+            note(
+                element.member("connect") ?? element,
+                "rule.connect: found with \(other); allowed: without, as it takes the place of TLS probes")
         }
     }
 

@@ -56,6 +56,7 @@ extension Settings.SystemResolver {
         Key("servers", \.servers, Format.nameserver.list(of: "strings \"ADDR[:PORT]\"", 0...maxServers)),
         Key("resolv-conf", \.resolvConf, .path()),
         Key("stands-in", \.standsIn, .choice),
+        Key("order", \.order, .choice),
         Key("patience", \.patience, .duration(patiences)),
     ]
 }
@@ -156,6 +157,7 @@ extension Settings.Rule {
         Key("match", \.match, Format.ruleName.list(of: "names", 1...maxNames)),
         Key("resolver", \.resolver, Format.ruleResolver.optional),
         Key("stands-in", \.standsIn, Format<Settings.SystemResolver.StandsIn>.choice.optional),
+        Key("order", \.order, Format<Settings.SystemResolver.Order>.choice.optional),
         Key("allow-private", \.allowPrivate, Format.truth.optional),
         Key("stale", \.stale, Format.truth.optional),
         Key("stale-negative", \.staleNegative, Format.truth.optional),
@@ -164,6 +166,7 @@ extension Settings.Rule {
         Key(
             "probe-ports", \.probePorts,
             Format.port.list(of: "ports", Settings.Probe.portCounts).leavingOut([])),
+        Key("connect", \.connect, Format.port.optional),
         Key("min-ttl", \.minTTL, Format.duration(Settings.Cache.ttls).optional),
         Key("max-ttl", \.maxTTL, Format.duration(Settings.Cache.ttls).optional),
         Key(

@@ -67,6 +67,14 @@ package struct Settings: Equatable, Sendable {
             case anyFailure = "any-failure"
             case never
         }
+        package var order = Order.providersFirst
+
+        /// The upstream that is asked first for a name that the providers resolve.
+        package enum Order: String, CaseIterable, Sendable {
+            case providersFirst = "providers-first"
+            /// The system resolver, as long as certificates confirm its answers.
+            case systemFirst = "system-first"
+        }
         /// How long an unverified answer waits for late providers; 0 to 4 s.
         package var patience = Duration.milliseconds(1800)
     }
@@ -173,6 +181,7 @@ package struct Settings: Equatable, Sendable {
         package var match: [Name]
         package var resolver: RuleResolver?
         package var standsIn: SystemResolver.StandsIn?
+        package var order: SystemResolver.Order?
         /// Allows private addresses in answers of providers.
         package var allowPrivate: Bool?
         package var stale: Bool?
@@ -183,6 +192,8 @@ package struct Settings: Equatable, Sendable {
         package var probe: Bool?
         /// Up to 8, all different; empty: `probe.ports`.
         package var probePorts: [UInt16] = []
+        /// Instead of TLS probes, connects to this port and orders the addresses by the time.
+        package var connect: UInt16?
         /// Up to 7 days, as `maxTTL`; at most `maxTTL`.
         package var minTTL: Duration?
         package var maxTTL: Duration?

@@ -117,3 +117,13 @@ def reply(query, records=(), id=None, flags=0x8180, question=None):
     id = asked.id if id is None else id
     question = asked.question if question is None else question
     return wire.header(id, flags, an=len(records)) + question + body
+
+
+def question(query):
+    """The name without its final dot, and the type's number."""
+    body = wire.Message(query).question
+    labels, at = [], 0
+    while length := body[at]:
+        labels.append(body[at + 1:at + 1 + length].decode())
+        at += 1 + length
+    return ".".join(labels), struct.unpack("!H", body[-4:-2])[0]

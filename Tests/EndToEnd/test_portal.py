@@ -2,15 +2,14 @@
 # leads every name to it, until the user has signed in.
 
 import socket
-import struct
 import time
 
 from cases import Case
-from fakes import reply
+from fakes import question, reply
 from networks import PROVIDER, Networks
 from places import eventually
 from programs import Nginx, ctl
-from wire import NOERROR, SERVFAIL, Message
+from wire import NOERROR, SERVFAIL
 
 # Of the public Internet, as a probe sees it.
 PORTAL, SITE = "20.66.0.1", "20.30.0.1"
@@ -53,15 +52,6 @@ class Hotel:
     def open(self):
         self.is_open = True
         self.router.ip("route delete local 20.0.0.0/8 dev lo table local")
-
-
-def question(query):
-    body = Message(query).question
-    labels, at = [], 0
-    while length := body[at]:
-        labels.append(body[at + 1:at + 1 + length].decode())
-        at += 1 + length
-    return ".".join(labels), struct.unpack("!H", body[-4:-2])[0]
 
 
 class Portal(Case):

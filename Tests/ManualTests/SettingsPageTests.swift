@@ -105,6 +105,7 @@ struct SettingsPageTests {
         "[server] user": "\"x\"", "[server] filter-aaaa": "\"no-route\"", "[server] dns64": "\"auto\"",
         "[system-resolver] servers": "[\"192.0.2.1\"]", "[system-resolver] resolv-conf": "\"/r\"",
         "[system-resolver] stands-in": "\"never\"",
+        "[system-resolver] order": "\"system-first\"",
         "[system-resolver] patience": "\"1s\"",
         "[cache] size": "\"1MiB\"", "[cache] min-ttl": "\"1s\"", "[cache] max-ttl": "\"1h\"",
         "[cache] negative-max-ttl": "\"1s\"", "[cache] store": "\"\"",

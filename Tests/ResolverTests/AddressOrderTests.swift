@@ -13,6 +13,7 @@ struct AddressOrderTests {
         /// "VERDICT" or "VERDICT in MILLISECONDS", in the order of the upstream.
         let known: [String]
         var wasVerified = true
+        var method = ProbeMethod.handshake
         /// "INDEX PLACE" of all that is handed out, in order; then of all that is not.
         let handedOut: [String]
         var leftOut: [String] = []
@@ -71,6 +72,14 @@ struct AddressOrderTests {
             rule: "no address of the name speaks TLS: as it came",
             known: ["refused", "not-tls", "unprobed", "tls-reset"], wasVerified: false,
             handedOut: ["0 as-given", "1 as-given", "2 as-given", "3 as-given"]),
+        Case(
+            rule: "by connections: the quickest first, unreachable ones last and never left out",
+            known: ["timeout", "connected in 90", "unprobed", "connected in 10", "refused", "connected in 50"],
+            wasVerified: false, method: .connection,
+            handedOut: ["3 quickest", "5 slower", "1 slower", "2 behind", "0 behind", "4 behind"]),
+        Case(
+            rule: "by connections: all unreachable, as it came", known: ["timeout", "refused"], wasVerified: false,
+            method: .connection, handedOut: ["0 last-resort", "1 last-resort"]),
     ]
 
     @Test("addresses stand where what is known of them puts them", arguments: cases)
@@ -80,9 +89,9 @@ struct AddressOrderTests {
             let words = text.split(separator: " ")
             let verdict = try #require(Verdict(rawValue: String(words[0])))
             let time = words.last.flatMap { Int($0) }.map { Duration.milliseconds($0) }
-            return Judgement(verdict: verdict, handshakeTime: time)
+            return Judgement(verdict: verdict, time: time)
         }
-        let order = AddressOrder(addresses, wasVerified: row.wasVerified) { address in
+        let order = AddressOrder(addresses, wasVerified: row.wasVerified, method: row.method) { address in
             addresses.firstIndex(of: address).map { judgements[$0] } ?? .none
         }
         let text = { (places: [AddressOrder.Place]) in
@@ -103,7 +112,7 @@ struct AddressOrderTests {
                 let isSlow = address == VerificationStand.address(3)
                 let isUnknown = address == VerificationStand.address(4)
                 return isUnknown
-                    ? .none : Judgement(verdict: .verified, handshakeTime: .milliseconds(isSlow ? 500 : 20))
+                    ? .none : Judgement(verdict: .verified, time: .milliseconds(isSlow ? 500 : 20))
             }
             order.rotate(&chance)
             firsts.insert(order.addresses[0])

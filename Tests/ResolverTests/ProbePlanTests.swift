@@ -18,6 +18,15 @@ struct ProbePlanTests {
 
     /// Numbers below 100 apart lie in one /24.
     private func target(_ number: Int) -> ProbeTarget {
+        target(number, of: name)
+    }
+
+    /// Of a registrable domain of its own.
+    private func otherTarget(_ number: Int) -> ProbeTarget {
+        target(number, of: Name("www.site\(number).example") ?? .root)
+    }
+
+    private func target(_ number: Int, of name: Name) -> ProbeTarget {
         ProbeTarget(name, .v4(0x0100_0000 + UInt32(number / 100) << 8 + UInt32(number % 100)), port: 443)
     }
 
@@ -90,7 +99,7 @@ struct ProbePlanTests {
 
     @Test("twenty begin at once, then twenty a second, and some places are for those who want to know now")
     mutating func bounds() throws {
-        for number in 0..<100 { plan.add(target(number * 100), isRequested: false, now: start) }
+        for number in 0..<100 { plan.add(otherTarget(number * 100), isRequested: false, now: start) }
         let begun = run(until: start + .seconds(20))
         #expect(begun.count == Bounds.maxProbes - Bounds.probesInReserve)
         for (index, probe) in begun.enumerated() {
@@ -106,13 +115,23 @@ struct ProbePlanTests {
     @Test("a full queue takes only requested probes, each in the place of the last one")
     mutating func overflow() throws {
         for number in 0..<Bounds.maxWaitingProbes {
-            let isTaken = plan.add(target(number * 100), isRequested: false, now: start)
+            let isTaken = plan.add(otherTarget(number * 100), isRequested: false, now: start)
             #expect(isTaken)
         }
-        let ordinary = plan.add(target(77_700), isRequested: false, now: start)
+        let ordinary = plan.add(otherTarget(77_700), isRequested: false, now: start)
         #expect(!ordinary && plan.overflows == 1)
-        let wanted = plan.add(target(77_700), isRequested: true, now: start)
+        let wanted = plan.add(otherTarget(77_700), isRequested: true, now: start)
         #expect(wanted && plan.overflows == 2 && plan.waitingCount == Bounds.maxWaitingProbes)
+    }
+
+    @Test("one domain's names hold an eighth of the queue, and requested probes are not counted")
+    mutating func domain() throws {
+        for number in 0..<100 { plan.add(target(number * 100), isRequested: false, now: start) }
+        #expect(plan.waitingCount == Bounds.maxWaitingProbesOfDomain)
+        #expect(plan.overflows == 100 - UInt64(Bounds.maxWaitingProbesOfDomain))
+        let other = plan.add(otherTarget(1), isRequested: false, now: start)
+        let wanted = plan.add(target(77_700), isRequested: true, now: start)
+        #expect(other && wanted)
     }
 
     @Test("a probe that never ends is given up, and its place is free again")

@@ -22,12 +22,15 @@ struct VerificationStand {
         name = try #require(Name("www.example"))
     }
 
-    static func terms(enabled: Bool = true, rule: Bool? = nil, ports: [UInt16] = [443]) -> ProbeTerms {
+    static func terms(
+        enabled: Bool = true, rule: Bool? = nil, ports: [UInt16] = [443], connect: UInt16? = nil
+    ) -> ProbeTerms {
         var policy = ProbePolicy()
         policy.isEnabled = enabled
         policy.ports = ports
         var named = Rule()
         named.probe = rule
+        named.connect = connect
         return ProbeTerms(policy, named)
     }
 
@@ -127,6 +130,7 @@ struct VerificationStand {
         let index = try #require(running.firstIndex(where: isMeant), "no probe of \(address)")
         var result = ProbeResult(verdict)
         if verdict == .verified { result.handshakeTime = .milliseconds(milliseconds) }
+        if verdict == .connected { result.connectTime = .milliseconds(milliseconds) }
         verification.probeFinished(running.remove(at: index).id, result, now: now)
         collect()
     }

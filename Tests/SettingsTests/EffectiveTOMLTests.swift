@@ -201,6 +201,7 @@ private let oddFile = #"""
     servers = ["192.0.2.1:54"]
     resolv-conf = "/r"
     stands-in = "any-failure"
+    order = "system-first"
     patience = "1s"
     [cache]
     size = "1025KiB"
@@ -235,6 +236,7 @@ private let oddFile = #"""
     match = ["."]
     resolver = "system"
     stands-in = "never"
+    order = "providers-first"
     allow-private = true
     stale-negative = true
     prefetch = false
@@ -249,4 +251,5 @@ private let oddFile = #"""
     [[rule]]
     match = ["b.example"]
     resolver = "httpdns"
+    connect = 8080
     """#

@@ -50,6 +50,7 @@ struct SettingsTests {
             ),
             ("[system-resolver]\nresolv-conf = \"/x\"", { $0.systemResolver.resolvConf = "/x" }),
             ("[system-resolver]\nstands-in = \"never\"", { $0.systemResolver.standsIn = .never }),
+            ("[system-resolver]\norder = \"system-first\"", { $0.systemResolver.order = .systemFirst }),
             ("[system-resolver]\npatience = \"4s\"", { $0.systemResolver.patience = .seconds(4) }),
             ("[system-resolver]\npatience = \"0s\"", { $0.systemResolver.patience = .zero }),
             ("[cache]\nsize = \"1GiB\"", { $0.cache.sizeBytes = 1 << 30 }),
@@ -152,6 +153,7 @@ struct SettingsTests {
             match = ["corp.example", "LAN"]
             resolver = "alidns"
             stands-in = "any-failure"
+            order = "system-first"
             allow-private = false
             stale = true
             stale-negative = false
@@ -167,12 +169,14 @@ struct SettingsTests {
             [[rule]]
             match = ["a.example"]
             probe = true
+            connect = 8080
             [[rule]]
             match = ["b.example"]
             probe-ports = [65535]
             """)
         var first = Settings.Rule(match: names("corp.example", "lan"))
         first.standsIn = .anyFailure
+        first.order = .systemFirst
         first.resolver = .provider("alidns")
         first.allowPrivate = false
         first.stale = true
@@ -187,6 +191,7 @@ struct SettingsTests {
         second.prefetch = true
         var third = Settings.Rule(match: names("a.example"))
         third.probe = true
+        third.connect = 8080
         var fourth = Settings.Rule(match: names("b.example"))
         fourth.probePorts = [65_535]
         #expect(settings.rules == [first, second, third, fourth])

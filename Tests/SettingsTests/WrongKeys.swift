@@ -153,6 +153,7 @@ let wrongKeys: [Mistake] = [
         "stands-in = \"always\"", 13,
         "rule.stands-in: found \"always\"; allowed: \"unreachable\", \"any-failure\", \"never\""
     ),
+    ("order = \"local\"", 9, "rule.order: found \"local\"; allowed: \"providers-first\", \"system-first\""),
     ("allow-private = \"yes\"", 17, "rule.allow-private: found \"yes\"; allowed: true or false; write true"),
     ("stale = 0", 9, "rule.stale: found 0; allowed: true or false"),
     ("stale-negative = 1", 18, "rule.stale-negative: found 1; allowed: true or false"),
@@ -162,6 +163,7 @@ let wrongKeys: [Mistake] = [
         "probe-ports = [443, 65536]", 21,
         "rule.probe-ports: found 65536; allowed: an integer from 1 to 65535 (a TCP port)"
     ),
+    ("connect = 0", 11, "rule.connect: found 0; allowed: an integer from 1 to 65535 (a TCP port)"),
     (
         "min-ttl = \"8d\"", 11,
         "rule.min-ttl: found \"8d\"; allowed: a duration from 0s to 168h with its unit (ms, s, m, h, d)"

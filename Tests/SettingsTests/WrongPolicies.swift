@@ -126,8 +126,8 @@ let wrongRules: [Case] = [
     Case(
         "\n[[rule]]\nmatch = [\"a.example\"]\nfallback-addresses = []",
         """
-        f:2:1: this [[rule]] changes nothing; add one or more of resolver, stands-in, allow-private, \
-        stale, stale-negative, prefetch, probe, probe-ports, min-ttl, max-ttl, fallback-addresses
+        f:2:1: this [[rule]] changes nothing; add one or more of resolver, stands-in, order, allow-private, \
+        stale, stale-negative, prefetch, probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses
         """),
     Case(
         "[[rule]]\nmatch = \"a.example\"\nstale = true",
@@ -177,11 +177,15 @@ let wrongRules: [Case] = [
         "[[rule]]\nmatch = [\".\"]\nprobe-ports = []",
         "f:3:15: rule.probe-ports: found 0 elements; allowed: an array of 1 to 8 ports"),
     Case(
+        "[[rule]]\nmatch = [\".\"]\nconnect = 8080\nprobe-ports = [443]\nprobe = false",
+        "f:3:11: rule.connect: found with probe = false; allowed: without, as it takes the place of TLS probes",
+        "f:3:11: rule.connect: found with probe-ports; allowed: without, as it takes the place of TLS probes"),
+    Case(
         "[[rule]]\nmatch = [\".\"]\nprobe-port = [443]",
         """
         f:3:1: unknown key "probe-port" in [[rule]]; did you mean "probe-ports"? allowed: match, resolver, \
-        stands-in, allow-private, stale, stale-negative, prefetch, probe, probe-ports, min-ttl, max-ttl, \
-        fallback-addresses
+        stands-in, order, allow-private, stale, stale-negative, prefetch, probe, probe-ports, connect, min-ttl, \
+        max-ttl, fallback-addresses
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nfallback-addresses = [\"192.0.2.1:53\"]",
@@ -193,7 +197,7 @@ let wrongRules: [Case] = [
         "[[rule]]\nmatch = [\".\"]\nfalback-addresses = []",
         """
         f:3:1: unknown key "falback-addresses" in [[rule]]; did you mean "fallback-addresses"? allowed: match, \
-        resolver, stands-in, allow-private, stale, stale-negative, prefetch, probe, probe-ports, min-ttl, max-ttl, \
-        fallback-addresses
+        resolver, stands-in, order, allow-private, stale, stale-negative, prefetch, probe, probe-ports, connect, \
+        min-ttl, max-ttl, fallback-addresses
         """),
 ]

@@ -67,12 +67,15 @@ extension AddressReport {
         LineFormat.spaced(
             [
                 name, endpoint, verdict ?? "-", ageSeconds.map { LineFormat.span(seconds: $0) } ?? "-",
-                handshakeMilliseconds.map { "\($0) ms" } ?? "-",
+                rankedMilliseconds.map { "\($0) ms" } ?? "-",
                 nextProbeSeconds.map { LineFormat.span(seconds: $0) } ?? "-",
                 [place, reason].compactMap { $0 }.joined(separator: ": "),
                 sources.map { $0.isEmpty ? "no source" : "by \($0.joined(separator: ", "))" } ?? "",
             ], widths: AddressReport.widths) + "\n"
     }
+
+    /// The time that decides the rank: of the handshake, or of the connection if there was none.
+    var rankedMilliseconds: Int? { handshakeMilliseconds ?? (verdict == "connected" ? connectMilliseconds : nil) }
 
     /// The column titles of `verdicts`.
     static var titles: String {

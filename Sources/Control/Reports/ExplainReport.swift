@@ -44,18 +44,19 @@ package struct ExplainReport: Codable, Equatable, Sendable {
 
     /// What explains the question, and what only that knows.
     package enum Stage: Equatable, Sendable {
-        /// A running daemon, which answers from this partition of its cache.
-        case running(partition: Int)
+        /// A running daemon, which answers from this partition of its cache. The order in force has its reason; nil:
+        /// providers first, as by default.
+        case running(partition: Int, order: String? = nil)
         /// The check of settings before a start, without network and cache: the upstreams that one query may ask, in
         /// their order, and which addresses will be probed. Nil if the daemon itself would answer.
         case check(order: String?, probe: String?)
     }
 
     package var stage: Stage {
-        get { partition.map { .running(partition: $0) } ?? .check(order: order, probe: probe) }
+        get { partition.map { .running(partition: $0, order: order) } ?? .check(order: order, probe: probe) }
         set {
             switch newValue {
-            case .running(let partition): (self.partition, order, probe) = (partition, nil, nil)
+            case .running(let partition, let order): (self.partition, self.order, probe) = (partition, order, nil)
             case .check(let order, let probe): (partition, self.order, self.probe) = (nil, order, probe)
             }
         }

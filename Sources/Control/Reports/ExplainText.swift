@@ -24,7 +24,8 @@ extension ExplainReport {
     package var lines: [Line] {
         var (network, order, entry, probe): ([String], [String], [String], [String]) = ([], [], [], [])
         switch stage {
-        case .running(let partition):
+        case .running(let partition, let orderInForce):
+            order = orderInForce.map { [$0] } ?? []
             network = [LineFormat.network(partition)] + (portal.map { ["portal \($0)"] } ?? [])
             entry = entries.isEmpty ? ["none"] : entries.flatMap(\.facts)
         case .check(let upstreams, let addresses):
@@ -107,7 +108,7 @@ extension AddressReport {
     fileprivate var fact: String {
         let found = [
             verdict ?? "-", ageSeconds.map { "\(LineFormat.span(seconds: $0)) ago" },
-            handshakeMilliseconds.map { "\($0) ms" },
+            rankedMilliseconds.map { "\($0) ms" },
         ].compactMap { $0 }.joined(separator: ", ")
         return "\(endpoint) \(found): " + (place ?? "-")
     }

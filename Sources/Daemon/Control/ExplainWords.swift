@@ -53,6 +53,24 @@ struct ExplainWords {
         return (asked + system).map(name).joined(separator: ", ")
     }
 
+    /// Which upstreams are asked first at present, and why; nil if the setting is `providers-first`.
+    var orderInForce: String? {
+        guard known.upstreams != .system else { return nil }
+        let asked = "a provider is asked only if it fails or is late"
+        switch known.order {
+        case .providersFirst: return nil
+        case .systemFirst(isVerified: true): return "system-first: the system resolver's answer is verified; \(asked)"
+        case .systemFirst where known.probes.scope == .nothing:
+            return "system-first: probes are off, so its answer is not verified; \(asked)"
+        case .systemFirst: return "system-first: no verdict on the system resolver's answer yet; \(asked)"
+        case .forged(let until):
+            return "providers-first for \(span(until: until)): the system resolver's answer was mismatched"
+        case .onProbation:
+            return "system-first, but its answer must be verified first: an earlier one was mismatched"
+        case .mistrusted: return "providers-first: the system resolver gave mismatched addresses of several domains"
+        }
+    }
+
     private var switchedOff: String {
         guard let (name, until) = known.switchedOff else { return "" }
         let whose = name.isRoot ? "" : " for \(name)"
@@ -84,12 +102,14 @@ struct ExplainWords {
         case .system: said.append("resolver = system")
         }
         if let standsIn = rule.standsIn { said.append("stands-in = \(standsIn.rawValue)") }
+        if let order = rule.order { said.append("order = \(order.rawValue)") }
         let switches = [
             ("allow-private", rule.allowPrivate), ("stale", rule.stale), ("stale-negative", rule.staleNegative),
             ("prefetch", rule.prefetch), ("probe", rule.probe),
         ]
         said += switches.compactMap { key, value in value.map { "\(key) = \($0)" } }
         if !rule.probePorts.isEmpty { said.append("probe-ports = \(rule.probePorts)") }
+        if let port = rule.connect { said.append("connect = \(port)") }
         if let ttl = rule.minTTLSeconds { said.append("min-ttl = \(ttl)s") }
         if let ttl = rule.maxTTLSeconds { said.append("max-ttl = \(ttl)s") }
         if !rule.fallbackAddresses.isEmpty {
@@ -105,7 +125,8 @@ struct ExplainWords {
         if case .here = known.prospect { return nil }
         guard known.question.type.isAddress else { return nil }
         let numbers = known.probes.ports.map(String.init).joined(separator: ", ")
-        let ports = known.probes.ports.count == 1 ? "port \(numbers)" : "ports \(numbers)"
+        let number = known.probes.ports.count == 1 ? "port \(numbers)" : "ports \(numbers)"
+        let ports = known.probes.method == .connection ? "\(number) by a connection only" : number
         switch known.probes.scope {
         case .nothing: return known.rule?.probe == false ? "none, by a rule" : "none: probes are off"
         case .publicAddresses: return "public addresses at \(ports), if the name is queried again"

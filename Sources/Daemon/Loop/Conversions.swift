@@ -59,6 +59,7 @@ extension Policy {
         probes.isEnabled = settings.probe.enabled
         probes.ports = settings.probe.ports
         standsIn = StandInPolicy(settings.systemResolver.standsIn)
+        order = UpstreamOrder(settings.systemResolver.order)
         rules = RuleTable(settings.rules.map { Rule($0, providerOfName) })
         onlyListed = settings.onlyListed
         isSystemOnly = settings.avoidsProviders
@@ -91,6 +92,16 @@ extension StandInPolicy {
     }
 }
 
+extension UpstreamOrder {
+    init(_ setting: Settings.SystemResolver.Order) {
+        self =
+            switch setting {
+            case .providersFirst: .providersFirst
+            case .systemFirst: .systemFirst
+            }
+    }
+}
+
 extension Rule {
     init(_ rule: Settings.Rule, _ providerOfName: [String: ProviderID]) {
         self.init(match: rule.match)
@@ -102,12 +113,14 @@ extension Rule {
             }
         }
         standsIn = rule.standsIn.map { StandInPolicy($0) }
+        order = rule.order.map { UpstreamOrder($0) }
         allowPrivate = rule.allowPrivate
         stale = rule.stale
         staleNegative = rule.staleNegative
         prefetch = rule.prefetch
         probe = rule.probe
         probePorts = rule.probePorts
+        connect = rule.connect
         minTTLSeconds = rule.minTTL?.unsignedSeconds
         maxTTLSeconds = rule.maxTTL?.unsignedSeconds
         fallbackAddresses = rule.fallbackAddresses

@@ -1,4 +1,4 @@
-// One probe connection: connects, performs the TLS handshake, optionally sends one request, and yields a verdict. It
+// One probe connection: connects, performs the TLS handshake unless only the connection is wanted, optionally sends one request, and yields a verdict. It
 // touches only its socket; the owner supplies the time and closes it once a result exists.
 //
 //     connecting --connected--> handshaking --verified, if asked to--> asking
@@ -36,6 +36,7 @@ final class ProbeConnection {
     private let terms: Terms
     private let name: String
     private let port: UInt16
+    private let method: ProbeMethod
     private let socket: StreamSocket
     private let registration: EventLoop.Registration
     private var phase = Phase.connecting
@@ -56,13 +57,14 @@ final class ProbeConnection {
     private static let maxLateness: Duration = .seconds(1)
 
     init(
-        _ socket: StreamSocket, _ registration: EventLoop.Registration, name: String, port: UInt16, _ terms: Terms,
-        now: Instant
+        _ socket: StreamSocket, _ registration: EventLoop.Registration, name: String, port: UInt16,
+        by method: ProbeMethod, _ terms: Terms, now: Instant
     ) {
         self.socket = socket
         self.registration = registration
         self.name = name
         self.port = port
+        self.method = method
         self.terms = terms
         startedAt = now
         deadline = now + terms.timeout
@@ -120,6 +122,7 @@ final class ProbeConnection {
         case .connected: break
         }
         connectedAt = reading.now
+        guard method == .handshake else { return ProbeResult(.connected) }
         do throws(CryptoError) {
             var handshake = try TLSHandshake(terms.context, name: name, nowSeconds: reading.wallSeconds)
             unsent = handshake.takeOutgoing()

@@ -34,7 +34,7 @@ extension AddressReport {
         ageSeconds = judged.probedAt.map { max(0, Int($0.duration(to: now).wholeSeconds)) }
         nextProbeSeconds = judged.nextProbeAt.map { max(0, Int(now.duration(to: $0).wholeSeconds)) }
         place = judged.place.rawValue
-        reason = judged.place.reason
+        reason = judged.place.reason(judged.target.method)
         sources = judged.sources.map(nameOfSource)
     }
 }
@@ -65,7 +65,8 @@ extension ReportOutcome {
         self.init(
             name: name.description, address: address.description,
             found: findings.map { AddressReport($0.target, $0.result) },
-            agrees: canTell ? !verdicts.contains(.verified) : nil, isHandedOut: place.isHandedOut, reason: place.reason)
+            agrees: canTell ? !verdicts.contains(.verified) : nil, isHandedOut: place.isHandedOut,
+            reason: place.reason(findings.first?.target.method ?? .handshake))
     }
 }
 
@@ -77,11 +78,12 @@ extension AddressPlace {
         }
     }
 
-    fileprivate var reason: String {
-        switch self {
-        case .quickest: "verified, nearly as fast as the fastest"
-        case .slower: "verified, slower than the fastest"
-        case .behind: "not verified; after verified addresses"
+    fileprivate func reason(_ method: ProbeMethod) -> String {
+        let good = method == .handshake ? "verified" : "reachable"
+        return switch self {
+        case .quickest: "\(good), nearly as fast as the fastest"
+        case .slower: "\(good), slower than the fastest"
+        case .behind: "not \(good); after \(good) addresses"
         case .asGiven: "no address of the name has been verified; order unchanged"
         case .quarantined: "mismatched; another address is usable"
         case .dropped: "unreachable; another address is usable"

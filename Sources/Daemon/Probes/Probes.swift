@@ -47,7 +47,7 @@ package final class Probes: LoopPart {
                 self.ready(id)
             }
             connections[id] = ProbeConnection(
-                socket, registration, name: name, port: target.port, terms, now: now)
+                socket, registration, name: name, port: target.port, by: target.method, terms, now: now)
         } catch {
             finished.append((id, ProbeResult(notConnected: error, isAtOnce: true)))
         }

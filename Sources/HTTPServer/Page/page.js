@@ -212,7 +212,7 @@ function showTiles(stats, last) {
   ]);
 }
 
-const verdictTones = {verified: 'good', 'name-mismatch': 'bad', untrusted: 'bad'};
+const verdictTones = {verified: 'good', connected: 'good', 'name-mismatch': 'bad', untrusted: 'bad'};
 
 function showVerdicts(probe) {
   const verdicts = Object.entries(probe.verdicts).filter(([, count]) => count > 0).sort((one, two) => two[1] - one[1]);

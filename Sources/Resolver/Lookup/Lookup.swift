@@ -377,7 +377,8 @@ struct Lookup {
     }
 
     private func isSystemDue(at instant: Instant, now: Instant) -> Bool {
-        (areProvidersDone && !isAwaitingNetwork(now)) || (instant <= now && (isSystemFirst || providers.trialUntil == nil))
+        (areProvidersDone && !isAwaitingNetwork(now))
+            || (instant <= now && (isSystemFirst || providers.trialUntil == nil))
     }
 
     /// Whether throttled providers may be asked: only to prevent a failure for a client, and not because the name

@@ -16,6 +16,8 @@ package struct Rule: Equatable, Sendable {
     package var probe: Bool?
     /// Empty: those of the settings.
     package var probePorts: [UInt16] = []
+    /// Addresses are probed by a connection to this port only; nil: by TLS handshakes.
+    package var connect: UInt16?
     package var minTTLSeconds: UInt32?
     package var maxTTLSeconds: UInt32?
     package var fallbackAddresses: [Address] = []
@@ -34,7 +36,7 @@ package struct Rule: Equatable, Sendable {
         staleNegative = staleNegative ?? other.staleNegative
         prefetch = prefetch ?? other.prefetch
         probe = probe ?? other.probe
-        if probePorts.isEmpty { probePorts = other.probePorts }
+        if probePorts.isEmpty, connect == nil { (probePorts, connect) = (other.probePorts, other.connect) }
         minTTLSeconds = minTTLSeconds ?? other.minTTLSeconds
         maxTTLSeconds = maxTTLSeconds ?? other.maxTTLSeconds
         if fallbackAddresses.isEmpty { fallbackAddresses = other.fallbackAddresses }

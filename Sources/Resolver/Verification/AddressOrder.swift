@@ -33,23 +33,26 @@ struct AddressOrder {
     /// - Parameters:
     ///   - addresses: the addresses of one answer, in the upstream's order.
     ///   - wasVerified: an address of the name was verified at some time. Without one, certificates prove nothing.
-    init(_ addresses: [Address], wasVerified: Bool, judgement: (Address) -> Judgement) {
+    ///   - method: with `connection`, unreachable addresses come last and are not left out.
+    init(
+        _ addresses: [Address], wasVerified: Bool, method: ProbeMethod = .handshake, judgement: (Address) -> Judgement
+    ) {
         let judged = addresses.map { ($0, judgement($0)) }
-        guard wasVerified, judged.contains(where: { $0.1.verdict != .unprobed }) else {
+        guard wasVerified || method == .connection, judged.contains(where: { $0.1.verdict != .unprobed }) else {
             let isProbed = judged.contains { $0.1.verdict != .unprobed }
             let place = isProbed ? AddressPlace.asGiven : .behind
             handedOut = addresses.map { Place(address: $0, place: place, rank: .open) }
             leftOut = []
             return
         }
-        let quickest = judged.compactMap { $0.1.verifiedTime }.min()
+        let quickest = judged.compactMap { $0.1.rankedTime }.min()
         let ranked = judged.map { (address: $0.0, judgement: $0.1, rank: $0.1.rank(quickest)) }
         let isAlive = ranked.contains { $0.rank < .dead && $0.judgement.verdict != .unprobed }
         let isOpen = ranked.contains { $0.rank < .mismatched }
         let isLeftOut = { (rank: Rank) in
             switch rank {
             case .quickest, .slower, .open, .poor: false
-            case .dead: isAlive
+            case .dead: isAlive && method == .handshake
             case .mismatched: isOpen
             }
         }
@@ -62,7 +65,9 @@ struct AddressOrder {
             return left.offset < right.offset
         }.map(\.element)
         let placed = sorted.map {
-            Place(address: $0.address, place: $0.rank.place(isLeftOut: isLeftOut($0.rank)), rank: $0.rank)
+            Place(
+                address: $0.address, place: $0.rank.place(isLeftOut: isLeftOut($0.rank), isAlive: isAlive),
+                rank: $0.rank)
         }
         handedOut = placed.filter { !isLeftOut($0.rank) }
         leftOut = placed.filter { isLeftOut($0.rank) }
@@ -88,14 +93,14 @@ struct AddressOrder {
 }
 
 extension Judgement {
-    fileprivate var verifiedTime: Duration? { verdict == .verified ? handshakeTime : nil }
+    fileprivate var rankedTime: Duration? { verdict == .verified || verdict == .connected ? time : nil }
 
     /// An unmeasured handshake counts as slow.
-    fileprivate var sortTime: Duration { handshakeTime ?? .seconds(Int64.max / 2) }
+    fileprivate var sortTime: Duration { time ?? .seconds(Int64.max / 2) }
 
     fileprivate func rank(_ quickest: Duration?) -> AddressOrder.Rank {
         switch verdict {
-        case .verified:
+        case .verified, .connected:
             guard let quickest else { return .quickest }
             let limit = max(quickest * Bounds.nearQuickest, quickest + Bounds.nearQuickestMargin)
             return sortTime <= limit ? .quickest : .slower
@@ -108,12 +113,13 @@ extension Judgement {
 }
 
 extension AddressOrder.Rank {
-    fileprivate func place(isLeftOut: Bool) -> AddressPlace {
+    /// - Parameter isAlive: another address is reachable.
+    fileprivate func place(isLeftOut: Bool, isAlive: Bool) -> AddressPlace {
         switch self {
         case .quickest: .quickest
         case .slower: .slower
         case .open, .poor: .behind
-        case .dead: isLeftOut ? .dropped : .lastResort
+        case .dead: isLeftOut ? .dropped : isAlive ? .behind : .lastResort
         case .mismatched: isLeftOut ? .quarantined : .lastResort
         }
     }

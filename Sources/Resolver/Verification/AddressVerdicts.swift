@@ -51,8 +51,8 @@ struct Check {
 /// The combined verdict of all ports of an address.
 struct Judgement: Equatable {
     let verdict: Verdict
-    /// Handshake time of the quickest verified port.
-    var handshakeTime: Duration?
+    /// Handshake time of the quickest verified port; time of the connection if there was no handshake.
+    var time: Duration?
 
     static let none = Judgement(verdict: .unprobed)
 }
@@ -76,7 +76,8 @@ struct KnownAddress {
         switch verdict {
         case .verified:
             let times = checks.filter { $0.result.verdict == .verified }.compactMap(\.result.handshakeTime)
-            return Judgement(verdict: .verified, handshakeTime: times.min())
+            return Judgement(verdict: .verified, time: times.min())
+        case .connected: return Judgement(verdict: .connected, time: checks.compactMap(\.result.connectTime).min())
         case _ where verdict.isDead && checks.contains { $0.result.verdict == .unprobed }: return .none
         default: return Judgement(verdict: verdict)
         }
@@ -129,10 +130,11 @@ extension Verdict {
         case .tlsReset: 6
         case .tlsTimeout: 7
         case .notTLS: 8
-        case .refused: 9
-        case .unreachable: 10
-        case .timeout: 11
-        case .unprobed: 12
+        case .connected: 9
+        case .refused: 10
+        case .unreachable: 11
+        case .timeout: 12
+        case .unprobed: 13
         }
     }
 }

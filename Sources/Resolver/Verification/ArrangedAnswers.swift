@@ -53,7 +53,7 @@ extension NameVerification {
         return checks.map { check in
             let nextAt = [check.nextAt, leftAloneUntil].compactMap { $0 }.max()
             return JudgedAddress(
-                ProbeTarget(name, address, port: check.port), check.result, probedAt: check.probedAt,
+                target(address, check), check.result, probedAt: check.probedAt,
                 nextProbeAt: nextAt, place: place, sources: sources)
         }
     }

@@ -62,7 +62,7 @@ extension NameVerification {
     private func claim(_ statement: Statement, _ address: Address) -> ForgeryEvidence.Claim? {
         known(address)?.decidingCheck.map { check in
             ForgeryEvidence.Claim(
-                statement.source, statement.addresses, ProbeTarget(name, address, port: check.port), check.result)
+                statement.source, statement.addresses, target(address, check), check.result)
         }
     }
 }

@@ -27,7 +27,9 @@ struct NameVerification {
     /// An address was verified at some time. Without one, certificates prove nothing, and the name is treated as one
     /// without TLS.
     private(set) var wasVerified = false
-    var systemStanding = SystemStanding.believed
+    /// With the system resolver first: until then the providers go first, as its answer was forged. Past: its next
+    /// answer must be verified. Nil: it has forged nothing since its last verified answer.
+    var systemForgedUntil: Instant?
     var divergencesTold: [DivergenceTold] = []
 
     init(_ name: Name, now: Instant) {
@@ -39,6 +41,10 @@ struct NameVerification {
 
     func judgement(of address: Address) -> Judgement { known(address)?.judgement ?? .none }
 
+    func target(_ address: Address, _ check: Check) -> ProbeTarget {
+        ProbeTarget(name, address, port: check.port, by: terms.method)
+    }
+
     func known(_ address: Address) -> KnownAddress? { addresses.first { $0.address == address } }
 
     /// Answers may omit addresses of this name.
@@ -47,7 +53,7 @@ struct NameVerification {
     }
 
     func order(of addresses: [Address]) -> AddressOrder {
-        AddressOrder(addresses, wasVerified: wasVerified) { judgement(of: $0) }
+        AddressOrder(addresses, wasVerified: wasVerified, method: terms.method) { judgement(of: $0) }
     }
 
     /// Returns the worth of the best address. A certificate for another name disqualifies an address only if the name
@@ -111,6 +117,7 @@ struct NameVerification {
     /// Sets the probe rules of the name. A name that is not probed is not judged either.
     mutating func setTerms(_ terms: ProbeTerms) {
         guard terms != self.terms else { return }
+        if terms.method != self.terms.method { for index in addresses.indices { addresses[index].setPorts([]) } }
         self.terms = terms
         if terms.scope == .nothing {
             addresses = []
@@ -145,14 +152,14 @@ struct NameVerification {
 
     /// - Returns: false when the address or its port is not known any more.
     mutating func found(_ target: ProbeTarget, _ result: ProbeResult, now: Instant) -> Bool {
-        guard let index = addresses.firstIndex(where: { $0.address == target.address }),
+        guard let index = addresses.firstIndex(where: { $0.address == target.address }), target.method == terms.method,
             addresses[index].found(result, port: target.port, now: now)
         else { return false }
         let verdict = result.verdict
         if verdict != .unprobed, !verdict.isDead { everAlive.insert(target.address.recordType) }
         hasSpokenTLS = hasSpokenTLS || verdict.speaksTLS
         wasVerified = wasVerified || verdict == .verified
-        leftAloneUntil = !hasSpokenTLS && isProbed ? now + Bounds.leftAlonePause : nil
+        leftAloneUntil = !hasSpokenTLS && isProbed && terms.method == .handshake ? now + Bounds.leftAlonePause : nil
         return true
     }
 
@@ -164,7 +171,6 @@ struct NameVerification {
 
     /// Makes every verdict due again after a network change, and allows lookups at all sources.
     mutating func becomesDue() {
-        if systemStanding != .believed { systemStanding = .onProbation }
         for index in addresses.indices { addresses[index].becomesDue() }
         for index in questions.indices {
             questions[index].noneBetterUntil = nil

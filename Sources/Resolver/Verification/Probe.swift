@@ -1,4 +1,4 @@
-// Target and result of a probe: one TLS handshake with one address for one name. `Verification` decides what is probed
+// Target and result of a probe: one connection to one address for one name, by default with a TLS handshake. `Verification` decides what is probed
 // and what follows.
 
 package import DNSWire
@@ -7,6 +7,8 @@ package import DNSWire
 package enum Verdict: String, Hashable, Sendable, CaseIterable {
     /// A certificate for the name, currently valid, from a trusted authority.
     case verified
+    /// Connected; no handshake was wanted (`ProbeMethod.connection`). Proves a reachable server, not the right one.
+    case connected
     /// A valid certificate for another name, or the server reports that it does not serve the name (HTTP 421).
     case nameMismatch = "name-mismatch"
     /// No chain leads to a trusted authority.
@@ -40,20 +42,29 @@ package enum Verdict: String, Hashable, Sendable, CaseIterable {
     package var speaksTLS: Bool {
         switch self {
         case .verified, .nameMismatch, .untrusted, .expiredCertificate, .tlsAlert, .timeDoubtful: true
-        case .tlsReset, .tlsTimeout, .refused, .unreachable, .timeout, .notTLS, .unprobed: false
+        case .connected, .tlsReset, .tlsTimeout, .refused, .unreachable, .timeout, .notTLS, .unprobed: false
         }
     }
+}
+
+package enum ProbeMethod: Hashable, Sendable {
+    /// A TLS handshake, which verifies the server.
+    case handshake
+    /// A TCP connection only, which measures the time to the server.
+    case connection
 }
 
 package struct ProbeTarget: Hashable, Sendable {
     package let name: Name
     package let address: Address
     package let port: UInt16
+    package let method: ProbeMethod
 
-    package init(_ name: Name, _ address: Address, port: UInt16) {
+    package init(_ name: Name, _ address: Address, port: UInt16, by method: ProbeMethod = .handshake) {
         self.name = name
         self.address = address
         self.port = port
+        self.method = method
     }
 }
 
@@ -178,11 +189,11 @@ package struct JudgedAddress: Equatable, Sendable {
 
 /// Position of an address among those of its name and family.
 package enum AddressPlace: String, Sendable, CaseIterable {
-    /// Verified, and about as quick as the quickest. These addresses rotate.
+    /// Verified (by `ProbeMethod.connection`: connected), and about as quick as the quickest. These addresses rotate.
     case quickest
-    /// Verified, and slower.
+    /// The same, and slower.
     case slower
-    /// Neither verified nor mismatched: placed after the verified ones.
+    /// Neither verified nor mismatched: placed after the verified ones. By `ProbeMethod.connection`: not connected.
     case behind
     /// No address of the name speaks TLS: in the upstream's order.
     case asGiven = "as-given"

@@ -1,14 +1,17 @@
-// Schedules probes: spreads them in time, limits them in total and per /24 or /56, and starts requested ones first.
+// Schedules probes: spreads them in time, limits them in total, per /24 or /56 and per registrable domain, and starts
+// requested ones first.
 // Uses no verdicts.
 //
 // Invariants: `waiting` has the requested targets first, in order of arrival, then the others by `readyAt`. A target is
 // waiting or running at most once. `running` is in order of start.
 
 import DNSWire
+import PublicSuffix
 
 struct ProbePlan {
     private struct Waiting {
         let target: ProbeTarget
+        let domain: Name
         var isRequested: Bool
         var readyAt: Instant
     }
@@ -52,14 +55,20 @@ struct ProbePlan {
     ///
     /// - Parameter notBefore: earliest start of a probe that was not explicitly requested; nil: spread by
     ///   `Bounds.probeJitter`.
-    /// - Returns: false if there is no room.
+    /// - Returns: false if there is no room, in total or for the name's registrable domain.
     @discardableResult
     mutating func add(_ target: ProbeTarget, isRequested: Bool, notBefore: Instant? = nil, now: Instant) -> Bool {
+        let domain = target.name.registrableDomain
         if known.contains(target) {
             guard isRequested, let index = waiting.firstIndex(where: { $0.target == target && !$0.isRequested }) else {
                 return true
             }
             waiting.remove(at: index)
+        } else if !isRequested, waiting.count >= Bounds.maxWaitingProbesOfDomain,
+            waiting.count(where: { $0.domain == domain }) >= Bounds.maxWaitingProbesOfDomain
+        {
+            overflows += 1
+            return false
         } else if waiting.count >= Bounds.maxWaitingProbes {
             overflows += 1
             guard isRequested, let last = waiting.last, !last.isRequested else { return false }
@@ -69,7 +78,8 @@ struct ProbePlan {
         known.insert(target)
         let readyAt = isRequested ? now : notBefore ?? now + chance.duration(upTo: Bounds.probeJitter)
         let index = waiting.firstIndex { !$0.isRequested && (isRequested || $0.readyAt > readyAt) } ?? waiting.count
-        waiting.insert(Waiting(target: target, isRequested: isRequested, readyAt: readyAt), at: index)
+        let entry = Waiting(target: target, domain: domain, isRequested: isRequested, readyAt: readyAt)
+        waiting.insert(entry, at: index)
         return true
     }
 

@@ -23,6 +23,7 @@ package struct ProbeTerms: Equatable, Sendable {
 
     package let scope: Scope
     package let ports: [UInt16]
+    package let method: ProbeMethod
     /// With `systemFirst`, verdicts decide whether the system resolver is believed.
     let order: UpstreamOrder
     /// NAT64 prefixes of the current network. An address that embeds a private IPv4 address is private.
@@ -39,6 +40,7 @@ package struct ProbeTerms: Equatable, Sendable {
         case true?: scope = policy.isEnabled ? .allAddresses : .nothing
         case false?: scope = .nothing
         }
-        ports = rule.probePorts.isEmpty ? policy.ports : rule.probePorts
+        method = rule.connect == nil ? .handshake : .connection
+        ports = rule.connect.map { [$0] } ?? (rule.probePorts.isEmpty ? policy.ports : rule.probePorts)
     }
 }

@@ -3,24 +3,13 @@
 
 import DNSWire
 
-/// The system resolver's standing for one name on one network.
-enum SystemStanding: Equatable {
-    /// It has forged nothing.
-    case believed
-    /// Its latest answer has only mismatched addresses.
-    case forged(until: Instant)
-    /// It forged an answer earlier, and none was verified since.
-    case onProbation
-}
-
 extension Verification {
     func systemStanding(_ name: Name, now: Instant) -> OrderInForce {
         guard let name = known[name] else { return .systemFirst(isVerified: false) }
-        switch name.systemStanding {
-        case .forged(let until) where now < until: return .forged(until: until)
-        case .forged, .onProbation: return .onProbation
-        case .believed: return .systemFirst(isVerified: name.statements.contains { $0.source == .system && $0.isProven })
+        guard let until = name.systemForgedUntil else {
+            return .systemFirst(isVerified: name.statements.contains { $0.source == .system && $0.isProven })
         }
+        return now < until ? .forged(until: until) : .onProbation
     }
 
     /// Returns what the verdicts say about the system resolver's answer.
@@ -30,7 +19,7 @@ extension Verification {
         guard question.type.isAddress, !isVerified(question, answer) else { return .believed }
         let isCondemned = name.leadsNowhere(answer.addresses) && !hasNoVerdict(answer.addresses, name)
         if isCondemned, !name.hasNoneBetter(question, now) { return .condemned }
-        return name.systemStanding == .believed ? .believed : .unproven
+        return name.systemForgedUntil == nil ? .believed : .unproven
     }
 
     /// Returns whether a probe of one of the answer's addresses is to come and none has had a result.
@@ -59,9 +48,9 @@ extension Verification {
         }
         if let forged {
             let until = forged.saidAt + Bounds.forgedPause
-            known.change(number) { $0.systemStanding = .forged(until: until) }
-        } else if name.systemStanding != .believed, answers.contains(where: \.isProven) {
-            known.change(number) { $0.systemStanding = .believed }
+            known.change(number) { $0.systemForgedUntil = until }
+        } else if name.systemForgedUntil != nil, answers.contains(where: \.isProven) {
+            known.change(number) { $0.systemForgedUntil = nil }
         }
     }
 
@@ -78,7 +67,8 @@ extension NameVerification {
 
     /// With the system resolver first, hosts that refuse the connection are no reason to ask a provider.
     fileprivate func hasNoTLSPort(_ addresses: [Address]) -> Bool {
-        terms.order == .systemFirst && !hasSpokenTLS && addresses.allSatisfy { judgement(of: $0).verdict == .refused }
+        terms.order == .systemFirst && terms.method == .handshake && !hasSpokenTLS
+            && addresses.allSatisfy { judgement(of: $0).verdict == .refused }
     }
 
     /// Returns whether a verified address contradicts the negative answer.

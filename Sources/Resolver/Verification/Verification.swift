@@ -115,7 +115,7 @@ struct Verification {
         guard let number = known.number(of: question.name) else { return }
         let pause = isCertain ? Bounds.noneBetterPause : Bounds.elsewherePause
         // The system resolver's answer is as good as any.
-        if isCertain { known.change(number) { $0.systemStanding = .believed } }
+        if isCertain { known.change(number) { $0.systemForgedUntil = nil } }
         known.change(number) { $0.change(question, now: now) { $0.noneBetterUntil = now + pause } }
         consequences.removeAll {
             if case .askElsewhere(question, _, _) = $0 { true } else { false }
@@ -134,9 +134,8 @@ struct Verification {
                 consequences.append(.news(.refused(name, wanted, reason)))
                 continue
             }
-            for check in known[name]?.known(wanted)?.checks ?? [] {
-                want(ProbeTarget(name, wanted, port: check.port), check, now: now)
-            }
+            guard let verified = known[name] else { continue }
+            for check in verified.known(wanted)?.checks ?? [] { want(verified.target(wanted, check), check, now: now) }
         }
         begin(now: now)
     }

@@ -40,9 +40,7 @@ extension NameVerification {
         let inUse = questions.filter(isWorthProbing).compactMap(\.kept).filter { $0.endsAt > now }
             .flatMap(\.answer.addresses)
         return addresses.filter { inUse.contains($0.address) && terms.allows($0.address) }.flatMap { address in
-            address.checks.filter { !leavesAlone($0, now) }.map {
-                ProbeTarget(name, address.address, port: $0.port)
-            }
+            address.checks.filter { !leavesAlone($0, now) }.map { target(address.address, $0) }
         }
     }
 }

@@ -51,8 +51,10 @@ extension Verification {
                     tally.skipped[.notPublic, default: 0] += 1
                     continue
                 }
-                let target = ProbeTarget(name.name, address.address, port: check.port)
-                guard !plan.add(target, isRequested: false, now: now) else { continue }
+                let target = name.target(address.address, check)
+                // A first verdict on the system resolver's answer is urgent: clients have it already.
+                let isUrgent = name.terms.order == .systemFirst && check.probedAt == nil
+                guard !plan.add(target, isRequested: false, notBefore: isUrgent ? now : nil, now: now) else { continue }
                 known.change(number) { $0.putOff(target, until: now + Bounds.probePause) }
             }
         }
