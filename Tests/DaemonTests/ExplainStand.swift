@@ -120,6 +120,7 @@ final class ExplainStand {
         let index = try #require(probes.firstIndex { $0.target.address == address }, "no probe of \(address)")
         var result = ProbeResult(verdict)
         if verdict == .verified { result.handshakeTime = .milliseconds(milliseconds) }
+        if verdict == .connected { result.connectTime = .milliseconds(milliseconds) }
         handle(.probeFinished(probes.remove(at: index).id, result))
     }
 

@@ -46,6 +46,29 @@ struct ProbesTests {
         withExtendedLifetime((listener, others)) {}
     }
 
+    // MARK: a connection alone
+
+    @Test("where only a connection is wanted, it is made, timed and closed, and nothing is sent")
+    func connection() throws {
+        let listener = try Listener(on: #require(SocketAddress("127.0.0.1:0")))
+        let port = try listener.localAddress().port
+        // No certificate can have this name.
+        let name = try #require(Name("_sip._tcp.example"))
+        let result = try stand.found(ProbeTarget(name, ProbeStand.localhost, port: port, by: .connection))
+        #expect(result.verdict == .connected && result.certificate == nil && result.handshakeTime == nil)
+        #expect(result.connectTime.map { $0 >= .zero && $0 < .seconds(20) } ?? false)
+        let peer = try #require(try listener.accept()).socket
+        guard case .ended = try peer.read(maxBytes: 1) else { return #expect(Bool(false), "something was sent") }
+    }
+
+    @Test("a closed port refuses it")
+    func refusedConnection() throws {
+        let port = try Listener(on: #require(SocketAddress("127.8.7.6:0"))).localAddress().port
+        let name = try #require(Name("www.example"))
+        let result = try stand.found(ProbeTarget(name, .v4(0x7F08_0706), port: port, by: .connection))
+        #expect(result == ProbeResult(.refused))
+    }
+
     // MARK: a connection, and no handshake
 
     @Test("a connection that is reset before the ClientHello has been made, and was not refused")

@@ -84,8 +84,8 @@ struct ScenarioPolicy {
     }
 
     /// "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "probe on|off",
-    /// "allow-private on|off", "stands-in WHEN", "order ORDER", "resolver httpdns|system|PROVIDER", "min-ttl TIME", "max-ttl TIME",
-    /// "fallback ADDRESS" (for more addresses, more than once).
+    /// "allow-private on|off", "stands-in WHEN", "order ORDER", "resolver httpdns|system|PROVIDER", "min-ttl TIME",
+    /// "max-ttl TIME", "fallback ADDRESS" (for more addresses, more than once).
     private func rule(_ line: inout ScenarioLine, _ providers: [String]) throws -> Rule {
         let name = try line.word("a name")
         guard let match = Name(name) else { throw line.error("\"\(name)\" is no name") }

@@ -31,12 +31,16 @@ struct Simulation {
     private static let types: [RecordType] = [.a, .a, .a, .aaaa, .mx]
 
     /// - Parameter origin: virtual time has to begin somewhere; the same for runs that are compared.
-    init(seed: UInt64, probing: Bool = false, roaming: Bool = false, origin: Instant) {
+    init(
+        seed: UInt64, probing: Bool = false, roaming: Bool = false, order: UpstreamOrder = .providersFirst,
+        origin: Instant
+    ) {
         isRoaming = roaming
         random = SeededRandom(seed: seed)
         self.origin = origin
         policy = Simulation.policy(seed: seed)
         policy.probes.isEnabled = probing
+        policy.order = order
     }
 
     private var now: Instant { origin + elapsed }

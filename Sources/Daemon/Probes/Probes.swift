@@ -40,7 +40,8 @@ package final class Probes: LoopPart {
         doubt.read(wallMilliseconds: wallMilliseconds(), now: now)
         guard let terms = setup.terms else { return refuse(id, setup.problem ?? "probes are off") }
         guard connections.count < Probes.maxRunning else { return refuse(id, "too many concurrent probes") }
-        guard let name = target.name.serverName else { return refuse(id, "no certificate can have this name") }
+        let serverName = target.method == .connection ? "" : target.name.serverName
+        guard let name = serverName else { return refuse(id, "no certificate can have this name") }
         do throws(SystemError) {
             let socket = try StreamSocket(connectingTo: SocketAddress(target.address, port: target.port))
             let registration = try loop.watch(socket.descriptor.raw, for: .writable) { [unowned self] _ in

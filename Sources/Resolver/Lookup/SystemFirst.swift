@@ -1,5 +1,5 @@
-// Order `system-first`: the system resolver's answer is given at once, and certificates judge it. Providers are asked if
-// the system resolver fails or is slow, or if a verdict speaks against its answer.
+// Order `system-first`: the system resolver's answer is given at once, and certificates judge it. Providers are asked
+// if the system resolver fails or is slow, or if a verdict speaks against its answer.
 
 package import DNSWire
 

@@ -48,6 +48,15 @@ package struct Policy: Equatable, Sendable {
         return Direction(upstreams: upstreams, grounds: .rule)
     }
 
+    /// A rule that names one provider is for this provider first, unless a rule has an order as well.
+    private func order(by rule: Rule, _ upstreams: NameUpstreams) -> UpstreamOrder {
+        switch upstreams {
+        case .system: .providersFirst
+        case .provider: rule.order ?? .providersFirst
+        case .providers: rule.order ?? order
+        }
+    }
+
     /// Allows private addresses by the operator's rule for the name, and for names of the local network. A name that
     /// goes to the system resolver for another reason, such as an unsupported type, keeps the filter.
     private func allowsPrivate(_ name: Name, _ rule: Rule) -> Bool {
@@ -63,7 +72,7 @@ package struct Policy: Equatable, Sendable {
         let limits = Freshness.Limits(
             maxAgeSeconds: rule.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: rule.staleNegative ?? false)
         let direction = direction(by: found)
-        let order = direction.upstreams == .system ? .providersFirst : rule.order ?? order
+        let order = order(by: rule, direction.upstreams)
         return NamePolicy(
             direction: direction, standsIn: rule.standsIn ?? standsIn, order: order, systemPatience: systemPatience,
             allowsPrivate: allowsPrivate(name, rule), cache: cache.with(rule),

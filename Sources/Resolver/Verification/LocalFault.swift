@@ -24,9 +24,8 @@ struct LocalFault {
         switch verdict {
         case .unreachable: !reached.contains(family)
         case .untrusted: !hasVerified && untrusted.count >= Bounds.untrustedNamesAreOurs
-        case .verified, .connected, .nameMismatch, .expiredCertificate, .tlsReset, .tlsAlert, .tlsTimeout, .refused,
-            .timeout,
-            .notTLS, .timeDoubtful, .unprobed:
+        case .verified, .connected, .nameMismatch, .expiredCertificate, .tlsReset, .tlsAlert, .tlsTimeout, .notTLS,
+            .refused, .timeout, .timeDoubtful, .unprobed:
             false
         }
     }

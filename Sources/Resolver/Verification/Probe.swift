@@ -1,5 +1,5 @@
-// Target and result of a probe: one connection to one address for one name, by default with a TLS handshake. `Verification` decides what is probed
-// and what follows.
+// Target and result of a probe: one connection to one address for one name, by default with a TLS handshake.
+// `Verification` decides what is probed and what follows.
 
 package import DNSWire
 
