@@ -128,13 +128,15 @@ package struct ProviderTraits: Hashable, Sendable {
     package let shadowShare: Double?
     /// The provider is authenticated by TLS.
     package let verifies: Bool
+    /// It is asked only for the names that belong to it (`AccountTable`), and for names that a rule sends to it.
+    package let hasOwnNames: Bool
     /// Timeout of one request, connection setup included.
     package let timeout: Duration
 
     package init(
         id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
         budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, shadowShare: Double? = nil, verifies: Bool = true,
-        timeout: Duration = Bounds.providerTimeout
+        hasOwnNames: Bool = false, timeout: Duration = Bounds.providerTimeout
     ) {
         self.id = id
         self.types = types
@@ -145,6 +147,7 @@ package struct ProviderTraits: Hashable, Sendable {
         self.questionsPerSecond = questionsPerSecond
         self.shadowShare = shadowShare
         self.verifies = verifies
+        self.hasOwnNames = hasOwnNames
         self.timeout = timeout
     }
 

@@ -52,6 +52,8 @@ package struct Explanation: Sendable {
     package let rule: Rule?
     package let upstreams: NameUpstreams
     package let grounds: RouteGrounds
+    /// The names of an account that the name belongs to; nil: none, or a rule precedes it.
+    package let account: QuestionScope?
     /// The name that is switched off, this one or one above it.
     package let switchedOff: (name: Name, until: Instant?)?
     package let limits: Freshness.Limits
@@ -90,7 +92,8 @@ extension Resolver {
         return Explanation(
             question: question, ruleNames: routing.policy.rules.names(matching: question.name),
             rule: routing.policy.rules.rule(for: question.name), upstreams: direction.upstreams,
-            grounds: direction.grounds, switchedOff: routing.switchedOff.covering(question.name, now: now),
+            grounds: direction.grounds, account: routing.policy.account(of: question.name)?.scope,
+            switchedOff: routing.switchedOff.covering(question.name, now: now),
             limits: policy.limits, stale: policy.stale, words: state.words.words(on: question),
             failures: state.words.failures(on: question), standIn: state.words.standIn(on: question),
             standsIn: policy.standsIn, order: state.orderInForce(question.name, policy, now: now),

@@ -88,6 +88,7 @@ package struct Resolver {
             networks.keep(providers)
             retry(failures.removeAll(), now: now)
         case .policyChanged(let policy):
+            state.portal.forgetQuestions()
             redirect(now: now) { $0.set(policy) }
             plan.keep(policy.kept, now: now)
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
@@ -196,9 +197,8 @@ package struct Resolver {
             lookup.proceed(now: now, &state)
         }
         // A rule's exclusive upstream must be the only one to see the question, so there is no background measurement.
-        if state.isSettled, !route.isSystemFirst, policy.upstreams == .providers, let first = route.providers.first {
-            state.beginBackground(question, first, now: now)
-            state.portal.asked(question)
+        if state.isSettled, !route.isSystemFirst, policy.upstreams.areMeasured, let first = route.providers.first {
+            state.beginBackground(question, first, among: policy.upstreams, now: now)
         }
         noticeTrouble(route, now: now)
     }
@@ -216,8 +216,9 @@ package struct Resolver {
     /// Applies the terms of an outage to the lookups all of whose providers are in trouble.
     private mutating func hurryLookups(now: Instant) {
         for number in lookups.indices {
-            guard let type = lookups[number]?.question.type else { continue }
-            let order = state.ranking.order(for: type, now: now)
+            guard let (type, upstreams) = lookups[number].map({ ($0.question.type, $0.upstreams) }) else { continue }
+            let order = state.ranking.order(
+                for: type, among: upstreams.areMeasured ? upstreams : .providers, now: now)
             guard order.allSatisfy({ troubled.contains($0) || state.ranking.isInTrouble($0, now) }) else { continue }
             change(number, now: now) { $0.shortenDeadlines(.inTrouble, now: now, &$1) }
         }
@@ -241,7 +242,7 @@ package struct Resolver {
         let policy = routing.policy.of(question.name)
         let upstreams = routing.upstreams(for: question, policy, state.ranking, now: now)
         guard let traits = state.ranking.traits(of: provider),
-            upstreams == .provider(provider) || upstreams == .providers && traits.shadowShare == nil,
+            upstreams == .provider(provider) || upstreams.include(traits) && traits.shadowShare == nil,
             let answer = state.heardInBackground(question, answer, policy, from: provider, took: nil, now: now)
         else { return }
         if let number = numberOfQuestion[question] {

@@ -123,8 +123,11 @@ struct ResolverState {
     // MARK: background fetches
 
     /// Starts the background measurements of a new lookup.
-    mutating func beginBackground(_ question: Question, _ first: ProviderID, now: Instant) {
-        for provider in ranking.begunLookup(with: first, for: question.type, now: now) {
+    mutating func beginBackground(
+        _ question: Question, _ first: ProviderID, among upstreams: NameUpstreams, now: Instant
+    ) {
+        portal.asked(question, among: upstreams)
+        for provider in ranking.begunLookup(with: first, for: question.type, among: upstreams, now: now) {
             guard shadows.hasRoom, let traits = ranking.traits(of: provider),
                 // A provider that was removed and added again may still have a fetch in flight.
                 traits.shadowShare != nil || !shadows.areAsking(provider)

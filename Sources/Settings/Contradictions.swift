@@ -20,7 +20,7 @@ extension ProviderDraft {
         }
         if let dialect { list += misplaced(with: dialect) + missing(with: dialect) + halves(with: dialect) }
         if let url { list += contradictions(with: url) }
-        return list + ciphers + proxies
+        return list + ciphers + proxies + ownNames
     }
 
     /// Keys that only some dialects accept.
@@ -128,6 +128,22 @@ extension ProviderDraft {
             ]
         default: []
         }
+    }
+
+    private var ownNames: [Contradiction] {
+        let key = names.isEmpty ? namesFile.map { _ in "names-file" } : "names"
+        if let key, shadow != nil {
+            return [
+                ("shadow", "provider.shadow: found with \(key); allowed: without, as a shadow is asked for any name")
+            ]
+        }
+        guard key == nil, let exclusive else { return [] }
+        return [
+            (
+                "exclusive",
+                "provider.exclusive: found \(exclusive) without names or names-file; write names = [\"example.com\"]"
+            )
+        ]
     }
 
     private var proxies: [Contradiction] {

@@ -180,6 +180,8 @@ extension ProviderDraft {
     private static let maxAddresses = 16
     /// The minimum keeps the provider in use; no public service tolerates more than the maximum.
     private static let budgets = 1...10_000
+    /// Longer lists belong in a file.
+    private static let maxNames = 1000
     /// A smaller share would compare almost nothing in a day.
     private static let shares = 0.001...1.0
     /// Vendors close unused connections after seconds to minutes.
@@ -212,6 +214,11 @@ extension ProviderDraft {
         Key("method", \.method, Format<Settings.Provider.Method>.choice.optional),
         Key("budget", \.budgetPerSecond, Format.rate(budgets).optional),
         Key("shadow", \.shadow, Format.number(shares).optional),
+        Key("names", \.names, Format.ownName.list(of: "names", 0...maxNames).leavingOut([])),
+        Key("names-file", \.namesFile, Format.path().orEmpty()),
+        Key("exclusive", \.exclusive, Format.truth.optional),
+        Key("quota", \.quota, Format.quota.optional),
+        Key("hedge", \.hedge, Format.truth.optional),
         Key("timeout", \.timeout, Format.duration(timeouts).leavingOut(.seconds(3))),
         Key("idle", \.idle, .wholeSeconds(idleTimes)),
         Key(

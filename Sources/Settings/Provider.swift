@@ -79,10 +79,35 @@ extension Settings {
         package var shadow: Double?
         /// How long a request may take, connection setup included; 200 ms to 15 s.
         package var timeout = Duration.seconds(3)
+        /// Names that belong to the account, each with all names below it or alone; up to 1,000.
+        package var names: [QuestionScope] = []
+        /// An absolute path: a file with more of these names.
+        package var namesFile: String?
+        /// No provider without these names is asked for them.
+        package var exclusive = false
+        /// Nil: unlimited.
+        package var quota: Quota?
+        /// Requests may go to it while another provider is late; nil: unless its requests are billed.
+        package var hedge: Bool?
         /// How long an unused connection stays open; whole seconds, 1 s to 10 min.
         package var idle = Duration.seconds(10)
         /// The most requests on one connection, 1 to 100,000. Nil: no limit.
         package var connectionRequests: Int?
+
+        /// It is asked only for names that belong to it, and for names that a rule sends to it.
+        package var hasOwnNames: Bool { !names.isEmpty || namesFile != nil }
+
+        /// The vendor counts requests for the account's bill.
+        package var isBilled: Bool { account != nil || quota != nil }
+
+        /// The settings without those that only choose questions: a change of these keeps connections and
+        /// measurements.
+        package var endpoint: Self {
+            var endpoint = self
+            (endpoint.names, endpoint.namesFile, endpoint.exclusive) = ([], nil, false)
+            (endpoint.quota, endpoint.hedge) = (nil, nil)
+            return endpoint
+        }
 
         package static let regions = ["cn", "hk", "sg", "de", "us", "global"]
 

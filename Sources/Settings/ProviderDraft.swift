@@ -25,6 +25,11 @@ struct ProviderDraft {
     var method: Settings.Provider.Method?
     var budgetPerSecond: Int?
     var shadow: Double?
+    var names: [QuestionScope] = []
+    var namesFile: String?
+    var exclusive: Bool?
+    var quota: Settings.Provider.Quota?
+    var hedge: Bool?
     var timeout = Duration.seconds(3)
     var idle = Duration.seconds(10)
     var connectionRequests: Int?
@@ -45,8 +50,9 @@ extension ProviderDraft {
             serviceNodes: dialect.listsNodes ? provider.serviceNodes : nil, clientSubnet: provider.clientSubnet,
             proxy: provider.proxy, proxyKeyFile: provider.proxyKeyFile,
             method: dialect == .doh ? provider.method : nil, budgetPerSecond: provider.budgetPerSecond,
-            shadow: provider.shadow, timeout: provider.timeout, idle: provider.idle,
-            connectionRequests: provider.connectionRequests,
+            shadow: provider.shadow, names: provider.names, namesFile: provider.namesFile,
+            exclusive: provider.exclusive ? true : nil, quota: provider.quota, hedge: provider.hedge,
+            timeout: provider.timeout, idle: provider.idle, connectionRequests: provider.connectionRequests,
             template: provider.template)
     }
 
@@ -62,7 +68,8 @@ extension ProviderDraft {
             cipher: cipher ?? (cipherKeyFile == nil ? nil : .gcm), cipherKeyFile: cipherKeyFile,
             expiring: expiring ?? false, region: region, serviceNodes: serviceNodes ?? true, template: template,
             clientSubnet: clientSubnet, proxy: proxy, proxyKeyFile: proxyKeyFile, method: method ?? .get,
-            budgetPerSecond: budgetPerSecond, shadow: shadow, timeout: timeout, idle: idle,
+            budgetPerSecond: budgetPerSecond, shadow: shadow, names: names, namesFile: namesFile,
+            exclusive: exclusive ?? false, quota: quota, hedge: hedge, timeout: timeout, idle: idle,
             connectionRequests: connectionRequests)
     }
 }

@@ -145,7 +145,7 @@ extension Format<Name> {
 }
 
 extension Format {
-    @Sendable fileprivate static func letters(_ node: TOMLNode) -> String? {
+    @Sendable static func letters(_ node: TOMLNode) -> String? {
         guard case .string(let text) = node.value else { return nil }
         return InternationalName.remedy(text)
     }

@@ -9,6 +9,7 @@ import TestSupport
 struct ScenarioPolicy {
     private(set) var policy = Policy()
     private var rules: [Rule] = []
+    private var accounts: [AccountNames] = []
 
     init() {
         policy.prefetches = false
@@ -19,7 +20,7 @@ struct ScenarioPolicy {
 
     /// "stands-in WHEN", "order ORDER", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "keep NAME ...",
     /// "probes [off]", "stale [max-age TIME] [answer-ttl TIME] [client-timeout TIME] [recheck TIME]", "patience TIME",
-    /// "only-listed", "rule NAME ..." with what the rule says.
+    /// "only-listed", "rule NAME ..." with what the rule says, "account PROVIDER [exclusive] NAME ...".
     ///
     /// - Returns: false when the line speaks of something else, and nothing of it was read.
     mutating func change(_ line: inout ScenarioLine, providers: [String]) throws -> Bool {
@@ -44,6 +45,11 @@ struct ScenarioPolicy {
         } else if line.take("rule") {
             rules.append(try rule(&line, providers))
             policy.rules = RuleTable(rules)
+        } else if line.take("account") {
+            let account = try account(&line, providers)
+            accounts.removeAll { $0.provider == account.provider }
+            accounts.append(account)
+            policy.accounts = AccountTable(accounts)
         } else {
             return false
         }
@@ -112,14 +118,33 @@ struct ScenarioPolicy {
         return rule
     }
 
+    /// "PROVIDER [exclusive] NAME|=NAME ...": the names replace those that the provider had.
+    private func account(_ line: inout ScenarioLine, _ providers: [String]) throws -> AccountNames {
+        let provider = try provider(try line.word("a provider"), providers, line)
+        let isExclusive = line.take("exclusive")
+        var names: [QuestionScope] = []
+        while !line.isAtEnd {
+            let word = try line.word("a name")
+            let isExact = word.hasPrefix("=")
+            guard let name = Name(isExact ? String(word.dropFirst()) : word) else {
+                throw line.error("\"\(word)\" is no name")
+            }
+            names.append(QuestionScope(name, includesDescendants: !isExact))
+        }
+        return AccountNames(provider, names, isExclusive: isExclusive)
+    }
+
     private func upstreams(_ line: inout ScenarioLine, _ providers: [String]) throws -> NameUpstreams {
         switch try line.word("httpdns, system or a provider") {
         case "httpdns": return .providers
         case "system": return .system
-        case let name:
-            guard let number = providers.firstIndex(of: name) else { throw line.error("no provider \"\(name)\"") }
-            return .provider(ProviderID(number))
+        case let name: return .provider(try provider(name, providers, line))
         }
+    }
+
+    private func provider(_ name: String, _ providers: [String], _ line: ScenarioLine) throws -> ProviderID {
+        guard let number = providers.firstIndex(of: name) else { throw line.error("no provider \"\(name)\"") }
+        return ProviderID(number)
     }
 
     private func standsIn(_ line: inout ScenarioLine) throws -> StandInPolicy {

@@ -49,7 +49,8 @@ struct ScenarioVocabulary {
     // MARK: what is given
 
     /// - Parameter parts: "provider NAME a|addresses|any [batch N] [budget N] [quota N] [shadow PERCENT]" and "system";
-    ///   behind that "plain" for one without TLS, and "timeout TIME"; a provider keeps its number wherever it comes.
+    ///   behind that "plain" for one without TLS, "own-names" for one that `account` gives names, and "timeout TIME"; a
+    ///   provider keeps its number wherever it comes.
     mutating func upstreams(_ parts: [ScenarioLine]) throws -> Event {
         var providers: [ProviderTraits] = []
         var hasSystem = false
@@ -80,7 +81,8 @@ struct ScenarioVocabulary {
             budgetPerSecond: part.take("budget") ? try part.number("how many refreshes per second") : 100,
             questionsPerSecond: part.take("quota") ? try part.number("how many questions per second") : nil,
             shadowShare: part.take("shadow") ? Double(try part.number("percent") as Int) / 100 : nil,
-            verifies: !part.take("plain"), timeout: part.take("timeout") ? try part.duration() : Bounds.providerTimeout)
+            verifies: !part.take("plain"), hasOwnNames: part.take("own-names"),
+            timeout: part.take("timeout") ? try part.duration() : Bounds.providerTimeout)
     }
 
     /// "NAME" of a provider.

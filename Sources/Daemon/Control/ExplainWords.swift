@@ -36,6 +36,8 @@ struct ExplainWords {
         case .ordinary:
             return known.ruleNames.isEmpty ? "\(upstreams); no rule matches" : "\(upstreams); no rule changes the route"
         case .rule: return "\(upstreams), by a rule"
+        case .account:
+            return upstreams + (known.account.map { "; the name belongs to the account (names: \(words($0)))" } ?? "")
         case .notListed: return "\(upstreams); no rule lists the name (only-listed)"
         case .systemOnly: return "\(upstreams) for all names (direct-only)"
         case .switchedOff: return "\(upstreams); httpdns is off\(switchedOff)"
@@ -80,9 +82,17 @@ struct ExplainWords {
     private func name(_ upstreams: NameUpstreams) -> String {
         switch upstreams {
         case .providers: "providers"
+        case .owners(let owners, let isExclusive):
+            owners.map { nameOfSource(.provider($0)) }.joined(separator: ", ")
+                + (isExclusive ? " only" : " before other providers")
         case .provider(let only): "\(nameOfSource(.provider(only))) only"
         case .system: "the system resolver"
         }
+    }
+
+    /// As in the settings.
+    private func words(_ scope: QuestionScope) -> String {
+        (scope.includesDescendants ? "" : "=") + scope.name.description
     }
 
     private func name(_ upstream: Upstream) -> String {
@@ -96,7 +106,8 @@ struct ExplainWords {
     private func says(_ rule: Rule) -> [String] {
         var said: [String] = []
         switch rule.upstreams {
-        case nil: break
+        // No rule has owners.
+        case nil, .owners: break
         case .providers: said.append("resolver = httpdns")
         case .provider(let only): said.append("resolver = \(nameOfSource(.provider(only)))")
         case .system: said.append("resolver = system")

@@ -60,6 +60,7 @@ extension Policy {
         probes.ports = settings.probe.ports
         standsIn = StandInPolicy(settings.systemResolver.standsIn)
         order = UpstreamOrder(settings.systemResolver.order)
+        accounts = AccountTable(providers.map(\.ownNames))
         rules = RuleTable(settings.rules.map { Rule($0, providerOfName) })
         onlyListed = settings.onlyListed
         isSystemOnly = settings.avoidsProviders

@@ -11,10 +11,10 @@ import Telemetry
 /// A class, so that no request copies it. Its owner is `ProviderFetches`.
 final class Provider {
     let id: ProviderID
-    let settings: Settings.Provider
-    let secrets: ProviderSecrets
+    var settings: Settings.Provider { account.settings }
+    var secrets: ProviderSecrets { account.secrets }
     let dialect: any Dialect
-    private let account: ProviderAccount
+    private var account: ProviderAccount
     /// One per address of the settings, in their order; at least one.
     let configuredEndpoints: [HTTPEndpoint]
     /// Endpoints to dial: the provider's published nodes if there are any, followed by those of the settings as a
@@ -52,12 +52,10 @@ final class Provider {
     /// - Parameter seed: chooses the node that is dialled first; of the settings' addresses the first one is.
     init?(id: ProviderID, _ account: ProviderAccount, seed: UInt64) {
         self.id = id
-        settings = account.settings
-        secrets = account.secrets
         dialect = account.dialect
         self.account = account
         self.seed = seed
-        configuredEndpoints = settings.addresses.compactMap { account.endpoint($0.description) }
+        configuredEndpoints = account.settings.addresses.compactMap { account.endpoint($0.description) }
         guard !configuredEndpoints.isEmpty else { return nil }
         endpoints = configuredEndpoints
         ways = configuredEndpoints
@@ -65,6 +63,16 @@ final class Provider {
     }
 
     var name: String { settings.name }
+    var ownNames: AccountNames { AccountNames(id, account.names, isExclusive: settings.exclusive) }
+
+    /// Takes over settings that only choose questions.
+    ///
+    /// - Returns: false if the account differs otherwise; nothing has changed then.
+    func update(_ account: ProviderAccount) -> Bool {
+        guard settings.endpoint == account.settings.endpoint, secrets == account.secrets else { return false }
+        self.account = account
+        return true
+    }
     var dialectName: String { settings.dialect.rawValue }
 
     var traits: ProviderTraits {
@@ -75,7 +83,7 @@ final class Provider {
             parallelRequests: endpoints.map(\.expectedParallelRequests).max() ?? 1,
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
             questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow,
-            verifies: settings.url.isSecure, timeout: settings.timeout)
+            verifies: settings.url.isSecure, hasOwnNames: settings.hasOwnNames, timeout: settings.timeout)
     }
 
     /// Private use (RFC 6895 section 3.1): a dialect that carries this type carries every type.

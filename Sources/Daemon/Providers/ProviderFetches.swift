@@ -127,13 +127,11 @@ final class ProviderFetches: LoopPart {
     var requestCounts: (running: Int, waiting: Int) { (shares.runningCount, shares.waitingCount) }
     var hasFinished: Bool { !finished.isEmpty || http.hasFinished || hasFreePlace && shares.waitingCount > 0 }
 
-    /// Replaces the providers. Those with unchanged settings and secrets keep their state.
+    /// Replaces the providers. Those with unchanged endpoints and secrets keep their state.
     func setProviders(_ accounts: [ProviderAccount]) -> [ProviderTraits] {
         let old = providers
         providers = accounts.compactMap { account in
-            if let same = old.first(where: { $0.settings == account.settings && $0.secrets == account.secrets }) {
-                return same
-            }
+            if let same = old.first(where: { $0.update(account) }) { return same }
             defer { nextProviderID += 1 }
             let new = Provider(id: ProviderID(nextProviderID), account, seed: SystemEntropy().next())
             new?.setReach(reachability)

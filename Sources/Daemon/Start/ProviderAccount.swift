@@ -4,16 +4,24 @@
 import DNSWire
 import HTTPClient
 import HTTPDNS
+import LinuxIO
 import Settings
 
 struct ProviderAccount {
     let settings: Settings.Provider
+    /// Those of the settings and of its file.
+    let names: [QuestionScope]
     let secrets: ProviderSecrets
     let dialect: any Dialect
     let proxy: HTTPProxy?
 
-    init(_ settings: Settings.Provider, _ secrets: ProviderSecrets = ProviderSecrets()) throws(DialectFault) {
+    /// - Parameter namesOfFile: the contents of `names-file`.
+    init(
+        _ settings: Settings.Provider, _ secrets: ProviderSecrets = ProviderSecrets(),
+        namesOfFile: [QuestionScope] = []
+    ) throws(DialectFault) {
         self.settings = settings
+        names = settings.names + namesOfFile
         self.secrets = secrets
         dialect = try ProviderDialects.dialect(settings, secrets)
         guard let proxy = settings.proxy else {
@@ -35,14 +43,41 @@ struct ProviderAccount {
         var accounts: [ProviderAccount] = []
         var complaints: [String] = []
         for provider in settings.providers {
+            let names: [QuestionScope]
+            do throws(SettingsFile.Unusable) {
+                names = try namesOfFile(provider, file)
+            } catch {
+                complaints += error.complaints
+                continue
+            }
             do throws(DialectFault) {
-                accounts.append(try ProviderAccount(provider, keys[provider]))
+                accounts.append(try ProviderAccount(provider, keys[provider], namesOfFile: names))
             } catch {
                 complaints.append("\(file): provider \(provider.name): \(error.text)")
             }
         }
         guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
         return accounts
+    }
+
+    private static func namesOfFile(
+        _ provider: Settings.Provider, _ settingsFile: String
+    ) throws(SettingsFile.Unusable) -> [QuestionScope] {
+        guard let file = provider.namesFile else { return [] }
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try TextFile.read(file, maxBytes: OwnNames.maxFileBytes)
+        } catch {
+            throw SettingsFile.Unusable(complaints: [
+                "\(settingsFile): provider \(provider.name): names-file \(file): can't be read: \(error); "
+                    + "make it a regular file that user \(Machine.user.userID) can read"
+            ])
+        }
+        do throws(SettingsError) {
+            return try OwnNames.parse(bytes: bytes, file: file)
+        } catch {
+            throw SettingsFile.Unusable(complaints: error.description.split(separator: "\n").map(String.init))
+        }
     }
 
     /// The only name on the vendor's certificate, if the URL has an address in its place.

@@ -16,10 +16,15 @@ struct PortalWatch {
     private struct Watched {
         let id: ProviderID
         let verifies: Bool
+        let hasOwnNames: Bool
         /// When it last failed in a way that suggests a portal; nil after its next answer.
         var hinderedAt: Instant?
         /// When it last answered on this network.
         var answeredAt: Instant?
+
+        func isSame(as other: Watched) -> Bool {
+            id == other.id && verifies == other.verifies && hasOwnNames == other.hasOwnNames
+        }
     }
 
     private struct Suspicion {
@@ -45,8 +50,9 @@ struct PortalWatch {
     /// The host of the last redirect before a suspicion; it may be the portal's.
     private var redirect: (host: Name, at: Instant)?
     private(set) var names = PortalNames()
-    /// The question for trials: a client's latest, so that trials ask no invented names.
-    private var question: Question?
+    /// The questions for trials: a client's latest, so that trials ask no invented names. Under a provider's ID, the
+    /// latest for a name that belongs to it; under nil, the latest for a name that every other provider may be asked.
+    private var questions: [ProviderID?: Question] = [:]
     /// Counts trials, to rotate through the providers.
     private var turn = 0
     private var news: [PortalEvent] = []
@@ -76,8 +82,11 @@ struct PortalWatch {
     mutating func keep(_ providers: [ProviderTraits], hasSystem: Bool, now: Instant) {
         let old = watched
         watched = providers.filter { $0.shadowShare == nil }.map { traits in
-            let known = old.first { $0.id == traits.id && $0.verifies == traits.verifies }
-            return known ?? Watched(id: traits.id, verifies: traits.verifies)
+            let new = Watched(id: traits.id, verifies: traits.verifies, hasOwnNames: traits.hasOwnNames)
+            return old.first { $0.isSame(as: new) } ?? new
+        }
+        questions = questions.filter { question in
+            question.key == nil || watched.contains { $0.hasOwnNames && $0.id == question.key }
         }
         self.hasSystem = hasSystem
         if watched.isEmpty || !hasSystem { end(.upstreamsChanged, now: now) }
@@ -98,10 +107,15 @@ struct PortalWatch {
         }
     }
 
-    /// - Parameter question: a question that providers may be asked.
-    mutating func asked(_ question: Question) {
-        if question.type.isAddress { self.question = question }
+    /// - Parameter upstreams: the providers that may be asked.
+    mutating func asked(_ question: Question, among upstreams: NameUpstreams = .providers) {
+        guard question.type.isAddress else { return }
+        if case .owners(let owners, _) = upstreams { for owner in owners { questions[owner] = question } }
+        if upstreams.areCompared { questions[nil] = question }
     }
+
+    /// The names may belong to other accounts now.
+    mutating func forgetQuestions() { questions = [:] }
 
     /// Evaluates the result of any fetch.
     mutating func heard(_ upstream: Upstream, _ result: FetchResult, now: Instant) {
@@ -174,13 +188,21 @@ struct PortalWatch {
     /// - Parameter mayAsk: whether the provider may be asked now.
     /// - Returns: the question and the provider to ask now.
     mutating func takeTrial(now: Instant, mayAsk: (ProviderID) -> Bool) -> (question: Question, provider: ProviderID)? {
-        guard var suspicion, let question, mayTry(suspicion), suspicion.tryAt <= now else { return nil }
+        guard var suspicion, mayTry(suspicion), suspicion.tryAt <= now else { return nil }
         suspicion.tryAt = now + Bounds.portalTrialPause
         phase = .suspected(suspicion)
-        let candidates = watched.filter { canEnd($0) && !unreachable.contains($0.id) && mayAsk($0.id) }
+        let candidates = watched.compactMap { provider -> (question: Question, provider: ProviderID)? in
+            guard !unreachable.contains(provider.id), mayAsk(provider.id) else { return nil }
+            return question(for: provider).map { ($0, provider.id) }
+        }
         guard !candidates.isEmpty else { return nil }
         turn += 1
-        return (question, candidates[turn % candidates.count].id)
+        return candidates[turn % candidates.count]
+    }
+
+    /// Returns nil for a provider whose reply would prove nothing, or that may not be asked any known question.
+    private func question(for provider: Watched) -> Question? {
+        canEnd(provider) ? questions[provider.hasOwnNames ? provider.id : nil] : nil
     }
 
     mutating func trialBegan(_ id: FetchID) {
@@ -195,7 +217,7 @@ struct PortalWatch {
         phase = .suspected(suspicion)
     }
 
-    private func mayTry(_ suspicion: Suspicion) -> Bool { suspicion.trial == nil && question != nil }
+    private func mayTry(_ suspicion: Suspicion) -> Bool { suspicion.trial == nil && !questions.isEmpty }
 
     /// Without TLS, any host can answer. Such a reply counts only if no provider uses TLS.
     private func canEnd(_ provider: Watched) -> Bool { provider.verifies || !watched.contains(where: \.verifies) }

@@ -17,6 +17,7 @@ package struct Policy: Equatable, Sendable {
     package var standsIn = StandInPolicy.unreachable
     package var order = UpstreamOrder.providersFirst
     package var rules = RuleTable([])
+    package var accounts = AccountTable([])
     /// Names without a rule go to the system resolver.
     package var onlyListed = false
     /// No name goes to a provider.
@@ -30,7 +31,7 @@ package struct Policy: Equatable, Sendable {
     package init() {}
 
     /// Returns the upstreams that the settings allow for a name.
-    package func upstreams(for name: Name) -> NameUpstreams { direction(by: rules.rule(for: name)).upstreams }
+    package func upstreams(for name: Name) -> NameUpstreams { direction(of: name, rules.rule(for: name)).upstreams }
 
     /// Returns scopes that contain every name with different upstreams under the two policies. They may contain other
     /// names too.
@@ -39,20 +40,31 @@ package struct Policy: Equatable, Sendable {
             return [.everything]
         }
         return rules.namesDiffering(from: other.rules).map { QuestionScope($0, includesDescendants: true) }
+            + accounts.scopesDiffering(from: other.accounts)
     }
 
-    private func direction(by rule: Rule?) -> Direction {
+    /// Returns the account match that applies to a name. A rule that names an upstream precedes it if its match is at
+    /// least as long.
+    func account(of name: Name) -> AccountTable.Match? {
+        guard let match = accounts.match(for: name) else { return nil }
+        guard let exception = rules.exception(for: name) else { return match }
+        return exception.wire.count < match.scope.name.wire.count ? match : nil
+    }
+
+    private func direction(of name: Name, _ rule: Rule?) -> Direction {
         if isSystemOnly { return Direction(upstreams: .system, grounds: .systemOnly) }
+        if let account = account(of: name) { return Direction(upstreams: account.upstreams, grounds: .account) }
         if onlyListed, rule == nil { return Direction(upstreams: .system, grounds: .notListed) }
         guard let upstreams = rule?.upstreams else { return Direction(upstreams: .providers, grounds: .ordinary) }
         return Direction(upstreams: upstreams, grounds: .rule)
     }
 
-    /// A rule that names one provider is for this provider first, unless a rule has an order as well.
+    /// A name of an account, or of a rule that names one provider, is for this provider first, unless a rule has an
+    /// order as well.
     private func order(by rule: Rule, _ upstreams: NameUpstreams) -> UpstreamOrder {
         switch upstreams {
         case .system: .providersFirst
-        case .provider: rule.order ?? .providersFirst
+        case .provider, .owners: rule.order ?? .providersFirst
         case .providers: rule.order ?? order
         }
     }
@@ -71,7 +83,7 @@ package struct Policy: Equatable, Sendable {
         let rule = found ?? Rule()
         let limits = Freshness.Limits(
             maxAgeSeconds: rule.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: rule.staleNegative ?? false)
-        let direction = direction(by: found)
+        let direction = direction(of: name, found)
         let order = order(by: rule, direction.upstreams)
         return NamePolicy(
             direction: direction, standsIn: rule.standsIn ?? standsIn, order: order, systemPatience: systemPatience,
@@ -136,6 +148,8 @@ package enum RouteGrounds: Sendable {
     /// The default.
     case ordinary
     case rule
+    /// The name belongs to an account.
+    case account
     /// No rule lists the name, and only listed names go to providers.
     case notListed
     /// The settings send every name to the system resolver.

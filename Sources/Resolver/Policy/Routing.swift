@@ -34,18 +34,19 @@ struct Routing {
         _ ranking: inout UpstreamRanking, now: Instant
     ) -> Lookup.Route {
         let upstreams = upstreams(for: question, policy, ranking, now: now)
-        var throttled = upstreams == .system ? [] : ranking.throttled(for: question.type, now: now)
+        let throttled = ranking.throttled(for: question.type, among: upstreams, now: now)
         var order: [ProviderID] = []
         switch upstreams {
         case .system: break
-        case .providers: order = ranking.choose(for: question.type, now: now)
+        case .providers, .owners: order = ranking.choose(for: question.type, among: upstreams, now: now)
         case .provider(let only):
-            throttled = throttled.filter { $0 == only }
             let isAsked =
                 throttled.isEmpty && ranking.state(of: only, now: now) != .blocked && !ranking.isUnreachable(only)
             order = isAsked ? [only] : []
         }
-        if let paid, let index = order.firstIndex(of: paid), !ranking.isInTrouble(paid, now) {
+        if let paid, let index = order.firstIndex(of: paid), !ranking.isInTrouble(paid, now),
+            upstreams.own(paid) == upstreams.own(order[0])
+        {
             order.insert(order.remove(at: index), at: 0)
         }
         let lead = hasSystem && upstreams != .system ? systemLead : nil
@@ -82,7 +83,7 @@ struct Routing {
         let isServed =
             switch policy.upstreams {
             case .system: true
-            case .providers: ranking.serves(question.type)
+            case .providers, .owners: ranking.serves(question.type, among: policy.upstreams)
             case .provider(let only): ranking.traits(of: only)?.supports(question.type) ?? false
             }
         return isServed ? policy.direction : Direction(upstreams: .system, grounds: .noProvider)

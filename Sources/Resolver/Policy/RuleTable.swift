@@ -64,11 +64,46 @@ package enum UpstreamOrder: String, Sendable, CaseIterable {
 
 /// The upstreams that may be asked for a name.
 package enum NameUpstreams: Equatable, Sendable {
-    /// The providers, and the system resolver if they fail.
+    /// The providers without names of their own, and the system resolver if they fail.
     case providers
+    /// The accounts that the name belongs to; then, unless exclusive, the other providers. The system resolver if they
+    /// fail.
+    case owners([ProviderID], isExclusive: Bool)
     /// One provider, and the system resolver if it fails.
     case provider(ProviderID)
     case system
+
+    /// Whether lookups of the name may ask the provider.
+    func include(_ provider: ProviderTraits) -> Bool {
+        switch self {
+        case .providers: !provider.hasOwnNames
+        case .owners(let owners, let isExclusive):
+            owners.contains(provider.id) || !isExclusive && !provider.hasOwnNames
+        case .provider(let only): provider.id == only
+        case .system: false
+        }
+    }
+
+    /// Whether shadow providers may see the name.
+    var areCompared: Bool {
+        switch self {
+        case .providers: true
+        case .owners(_, let isExclusive): !isExclusive
+        case .provider, .system: false
+        }
+    }
+
+    /// Whether lookups of the name measure the providers that they may ask.
+    var areMeasured: Bool {
+        switch self {
+        case .providers, .owners: true
+        case .provider, .system: false
+        }
+    }
+
+    func own(_ provider: ProviderID) -> Bool {
+        if case .owners(let owners, _) = self { owners.contains(provider) } else { false }
+    }
 }
 
 package struct RuleTable: Equatable, Sendable {
@@ -97,6 +132,18 @@ package struct RuleTable: Equatable, Sendable {
             if found == nil { found = rule } else { found?.fill(from: rule) }
         }
         return found
+    }
+
+    /// Returns the longest match that sends the name to the system resolver or to one provider; nil if none does.
+    func exception(for name: Name) -> Name? {
+        for match in names(matching: name) {
+            switch ruleOfName[match]?.upstreams {
+            case nil: continue
+            case .providers, .owners: return nil
+            case .provider, .system: return match
+            }
+        }
+        return nil
     }
 
     /// Returns the rule names that equal the name or are its ancestors, the longest first.

@@ -76,20 +76,24 @@ struct UpstreamRanking {
     // MARK: the order
 
     /// Whether a provider supports this type, throttled ones included.
-    func serves(_ type: RecordType) -> Bool {
-        standings.indices.contains { !standings[$0].isShadow && standings[$0].traits.supports(type) }
+    func serves(_ type: RecordType, among upstreams: NameUpstreams = .providers) -> Bool {
+        standings.indices.contains {
+            !standings[$0].isShadow && standings[$0].traits.supports(type) && upstreams.include(standings[$0].traits)
+        }
     }
 
     /// Providers in this order: working by expected answer time, unmeasured, half-open, failing by end of back-off.
     /// Ties follow the order of the settings.
-    func order(for type: RecordType, now: Instant) -> [ProviderID] {
-        places(for: type, now).map { standings[$0.index].traits.id }
+    func order(for type: RecordType, among upstreams: NameUpstreams = .providers, now: Instant) -> [ProviderID] {
+        places(for: type, upstreams, now).map { standings[$0.index].traits.id }
     }
 
-    /// The first provider of `order`.
+    /// The first provider of `order` for names that belong to no account. Its measurements estimate those of all
+    /// lookups.
     func best(for type: RecordType, now: Instant) -> ProviderID? {
         var best: Place?
-        for index in standings.indices where isCandidate(index, type) && !standings[index].isThrottled(now) {
+        for index in standings.indices
+        where isCandidate(index, type, .providers) && !standings[index].isThrottled(now) {
             let place = place(index, now)
             if best.map({ place.precedes($0) }) ?? true { best = place }
         }
@@ -97,9 +101,23 @@ struct UpstreamRanking {
     }
 
     /// Returns the order for one lookup. Of two random picks near the best, the one with the lower load goes first
-    /// (power of two choices).
-    mutating func choose(for type: RecordType, now: Instant) -> [ProviderID] {
-        var places = places(for: type, now)
+    /// (power of two choices). The owners of a name precede other providers unless they are failing.
+    mutating func choose(
+        for type: RecordType, among upstreams: NameUpstreams = .providers, now: Instant
+    ) -> [ProviderID] {
+        guard case .owners(let owners, let isExclusive) = upstreams else {
+            return choose(places(for: type, upstreams, now))
+        }
+        let own = choose(places(for: type, .owners(owners, isExclusive: true), now))
+        guard !isExclusive else { return own }
+        let isSound = { [self] (provider: ProviderID) in
+            index(of: provider).map { place($0, now).rank < .halfOpen } ?? false
+        }
+        return own.filter(isSound) + choose(places(for: type, .providers, now)) + own.filter { !isSound($0) }
+    }
+
+    private mutating func choose(_ sorted: [Place]) -> [ProviderID] {
+        var places = sorted
         guard let best = places.first, best.rank == .working else {
             return places.map { standings[$0.index].traits.id }
         }
@@ -117,9 +135,11 @@ struct UpstreamRanking {
     }
 
     /// Providers that are asked as a last resort only.
-    func throttled(for type: RecordType, now: Instant) -> [ProviderID] {
+    func throttled(
+        for type: RecordType, among upstreams: NameUpstreams = .providers, now: Instant
+    ) -> [ProviderID] {
         var throttled: [ProviderID] = []
-        for index in standings.indices where isCandidate(index, type) && standings[index].isThrottled(now) {
+        for index in standings.indices where isCandidate(index, type, upstreams) && standings[index].isThrottled(now) {
             throttled.append(standings[index].traits.id)
         }
         return throttled
@@ -142,14 +162,15 @@ struct UpstreamRanking {
         func precedes(_ other: Place) -> Bool { (rank, cost, index) < (other.rank, other.cost, other.index) }
     }
 
-    private func isCandidate(_ index: Int, _ type: RecordType) -> Bool {
+    private func isCandidate(_ index: Int, _ type: RecordType, _ upstreams: NameUpstreams) -> Bool {
         !standings[index].isShadow && standings[index].traits.supports(type)
+            && upstreams.include(standings[index].traits)
             && !isUnreachable(standings[index].traits.id)
     }
 
-    private func places(for type: RecordType, _ now: Instant) -> [Place] {
+    private func places(for type: RecordType, _ upstreams: NameUpstreams, _ now: Instant) -> [Place] {
         var places: [Place] = []
-        for index in standings.indices where isCandidate(index, type) && !standings[index].isThrottled(now) {
+        for index in standings.indices where isCandidate(index, type, upstreams) && !standings[index].isThrottled(now) {
             places.append(place(index, now))
         }
         if places.count > 1 { places.sort { $0.precedes($1) } }
@@ -172,13 +193,16 @@ struct UpstreamRanking {
 
     /// Counts a new lookup.
     ///
+    /// - Parameter upstreams: those of the name. Only these are measured with it.
     /// - Returns: providers to ask in the background: half-open, unmeasured or possibly underrated ones, and shadow
     ///   providers.
-    mutating func begunLookup(with first: ProviderID, for type: RecordType, now: Instant) -> [ProviderID] {
+    mutating func begunLookup(
+        with first: ProviderID, for type: RecordType, among upstreams: NameUpstreams = .providers, now: Instant
+    ) -> [ProviderID] {
         update(first) { $0.chosenFirst(now: now) }
         lookupsSinceExploration += 1
-        var beside = standings.indices.filter { isShadowed($0, type, now) }
-        if let explored = explored(beside: first, type, now) {
+        var beside = upstreams.areCompared ? standings.indices.filter { isShadowed($0, type, now) } : []
+        if let explored = explored(beside: first, type, upstreams, now) {
             lookupsSinceExploration = 0
             _ = standings[explored].spend(now: now)
             beside.append(explored)
@@ -196,9 +220,11 @@ struct UpstreamRanking {
 
     /// Chooses a provider for a background measurement, only if the first choice works. Half-open, unmeasured and
     /// doubted providers are due at once, others at intervals. One request at a time to each.
-    private func explored(beside first: ProviderID, _ type: RecordType, _ now: Instant) -> Int? {
+    private func explored(
+        beside first: ProviderID, _ type: RecordType, _ upstreams: NameUpstreams, _ now: Instant
+    ) -> Int? {
         guard standings.count > 1 else { return nil }
-        let places = places(for: type, now)
+        let places = places(for: type, upstreams, now)
         guard places.contains(where: { standings[$0.index].traits.id == first && $0.rank == .working }) else {
             return nil
         }

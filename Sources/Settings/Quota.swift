@@ -1,0 +1,50 @@
+// The number of billed requests that an account allows per day or month.
+
+import DNSWire
+
+extension Settings.Provider {
+    package struct Quota: Hashable, Sendable {
+        package enum Period: String, CaseIterable, Sendable {
+            case day, month
+        }
+
+        /// 1 or more.
+        package let requests: Int
+        package let period: Period
+
+        package init(_ requests: Int, per period: Period) {
+            self.requests = requests
+            self.period = period
+        }
+    }
+}
+
+extension Settings.Provider.Quota: CustomStringConvertible {
+    package var description: String { "\(requests)/\(period.rawValue)" }
+}
+
+extension Format<Settings.Provider.Quota> {
+    /// More than any vendor's largest package.
+    private static let maxRequests = 1_000_000_000_000
+
+    static let quota = Format.text(
+        allowed: "\"COUNT/day\" or \"COUNT/month\" with 1 to \(maxRequests) requests",
+        remedy: { node in
+            switch node.value {
+            case .integer(let count): "a period is missing: write \"\(count)/month\""
+            case .string(let text):
+                Int(text.filter { $0 != "," && $0 != "_" && $0 != " " }).map {
+                    "a period is missing: write \"\($0)/month\""
+                }
+            default: nil
+            }
+        },
+        parse: { text in
+            let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, let period = Settings.Provider.Quota.Period(rawValue: parts[1]),
+                parts[0].utf8.allSatisfy(\.isDigit), let count = Int(parts[0]), (1...maxRequests).contains(count)
+            else { return nil }
+            return Settings.Provider.Quota(count, per: period)
+        },
+        write: \.description)
+}

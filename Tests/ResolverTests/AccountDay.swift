@@ -1,0 +1,214 @@
+// A day on the virtual clock with a paid account for 20 names, two public providers and 2,000 names. Counts the
+// questions that the account gets, by name.
+
+import DNSWire
+import TestSupport
+
+@testable import Resolver
+
+struct AccountDay {
+    /// What goes wrong during the day.
+    enum Trouble: CaseIterable {
+        case accountFails
+        case accountHangs
+        case accountThrottles
+        case accountLies
+        case publicFails
+        case portal
+        case flood
+        case networkChanges
+    }
+
+    struct Figures {
+        var queries = 0
+        /// Questions to the account: for its names, and for other names.
+        var billed = 0
+        var billedOutside: [Name: Int] = [:]
+        var publicQuestions = 0
+        /// Billed questions per TTL period of the day: over all names, and of the worst name.
+        var perPeriod = 0.0
+        var worstPerPeriod = 0.0
+    }
+
+    private(set) var figures = Figures()
+    private var resolver: Resolver
+    private var cache = SimulatedCache()
+    private var random: SeededRandom
+    private var now = Instant.testStart
+    /// The time of the query to come.
+    private var askedAt = Instant.testStart
+    private var waiters: UInt64 = 0
+    /// Earliest last.
+    private var coming: [(at: Instant, id: FetchID, result: FetchResult)] = []
+    private var names: [Name] = []
+    private var owned: [Name: UInt32] = [:]
+    private var billedOf: [Name: Int] = [:]
+    private var trouble: Trouble?
+    private let troubles: [Trouble]
+
+    private let lengthSeconds: Int
+    /// More events than this at one instant mean that a deadline stays in the past.
+    private static let mostTurns = 10_000
+    private static let ownedNames = 20
+    private static let allNames = 2000
+    private static let account = ProviderID(0)
+    /// Every owned name is asked about this often; the other names take a quarter as many queries in all.
+    private static let ownedPauseSeconds = 60
+    private static let troubleSeconds = 600
+
+    /// - Parameter troubles: each lasts ten minutes; they come one after the other, with as long a pause after each.
+    init(seed: UInt64, hours: Int = 24, troubles: [Trouble] = []) {
+        lengthSeconds = hours * 3600
+        random = SeededRandom(seed: seed)
+        resolver = Resolver(seed: seed)
+        self.troubles = troubles
+    }
+
+    mutating func run() throws {
+        names = try (0..<AccountDay.allNames).map { try name("n\($0).d\($0 % 300).example") }
+        let trees = try (0..<4).map { try name("tree\($0).paid.example") }
+        var scopes = trees.map { QuestionScope($0, includesDescendants: true) }
+        for number in 0..<AccountDay.ownedNames {
+            let name = try number < 12 ? name("n\(number).tree\(number % 4).paid.example") : name("n\(number).example")
+            if number >= 12 { scopes.append(QuestionScope(name)) }
+            owned[name] = [120, 300, 600, 1200][number % 4]
+            names[number] = name
+        }
+        var policy = Policy()
+        policy.accounts = AccountTable([AccountNames(AccountDay.account, scopes)])
+        handle(.policyChanged(policy))
+        let providers = (0..<3).map { ProviderTraits(id: ProviderID($0), types: .addresses, hasOwnNames: $0 == 0) }
+        handle(.upstreamsChanged(providers: providers, hasSystem: true))
+        for second in 0..<lengthSeconds { try pass(second) }
+        let periods = owned.mapValues { Double(lengthSeconds) / Double($0) }
+        figures.perPeriod = Double(figures.billed) / periods.values.reduce(0, +)
+        figures.worstPerPeriod = periods.map { Double(billedOf[$0.key] ?? 0) / $0.value }.max() ?? 0
+    }
+
+    private func name(_ text: String) throws -> Name {
+        guard let name = Name(text) else { throw SimulationAccount.Broken(description: text) }
+        return name
+    }
+
+    /// One second: the owned names' queries, and as many of others, of which the first ones are the most popular.
+    private mutating func pass(_ second: Int) throws {
+        setTrouble(second)
+        askedAt = Instant.testStart + .seconds(second)
+        for number in 0..<AccountDay.ownedNames where chance(AccountDay.ownedPauseSeconds) {
+            try ask(names[number])
+            guard chance(4) else { continue }
+            let rank = Int(Double.random(in: 0..<1, using: &random) * Double.random(in: 0..<1, using: &random) * 1980)
+            try ask(names[AccountDay.ownedNames + rank])
+        }
+        if trouble == .flood {
+            for number in 0..<5 { try ask(name("f\(second)x\(number).flood\(number % 2).example")) }
+            // Beside the account's names, and above them.
+            for text in ["paid.example", "x.n12.example", "tree4.paid.example", "xn0.example"] { try ask(name(text)) }
+        }
+        if trouble == .networkChanges, second % 60 == 0 {
+            try advance(to: askedAt)
+            handle(.network(.changed(NetworkKey(.random(in: 1...3, using: &random)))))
+        }
+    }
+
+    private mutating func setTrouble(_ second: Int) {
+        let (turn, rest) = (second / AccountDay.troubleSeconds, second % AccountDay.troubleSeconds)
+        guard rest == 0 else { return }
+        trouble = turn.isMultiple(of: 2) && !troubles.isEmpty ? troubles[turn / 2 % troubles.count] : nil
+    }
+
+    private mutating func chance(_ oneIn: Int) -> Bool { Int.random(in: 0..<oneIn, using: &random) == 0 }
+
+    private mutating func ask(_ name: Name) throws {
+        try advance(to: askedAt)
+        figures.queries += 1
+        let question = Question(name, .a)
+        switch cache.ask(question, now: now) {
+        case .fresh(let hit):
+            if hit.isFirstDue { handle(.prefetchDue(question)) }
+        case .none(let expired):
+            waiters += 1
+            handle(.asked(question, Waiter(waiters), expired: expired))
+        }
+    }
+
+    private mutating func advance(to target: Instant) throws {
+        var turns = 0
+        while true {
+            // Read once: a debug build copies the resolver for it.
+            let deadline = resolver.nextDeadline
+            guard let next = [deadline, coming.last?.at].compactMap({ $0 }).min(), next <= target else { break }
+            turns = next > now ? 0 : turns + 1
+            guard turns < AccountDay.mostTurns else {
+                throw SimulationAccount.Broken(description: "no end of deadlines")
+            }
+            now = max(now, next)
+            if let deadline, deadline <= now {
+                handle(.timePassed)
+            } else if let result = coming.popLast() {
+                handle(.fetchFinished(result.id, result.result))
+            }
+        }
+        now = target
+    }
+
+    // MARK: upstreams
+
+    private mutating func begin(_ id: FetchID, _ question: Question, _ upstream: Upstream) {
+        let milliseconds = Int.random(in: 10...60, using: &random)
+        guard case .provider(let provider) = upstream else {
+            return finish(id, answer(question, ttl: 60, number: 0xC000_0200), after: 5)
+        }
+        if provider == AccountDay.account {
+            figures.billed += 1
+            billedOf[question.name, default: 0] += 1
+            if owned[question.name] == nil { figures.billedOutside[question.name, default: 0] += 1 }
+        } else {
+            figures.publicQuestions += 1
+        }
+        switch (trouble, provider == AccountDay.account) {
+        case (.accountFails, true), (.publicFails, false): finish(id, .failure(.refused), after: 1)
+        case (.accountHangs, true): break
+        case (.accountThrottles, true): finish(id, .failure(.throttled), after: 20)
+        case (.accountLies, true): finish(id, answer(question, ttl: 5, number: 0x7F00_0001), after: milliseconds)
+        case (.portal, _): finish(id, .failure(.tls), after: 30)
+        default:
+            let ttl = owned[question.name] ?? 60 + UInt32(question.name.wire.count) * 20
+            finish(id, answer(question, ttl: ttl, number: 0x0808_0000 + UInt32(provider.number)), after: milliseconds)
+        }
+    }
+
+    private func answer(_ question: Question, ttl: UInt32, number: UInt32) -> FetchResult {
+        .success(Answer(records: [ResourceRecord(owner: question.name, address: .v4(number), ttlSeconds: ttl)]))
+    }
+
+    private mutating func finish(_ id: FetchID, _ result: FetchResult, after milliseconds: Int) {
+        let at = now + .milliseconds(milliseconds)
+        let index = coming.lastIndex { $0.at > at }.map { $0 + 1 } ?? 0
+        coming.insert((at, id, result), at: index)
+    }
+
+    // MARK: what is done
+
+    private mutating func handle(_ event: Event) {
+        var actions: [Action] = []
+        resolver.handle(event, now: now, actions: &actions)
+        for action in actions { perform(action) }
+    }
+
+    private mutating func perform(_ action: Action) {
+        switch action {
+        case .fetch(let id, let question, let upstream, _): begin(id, question, upstream)
+        case .shadow(let id, let question, let provider): begin(id, question, .provider(provider))
+        case .abandon(let id): coming.removeAll { $0.id == id }
+        case .store(let question, let answer, let source):
+            cache.store(question, answer, isSystems: source == .system, now: now)
+        case .rearrange(let question, let answer, let source):
+            cache.rearrange(question, answer, isSystems: source == .system)
+        case .remove(let question): cache.remove(question)
+        case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
+        case .countHits(let questions): handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
+        case .reply, .replyExpired, .fail, .awaitAsk, .probe, .probeNews, .diverged, .portal: break
+        }
+    }
+}
