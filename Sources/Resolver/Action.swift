@@ -42,10 +42,12 @@ package struct FetchPurpose: Equatable, Sendable {
     package let holder: ShareHolder
     /// No client started the lookup.
     package let isRefresh: Bool
+    package let cause: RequestCause
 
-    package init(_ holder: ShareHolder, isRefresh: Bool) {
+    package init(_ holder: ShareHolder, isRefresh: Bool, isHedge: Bool = false) {
         self.holder = holder
         self.isRefresh = isRefresh
+        cause = isHedge ? .hedge : isRefresh ? .refresh : .client
     }
 }
 

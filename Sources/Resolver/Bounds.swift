@@ -178,6 +178,13 @@ package enum Bounds {
     static let failureFloor: Duration = .seconds(5)
     static let failureCeiling: Duration = .seconds(30)
 
+    /// Pause after a provider's reply that it does not serve a name; doubles from the first to the second value. An
+    /// operator who registers the name sees it used within a day, or at once after a flush.
+    static let unservedFloor: Duration = .seconds(60)
+    static let unservedCeiling: Duration = .seconds(24 * 3600)
+    /// Such pairs of name and provider: as many as remembered failures.
+    static let maxUnservedNames = 4096
+
     /// TTL of the operator's fallback addresses, so that the upstreams are soon asked again.
     static let fallbackTTLSeconds: UInt32 = 30
     /// Failures in a row that open a provider's circuit breaker. One failed connection may be one lost packet or one

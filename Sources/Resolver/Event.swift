@@ -35,6 +35,8 @@ package enum Event: Sendable {
     /// A provider asked for a pause of this length. Precedes its `fetchFinished`. A throttling failure without this
     /// event causes the resolver's own pause.
     case throttled(ProviderID, for: Duration)
+    /// The provider's account has used up its quota until this instant, or has not (nil).
+    case overQuota(ProviderID, until: Instant?)
     /// The provider's kernel has acknowledged no data of a request over two connections within 500 ms: the path is
     /// interrupted. The request continues.
     case unacknowledged(ProviderID)
@@ -130,13 +132,15 @@ package struct ProviderTraits: Hashable, Sendable {
     package let verifies: Bool
     /// It is asked only for the names that belong to it (`AccountTable`), and for names that a rule sends to it.
     package let hasOwnNames: Bool
+    /// It may be asked because another provider is late, before that one fails.
+    package let mayHedge: Bool
     /// Timeout of one request, connection setup included.
     package let timeout: Duration
 
     package init(
         id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
         budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, shadowShare: Double? = nil, verifies: Bool = true,
-        hasOwnNames: Bool = false, timeout: Duration = Bounds.providerTimeout
+        hasOwnNames: Bool = false, mayHedge: Bool = true, timeout: Duration = Bounds.providerTimeout
     ) {
         self.id = id
         self.types = types
@@ -148,6 +152,7 @@ package struct ProviderTraits: Hashable, Sendable {
         self.shadowShare = shadowShare
         self.verifies = verifies
         self.hasOwnNames = hasOwnNames
+        self.mayHedge = mayHedge
         self.timeout = timeout
     }
 

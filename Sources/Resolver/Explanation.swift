@@ -54,6 +54,8 @@ package struct Explanation: Sendable {
     package let grounds: RouteGrounds
     /// The names of an account that the name belongs to; nil: none, or a rule precedes it.
     package let account: QuestionScope?
+    /// When a provider is asked again although it did not serve the name; nil unless that is the ground.
+    package let unservedUntil: Instant?
     /// The name that is switched off, this one or one above it.
     package let switchedOff: (name: Name, until: Instant?)?
     package let limits: Freshness.Limits
@@ -93,6 +95,8 @@ extension Resolver {
             question: question, ruleNames: routing.policy.rules.names(matching: question.name),
             rule: routing.policy.rules.rule(for: question.name), upstreams: direction.upstreams,
             grounds: direction.grounds, account: routing.policy.account(of: question.name)?.scope,
+            unservedUntil: direction.grounds == .notServed
+                ? state.ranking.unservedUntil(question, among: policy.upstreams, now: now) : nil,
             switchedOff: routing.switchedOff.covering(question.name, now: now),
             limits: policy.limits, stale: policy.stale, words: state.words.words(on: question),
             failures: state.words.failures(on: question), standIn: state.words.standIn(on: question),

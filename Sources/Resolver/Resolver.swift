@@ -75,11 +75,13 @@ package struct Resolver {
             state.verification.requested(name, address, routing.policy.of(name).probes, now: now)
         case .switchedOff(let names): redirect(now: now) { $0.switchedOff = names }
         case .throttled(let provider, let pause): state.ranking.throttled(provider, for: pause, now: now)
+        case .overQuota(let provider, let end): state.ranking.overQuota(provider, until: end)
         case .unacknowledged(let provider):
             state.ranking.unacknowledged(provider)
             hurryLookups(now: now)
         case .providerReset(let provider):
             state.ranking.reset(provider)
+            state.ranking.unserved.forget(provider)
             networks.reset(provider)
             retry(failures.removeAll(), now: now)
         case .upstreamsChanged(let providers, let hasSystem):
@@ -301,6 +303,7 @@ package struct Resolver {
 
     private mutating func forget(_ scope: QuestionScope, now: Instant) {
         failures.forget(scope)
+        state.ranking.unserved.forget(scope)
         state.verification.forgotten(scope)
         state.synthesis.forgetAnswers()
         networks.forget(scope)

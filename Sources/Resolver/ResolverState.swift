@@ -127,7 +127,7 @@ struct ResolverState {
         _ question: Question, _ first: ProviderID, among upstreams: NameUpstreams, now: Instant
     ) {
         portal.asked(question, among: upstreams)
-        for provider in ranking.begunLookup(with: first, for: question.type, among: upstreams, now: now) {
+        for provider in ranking.begunLookup(with: first, for: question, among: upstreams, now: now) {
             guard shadows.hasRoom, let traits = ranking.traits(of: provider),
                 // A provider that was removed and added again may still have a fetch in flight.
                 traits.shadowShare != nil || !shadows.areAsking(provider)
@@ -156,8 +156,13 @@ struct ResolverState {
         portal.trialEnded(id)
         ranking.ended(fetch.provider, fetch.domain, isHeard: result.isHeard, now: now)
         switch result {
-        case .success: ranking.answered(fetch.provider, after: fetch.startedAt.duration(to: now), now: now)
+        case .success:
+            ranking.answered(fetch.provider, after: fetch.startedAt.duration(to: now), now: now)
+            ranking.unserved.answered(fetch.question.name, by: fetch.provider)
         case .nameFailed: ranking.replied(fetch.provider, now: now)
+        case .notServed:
+            ranking.replied(fetch.provider, now: now)
+            ranking.unserved.refused(fetch.question.name, by: fetch.provider, now: now)
         case .failure(let failure):
             ranking.failed(fetch.provider, failure, of: fetch.domain, startedAt: fetch.startedAt, now: now)
         }

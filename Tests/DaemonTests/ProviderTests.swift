@@ -116,16 +116,20 @@ struct ProviderTests {
         arguments: [
             (DialectError.status(500), true), (.status(503), true), (.garbage("HTML"), true), (.wrongQuestion, true),
             (.wrongNode, true), (.status(404), false), (.status(403), false), (.clock, false), (.account("x"), false),
-            (.forbidden, false), (.throttled(retryAfterSeconds: nil), false), (.serverFailure(.serverFailure), false),
+            (.forbidden, false), (.notServed, false),
+            (.throttled(retryAfterSeconds: nil), false), (.serverFailure(.serverFailure), false),
         ])
     func nodeErrors(error: DialectError, otherNodeMayAnswer: Bool) {
         #expect(error.otherNodeMayAnswer == otherNodeMayAnswer)
     }
 
-    @Test("a name that the account does not have is empty until another upstream says more")
-    func foreignName() {
-        let foreign = FetchResult(Result<Answer, DialectError>.failure(.forbidden))
-        #expect(foreign == .success(Answer(negative: .ambiguousEmpty)))
+    @Test(
+        "a name that the account does not have is no failure of the provider",
+        arguments: [
+            DialectError.forbidden, .notServed,
+        ])
+    func foreignName(error: DialectError) {
+        #expect(FetchResult(Result<Answer, DialectError>.failure(error)) == .notServed)
     }
 
     @Test("the certificate of Baidu's addresses is for the vendor's name")

@@ -59,7 +59,7 @@ enum Dialects {
             path: "/v3/resolve"),
         Entry(
             name: "ucloud", make: { UCloud(url: $0, account: "100000", secret: "AuthSecret") }, path: "",
-            meanings: [401: .clock]),
+            meanings: [401: .clock], refusal: .notServed),
         Entry(
             name: "json-account", make: { JSONDialect(url: $0, account: aliDNS) }, path: "/resolve",
             carriesAddressesOnly: false, meanings: [401: .clock], refusal: .serverFailure(.refused)),

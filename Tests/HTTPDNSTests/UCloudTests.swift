@@ -40,12 +40,12 @@ struct UCloudTests {
         #expect(outcome(of: reply(other), to: asked, by: dialect).error == .wrongQuestion)
     }
 
-    @Test("'record cannot be found' and a name of another account are emptiness that another upstream has to confirm")
+    @Test("'record cannot be found' is emptiness that another upstream has to confirm; a name of another is not served")
     func notFound() throws {
         let body = #"{"status":404,"code":"FAIL_TO_RESOLVE","message":"record cannot be found"}"#
         #expect(try dialect.answer(from: reply(body, status: 404), to: asked).kind == .ambiguousEmpty)
         let forbidden = reply(#"{"code":"HOST_FORBIDDEN","message":"x"}"#, status: 403)
-        #expect(try dialect.answer(from: forbidden, to: asked).kind == .ambiguousEmpty)
+        #expect(outcome(of: forbidden, to: asked, by: dialect).error == .notServed)
         let withStatus200 = outcome(of: reply(body), to: asked, by: dialect)
         #expect(withStatus200.isGarbage)
     }

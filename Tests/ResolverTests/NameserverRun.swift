@@ -86,6 +86,7 @@ struct NameserverRun {
             endedAtMilliseconds = elapsedMilliseconds
             switch result {
             case .success(let answer): return "answer \(answer.kind)"
+            case .notServed: return "refused"
             case .nameFailed(let failure): return "replied \(failure.responseCode)"
             case .failure(let failure): return "failed \(failure)"
             }

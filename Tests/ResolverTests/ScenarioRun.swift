@@ -163,10 +163,8 @@ struct ScenarioRun {
             let news = try vocabulary.network(&line)
             cache.heard(news)
             try handle(.network(news))
-        } else if line.take("throttled") {
-            try handle(try vocabulary.throttled(&line))
-        } else if line.take("unacknowledged") {
-            try handle(.unacknowledged(try vocabulary.providerID(&line)))
+        } else if let change = try standing(&line) {
+            try handle(change)
         } else if line.take("probe") {
             try handle(try probeFinished(&line))
         } else if line.take("redirected") {
@@ -263,7 +261,8 @@ struct ScenarioRun {
         let upstream = try vocabulary.upstreamName(&line)
         let isAnswer = line.take("answers")
         let isReply = !isAnswer && line.take("replies")
-        if !isAnswer, !isReply { try line.require("fails") }
+        let isRefusal = !isAnswer && !isReply && line.take("refuses")
+        if !isAnswer, !isReply, !isRefusal { try line.require("fails") }
         let isLate = line.take("late")
         let question = try vocabulary.meantQuestion(&line)
         let candidates = isLate ? ended : running
@@ -273,9 +272,19 @@ struct ScenarioRun {
         if !isLate { end(fetch) }
         guard !isAnswer else { return .fetchFinished(fetch.id, .success(try vocabulary.answer(&line, to: question))) }
         guard !isReply else { return .fetchFinished(fetch.id, .nameFailed(try vocabulary.nameFailure(&line))) }
+        guard !isRefusal else { return .fetchFinished(fetch.id, .notServed) }
         let word = try line.word("a failure")
         guard let failure = FetchFailure(rawValue: word) else { throw line.error("\"\(word)\" is no failure") }
         return .fetchFinished(fetch.id, .failure(failure))
+    }
+
+    /// "throttled PROVIDER for TIME", "unacknowledged PROVIDER" or "over-quota PROVIDER [until TIME]"; else nil.
+    private func standing(_ line: inout ScenarioLine) throws -> Event? {
+        if line.take("throttled") { return try vocabulary.throttled(&line) }
+        if line.take("unacknowledged") { return .unacknowledged(try vocabulary.providerID(&line)) }
+        guard line.take("over-quota") else { return nil }
+        let provider = try vocabulary.providerID(&line)
+        return .overQuota(provider, until: line.take("until") ? origin + (try line.duration()) : nil)
     }
 
     /// "TARGET finds VERDICT [in TIME]", the time being the handshake's.

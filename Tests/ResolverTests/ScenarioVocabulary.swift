@@ -49,8 +49,8 @@ struct ScenarioVocabulary {
     // MARK: what is given
 
     /// - Parameter parts: "provider NAME a|addresses|any [batch N] [budget N] [quota N] [shadow PERCENT]" and "system";
-    ///   behind that "plain" for one without TLS, "own-names" for one that `account` gives names, and "timeout TIME"; a
-    ///   provider keeps its number wherever it comes.
+    ///   behind that "plain" for one without TLS, "own-names" for one that `account` gives names, "no-hedge" for one
+    ///   that is asked only after a failure, and "timeout TIME"; a provider keeps its number wherever it comes.
     mutating func upstreams(_ parts: [ScenarioLine]) throws -> Event {
         var providers: [ProviderTraits] = []
         var hasSystem = false
@@ -82,6 +82,7 @@ struct ScenarioVocabulary {
             questionsPerSecond: part.take("quota") ? try part.number("how many questions per second") : nil,
             shadowShare: part.take("shadow") ? Double(try part.number("percent") as Int) / 100 : nil,
             verifies: !part.take("plain"), hasOwnNames: part.take("own-names"),
+            mayHedge: !part.take("no-hedge"),
             timeout: part.take("timeout") ? try part.duration() : Bounds.providerTimeout)
     }
 

@@ -92,7 +92,9 @@ struct ShadowFetchesTests {
         var ranking = UpstreamRanking(seed: 1)
         ranking.setProviders([ProviderTraits(id: ProviderID(0), types: .any), Self.ghost])
         var asked = 0
-        for _ in 0..<1000 { asked += ranking.begunLookup(with: ProviderID(0), for: .a, now: start).count }
+        for _ in 0..<1000 {
+            asked += ranking.begunLookup(with: ProviderID(0), for: Question(.root, .a), now: start).count
+        }
         #expect(asked > 450 && asked < 550)
         #expect(ranking.order(for: .a, now: start) == [ProviderID(0)])
         ranking.setProviders([Self.ghost])

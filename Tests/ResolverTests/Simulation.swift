@@ -262,14 +262,14 @@ struct Simulation {
                 account.throttled(provider, until: now + pause)
                 try handle(.throttled(provider, for: pause))
             }
-        case .nameFailed, .failure(.timeout): account.reached(result.id)
+        case .nameFailed, .notServed, .failure(.timeout): account.reached(result.id)
         case .failure(.overload):
             account.reached(result.id)
             account.foundNoPlace(result.id)
         case .failure: break
         }
         switch result.result {
-        case .success, .nameFailed: account.replied(result.id, now: now)
+        case .success, .nameFailed, .notServed: account.replied(result.id, now: now)
         case .failure: break
         }
         let lowest = Simulation.lowest(account.running[result.id]?.question)
@@ -341,7 +341,7 @@ struct Simulation {
         let new = actions[first...]
         for case .probeNews(.found(let target, let result)) in new { probes.ended(target, result) }
         for action in new { try perform(action) }
-        let notAsked: [ProviderState?] = [.throttled, .blocked, .overBudget]
+        let notAsked: [ProviderState?] = [.throttled, .blocked, .overBudget, .overQuota]
         account.settled(
             without: providers.map(\.id).filter {
                 notAsked.contains(resolver.state(of: $0, now: now)) || networks.unreachable.contains($0)

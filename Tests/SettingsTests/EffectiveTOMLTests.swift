@@ -41,6 +41,8 @@ struct EffectiveTOMLTests {
         #expect(try parse(settings.effectiveTOML) == settings)
         for line in [
             "min-ttl = \"1500ms\"", "size = \"1025KiB\"", "socket = \"\"", "method = \"POST\"", "sni = \"s.example\"",
+            "names = [\"a.example\", \"=b.example\"]\nnames-file = \"/n\"\nexclusive = true",
+            "quota = \"1000000/month\"\nhedge = true",
             "store = \"\"", "budget = \"250/s\"", "client-timeout = \"1750ms\"", "max-age = \"48h\"",
             "[[rule]]\nmatch = [\"corp.example\", \"lan\"]\nstale = false",
             "dialect = \"dnspod-https\"", "key-file = \"/k\"", "only-listed = true", "direct-only = true",
@@ -136,6 +138,11 @@ private let oddFile = #"""
     ca-file = "/a \"b\"\\c\té"
     account = "1"
     budget = "250/s"
+    names = ["A.example", "=b.example"]
+    names-file = "/n"
+    exclusive = true
+    quota = "1000000/month"
+    hedge = true
     [[provider]]
     name = "z"
     dialect = "dnspod-https"

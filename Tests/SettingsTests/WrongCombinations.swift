@@ -24,6 +24,12 @@ let wrongCombinations: [Case] =
         Case(provider("alicloud", ""), account("alicloud")),
         Case(provider("dnspod-https", "account = \"1\""), keyFile("dnspod-https")),
         Case(
+            provider("json", "exclusive = true"),
+            #"f:5:13: provider.exclusive: found true without names or names-file; write names = ["example.com"]"#),
+        Case(
+            provider("json", "names = [\"a.example\"]\nshadow = 0.5"),
+            "f:6:10: provider.shadow: found with names; allowed: without, as a shadow is asked for any name"),
+        Case(
             provider("template", ""),
             """
             f:1:1: this [[provider]] has no [provider.template]; dialect "template" needs it behind the other keys

@@ -96,6 +96,26 @@ let wrongKeys: [Mistake] = [
     ),
     ("shadow = 5", 10, "provider.shadow: found 5; allowed: a number from 0.001 to 1.0"),
     (
+        "names = [\"*.a.example\"]", 10,
+        """
+        provider.names: found "*.a.example"; allowed: a domain name for it and all names below it, or "=NAME" for \
+        that name alone; a name includes its subdomains: write "a.example"
+        """
+    ),
+    (
+        "names-file = \"names\"", 14,
+        "provider.names-file: found \"names\"; allowed: an absolute path of at most 4095 bytes"
+    ),
+    ("exclusive = 1", 13, "provider.exclusive: found 1; allowed: true or false"),
+    (
+        "quota = \"1,000\"", 9,
+        """
+        provider.quota: found "1,000"; allowed: "COUNT/day" or "COUNT/month" with 1 to 1000000000000 requests; a \
+        period is missing: write "1000/month"
+        """
+    ),
+    ("hedge = \"yes\"", 9, "provider.hedge: found \"yes\"; allowed: true or false; write true"),
+    (
         "timeout = \"16s\"", 11,
         "provider.timeout: found \"16s\"; allowed: a duration from 200ms to 15s with its unit (ms, s, m, h, d)"
     ),

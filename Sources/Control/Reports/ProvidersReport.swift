@@ -57,8 +57,24 @@ extension StatsReport.Provider {
             lines.append("clock \(abs(clockOffsetMilliseconds)) ms \(side) the local clock")
         }
         if usesProxy { lines.append("uses a proxy") }
+        if let billed { lines += billed.lines }
         if let shadow { lines.append(shadow.line) }
         return lines
+    }
+}
+
+extension StatsReport.Provider.Billed {
+    fileprivate var lines: [String] {
+        let used = quotaShare.map { ", \(LineFormat.percent($0)) used" } ?? ""
+        return ["billed today \(words(day)); this month \(words(month))"]
+            + (quota.map { ["quota \($0)\(used)"] } ?? [])
+    }
+
+    /// The largest first, ties by cause, so that the order is stable between calls.
+    private func words(_ counts: [String: Int]) -> String {
+        let sorted = counts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let causes = sorted.map { "\($0.key) \(LineFormat.grouped($0.value))" }.joined(separator: ", ")
+        return LineFormat.grouped(counts.values.reduce(0, +)) + (causes.isEmpty ? "" : " (\(causes))")
     }
 }
 

@@ -245,7 +245,7 @@ extension StatsReport {
     package struct Provider: Codable, Equatable, Sendable {
         package var name: String
         package var dialect: String
-        /// "up", "down", "throttled", "blocked", "over-budget" or "unmeasured".
+        /// "up", "down", "throttled", "blocked", "over-budget", "over-quota" or "unmeasured".
         package var state: String
         /// Seconds until the provider is asked again; nil if no end is known.
         package var retrySeconds: Int?
@@ -276,6 +276,8 @@ extension StatsReport {
         package var usesProxy = false
         /// Comparison of a shadow provider's answers; nil for a provider whose answers are used.
         package var shadow: Shadow?
+        /// Nil for a provider without an account and without a quota.
+        package var billed: Billed?
 
         package init(name: String, dialect: String, state: String) {
             self.name = name
@@ -285,7 +287,7 @@ extension StatsReport {
 
         package enum CodingKeys: String, CodingKey {
             case name, dialect, state, share, success, requests, names, failures, results, divergences, trust,
-                durations, connections, addresses, shadow
+                durations, connections, addresses, shadow, billed
             case retrySeconds = "retry_s"
             case latencyMilliseconds = "latency_ms"
             case clockOffsetMilliseconds = "clock_offset_ms"
@@ -312,6 +314,25 @@ extension StatsReport {
             package var different = 0
             package var failed = 0
             package init() {}
+        }
+
+        /// Questions that the vendor bills, one for each name and address family, by cause: client, refresh, hedge,
+        /// measurement.
+        package struct Billed: Codable, Equatable, Sendable {
+            /// Since the last midnight, UTC.
+            package var day: [String: Int] = [:]
+            /// Since the first of the month, UTC.
+            package var month: [String: Int] = [:]
+            /// As in the settings; nil: unlimited.
+            package var quota: String?
+            /// Used share of the quota; above 1 if it was exceeded.
+            package var quotaShare: Double?
+            package init() {}
+
+            package enum CodingKeys: String, CodingKey {
+                case day, month, quota
+                case quotaShare = "quota_share"
+            }
         }
 
         package struct Latency: Codable, Equatable, Sendable {

@@ -18,6 +18,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var cache = StatsReport.Cache()
     /// The switches that are off.
     package var switches: [SwitchReport] = []
+    /// Quotas of which 80 % or all are used; nil if there are none.
+    package var quotas: [QuotaWarning]?
     /// Nil if the network is not monitored.
     package var network: NetworkReport.Current?
     /// Open file descriptors and their limit; nil from a daemon version without these fields.
@@ -48,7 +50,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case version, listeners, threads, providers, cache, switches, network, portal, rights
+        case version, listeners, threads, providers, cache, switches, quotas, network, portal, rights
         case uptimeSeconds = "uptime_s"
         case processID = "pid"
         case missingListeners = "missing_listeners"
@@ -104,6 +106,7 @@ extension StatusReport {
             ("missing", missingListeners.map { "\($0.joined(separator: " ")): no interface has the address" }),
             ("network", network?.line), ("portal", portal ?? network?.portal),
             ("rights", rights), ("files", descriptorText),
+            ("quota", quotas.map { $0.map(\.text).joined(separator: " | ") }),
             ("switched", switches.isEmpty ? nil : switches.map(\.text).joined(separator: " | ")),
         ].compactMap { label, text in text.map { (label, $0) } }
     }

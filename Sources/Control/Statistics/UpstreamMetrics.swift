@@ -5,7 +5,7 @@
 // resets, which libcurl does not tell from other ends (`provider_retries` counts their cost).
 
 extension MetricFamily {
-    private static let states = ["up", "down", "throttled", "blocked", "over-budget", "unmeasured"]
+    private static let states = ["up", "down", "throttled", "blocked", "over-budget", "over-quota", "unmeasured"]
 
     static let ofProviders: [MetricFamily] = [
         .gauge("provider_info", "Settings of a provider, as labels; always 1.") {
@@ -50,6 +50,14 @@ extension MetricFamily {
         .histogram("provider_duration_seconds", "Time from a request to a provider to its usable reply.") {
             // A provider without measurements has no histogram, so that it does not appear to be the fastest.
             $0.providers.filter(\.durations.hasSome).flatMap { $0.durations.samples(("provider", $0.name)) }
+        },
+        .gauge("provider_billed_questions", "Billed questions of the current day and month (UTC), by cause.") {
+            $0.providers.flatMap { $0.billed?.samples($0.name) ?? [] }
+        },
+        .gauge("provider_quota_used_ratio", "Used share of a provider's quota.") {
+            $0.providers.compactMap { provider in
+                provider.billed?.quotaShare.map { MetricSample($0, ("provider", provider.name)) }
+            }
         },
         .gauge("provider_clock_offset_seconds", "Offset of a provider's clock from the local clock.") {
             $0.providers.map { MetricSample(Double($0.clockOffsetMilliseconds) / 1000, ("provider", $0.name)) }
@@ -170,5 +178,15 @@ extension StatsReport.Network.Recovery {
         return .init(
             histogram: bounds.sorted { $0.bound < $1.bound }, total: count,
             sumSeconds: Double(sumMilliseconds) / 1000, [("cause", cause)])
+    }
+}
+
+extension StatsReport.Provider.Billed {
+    fileprivate func samples(_ provider: String) -> [MetricSample] {
+        [("day", day), ("month", month)].flatMap { period, counts in
+            counts.sorted { $0.key < $1.key }.map { cause, count in
+                MetricSample(count, ("provider", provider), ("period", period), ("cause", cause))
+            }
+        }
     }
 }

@@ -43,6 +43,9 @@ struct ExplainWords {
         case .switchedOff: return "\(upstreams); httpdns is off\(switchedOff)"
         case .portal: return "\(upstreams); portal detection name, and a captive portal is suspected"
         case .specialName: return "\(upstreams); local name"
+        case .notServed:
+            let again = known.unservedUntil.map { "; asked again in \(span(until: $0)), or after a flush" } ?? ""
+            return "\(upstreams); no provider serves the name\(again)"
         case .noProvider: return "\(upstreams); no provider supports type \(known.question.type)"
         }
     }

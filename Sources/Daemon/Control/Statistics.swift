@@ -14,6 +14,7 @@ struct Statistics {
     let cache: AnswerCache
     let pendingProbes: PendingProbes
     let evidence: EvidenceLog
+    let billing: Billing
     let network: NetworkMonitor?
     /// NAT64 prefix through which IPv4 is reached.
     let translationPrefix: NAT64Prefix?
@@ -50,6 +51,8 @@ struct Statistics {
         report.loopingServers = stats.system.looping
         report.cache = stats.cache
         report.switches = switches
+        let quotas = billing.warnings
+        report.quotas = quotas.isEmpty ? nil : quotas
         report.network = currentNetwork
         report.portal = portal
         report.rights = rights

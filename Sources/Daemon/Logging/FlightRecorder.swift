@@ -64,6 +64,7 @@ final class FlightRecorder {
             switch result {
             case .success(let answer): ended(id, answer.responseCode.description, now: now)
             case .nameFailed(let failure): ended(id, failure.responseCode.description, now: now)
+            case .notServed: ended(id, "not served", now: now)
             case .failure(let failure): ended(id, failure.rawValue, now: now)
             }
         case .network(.changed(let network)):
@@ -73,7 +74,8 @@ final class FlightRecorder {
         case .policyChanged: note(.settingsReloaded, "", now: now)
         case .asked, .askedCacheOnly, .prefetchDue, .servedAgain, .answeredFromCache, .hitsCounted, .requested,
             .restored, .forgotten,
-            .volunteered, .probeFinished, .probeRequested, .switchedOff, .throttled, .unacknowledged, .providerReset,
+            .volunteered, .probeFinished, .probeRequested, .switchedOff, .throttled, .overQuota, .unacknowledged,
+            .providerReset,
             .upstreamsChanged, .hostsChanged, .redirected, .network, .translation, .timePassed:
             break
         }

@@ -43,6 +43,8 @@ enum LogEvent {
     case providersWork(after: Duration)
     case providerThrottled(name: String)
     case providerAskedAgain(name: String)
+    /// 80 % of the account's quota, or all of it.
+    case quota(QuotaWarning)
     case requestFailed(provider: String, reason: String)
     /// Address verification is off although the settings enable it.
     case probesOff(String)
@@ -84,7 +86,7 @@ enum LogEvent {
             .listenAddress(_, isPresent: true):
             .info
         case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providersFail,
-            .portal(.suspected), .nameserverLoops, .fileUnreadable,
+            .portal(.suspected), .nameserverLoops, .fileUnreadable, .quota,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
             .recorderWritten, .recorderFails:
             .warning
@@ -104,7 +106,7 @@ extension LogEvent {
         case (_, .throttled): self = .providerThrottled(name: name)
         case (.down, _), (.blocked, _): self = .providerUp(name: name)
         case (.throttled, _): self = .providerAskedAgain(name: name)
-        case (.up, _), (.overBudget, _), (.unmeasured, _): return nil
+        case (.up, _), (.overBudget, _), (.overQuota, _), (.unmeasured, _): return nil
         }
     }
 

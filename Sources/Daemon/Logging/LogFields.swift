@@ -21,7 +21,7 @@ extension LogEvent {
             .levelChanged,
             .switchedOn,
             .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .openResolver, .recorderWritten, .query,
-            .requestFailed:
+            .requestFailed, .quota:
             nil
         case .providerDown, .providerUp, .providerBlocked, .providersFail, .providersWork, .providerThrottled,
             .providerAskedAgain, .networkLost,
@@ -62,6 +62,7 @@ extension LogEvent {
         case .providersWork: "providers-work"
         case .providerThrottled: "provider-throttled"
         case .providerAskedAgain: "provider-asked-again"
+        case .quota: "quota"
         case .requestFailed: "request-failed"
         case .probesOff: "probes-off"
         case .divergence: "divergence"
@@ -118,6 +119,11 @@ extension LogEvent {
             ["provider": .text(name), "reason": .text(reason)]
         case .providerUp(let name), .providerThrottled(let name), .providerAskedAgain(let name):
             ["provider": .text(name)]
+        case .quota(let warning):
+            [
+                "provider": .text(warning.provider), "requests": .number(warning.requests),
+                "quota": .text(warning.quota), "used_up": .text(warning.isUsedUp ? "yes" : "no"),
+            ]
         case .divergence(let source): ["source": .text(source)]
         case .providersAvoided(let variable): ["variable": .text(variable)]
         case .switchedOn(let name): ["name": .text(name.description)]

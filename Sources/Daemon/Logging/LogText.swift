@@ -27,9 +27,7 @@ extension LogEvent {
         case .pagesOpen(let address):
             "every host that can reach \(address) may read metrics and the status page, without a password; set "
                 + "control.metrics-listen to 127.0.0.1 to allow only this machine"
-        case .openResolver:
-            "server.allow allows every client, so this is an open resolver if the Internet can reach it; "
-                + "set server.allow to your own networks"
+        case .openResolver: LogEvent.openResolverWarning
         case .stopping(let signal): "stopping on \(signal)"
         case .stopped: "stopped"
         case .settingsReloaded(let report): report.text
@@ -41,6 +39,7 @@ extension LogEvent {
         case .providersWork(let duration): "a provider works again after \(duration.wholeSeconds) s without any"
         case .providerThrottled(let name): "provider \(name) is throttled: it asked for fewer requests"
         case .providerAskedAgain(let name): "provider \(name) is no longer throttled"
+        case .quota(let warning): warning.text
         case .requestFailed(let provider, let reason): "request to \(provider) failed: \(reason)"
         case .probesOff(let problem): "addresses are not verified: \(problem)"
         case .divergence(let source):
@@ -69,6 +68,10 @@ extension LogEvent {
         case .queriesLeftOut(let count): "\(count) queries not logged because of the rate limit"
         }
     }
+
+    private static let openResolverWarning =
+        "server.allow allows every client, so this is an open resolver if the Internet can reach it; "
+        + "set server.allow to your own networks"
 
     private func text(_ news: PortalEvent) -> String {
         switch news {

@@ -35,6 +35,7 @@ final class Daemon {
     private let resolving: ResolvingLoop
     private let switches: ProviderSwitches
     private let nodeLists: NodeLists
+    private let billing: Billing
     private let tests = ProviderTests()
     private let pendingProbes: PendingProbes
     private let queries: PendingQueries
@@ -110,7 +111,7 @@ final class Daemon {
                 recorder: recorder)
             switches = ProviderSwitches(resolving, cache)
             translation = NAT64(resolving, cache, view)
-            nodeLists = NodeLists(resolving)
+            (nodeLists, billing) = (NodeLists(resolving), Billing(resolving))
             upstreams = Upstreams(
                 files: localFiles, ports: ports, resolving: resolving, translation: translation, nodeLists: nodeLists)
             roaming = network.map { [cache, view, resolving, translation, upstreams] network in
@@ -170,6 +171,7 @@ final class Daemon {
         parts = LoopParts()
         control = nil
         pages = nil
+        billing.save(now: Clock.now())
         resolving.store?.stop()
         log(.stopped)
     }
@@ -214,7 +216,7 @@ final class Daemon {
             log(.portal(news))
         }
         resolving.takeStateChanges(now: now).forEach { log($0) }
-        resolving.providers.takeNotable().forEach { log($0) }
+        (billing.takeNews() + resolving.providers.takeNotable()).forEach { log($0) }
         logQueries(now: now)
         recorderFiles.counted(threads.tally, resolving, now: now)
         recorderFiles.takeNews().forEach { log($0) }
@@ -282,6 +284,7 @@ final class Daemon {
         resolving.probes.configure(provisions.probes)
         if let problem = provisions.probes.problem { log(.probesOff(problem)) }
         setPolicy(settings, now: now)
+        billing.providersChanged(now: now)
         resolving.prefetch(settings.prefetch.names, now: now)
     }
 
@@ -346,6 +349,7 @@ final class Daemon {
         switches.restore(notes, now: now)
         removeProvidersAnswersOfSystemNames()
         nodeLists.begin(notes, now: now)
+        billing.restore(notes, now: now)
         evidence.restore(notes)
         roaming?.restore(notes, settings, now: now)
         for report in switches.reports { log(.stillSwitchedOff(report)) }
@@ -381,7 +385,8 @@ final class Daemon {
     private func statistics(now: Instant) -> Statistics {
         Statistics(
             resolving: resolving, threads: threads, cache: cache, pendingProbes: pendingProbes,
-            evidence: evidence, network: roaming?.network, translationPrefix: translation.prefixes.first,
+            evidence: evidence, billing: billing, network: roaming?.network,
+            translationPrefix: translation.prefixes.first,
             nameserverSource: upstreams.nameservers.path, startedAt: startedAt,
             startSeconds: startedAtWall / 1000, settingsSeconds: settingsAtWall / 1000, now: now,
             listen: ports.addresses, operatorSwitches: switches.reports,

@@ -161,7 +161,7 @@ final class ResolvingLoop: LoopPart {
         let failures = inUse.map { provider -> FetchFailure? in
             switch state(of: provider, now: now) {
             case .down, .blocked: provider.lastFailure
-            case .up, .throttled, .overBudget, .unmeasured: nil
+            case .up, .throttled, .overBudget, .overQuota, .unmeasured: nil
             }
         }
         let outage = outage.changed(to: failures, hasSystemResolver: !system.servers.isEmpty, now: now)
@@ -300,7 +300,8 @@ final class ResolvingLoop: LoopPart {
         case .fetch(let id, let question, let upstream, let purpose):
             askedAt = now
             switch upstream {
-            case .provider(let provider): providers.start(id, question, provider, for: purpose.holder, now: now)
+            case .provider(let provider):
+                providers.start(id, question, provider, for: purpose.holder, purpose.cause, now: now)
             case .system: system.start(id, question, now: now)
             }
         case .shadow(let id, let question, let provider): providers.start(id, question, provider, now: now)

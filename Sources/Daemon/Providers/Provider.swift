@@ -63,6 +63,9 @@ final class Provider {
     }
 
     var name: String { settings.name }
+    var quota: BilledRequests.Quota? {
+        settings.quota.map { BilledRequests.Quota($0.requests, per: $0.period == .day ? .day : .month) }
+    }
     var ownNames: AccountNames { AccountNames(id, account.names, isExclusive: settings.exclusive) }
 
     /// Takes over settings that only choose questions.
@@ -83,7 +86,8 @@ final class Provider {
             parallelRequests: endpoints.map(\.expectedParallelRequests).max() ?? 1,
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
             questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow,
-            verifies: settings.url.isSecure, hasOwnNames: settings.hasOwnNames, timeout: settings.timeout)
+            verifies: settings.url.isSecure, hasOwnNames: settings.hasOwnNames,
+            mayHedge: settings.hedge ?? !settings.isBilled, timeout: settings.timeout)
     }
 
     /// Private use (RFC 6895 section 3.1): a dialect that carries this type carries every type.
@@ -199,7 +203,9 @@ final class Provider {
             return FetchResult(result)
         }
         guard error == .status(ForbiddenNames.status), forbidding.isServed(now: now) else { return FetchResult(result) }
-        return forbidding.forbids(domain()) ? .nameFailed(NameFailure(.refused)) : .failure(.status)
+        guard forbidding.forbids(domain()) else { return .failure(.status) }
+        // Without an account, there is no list of names: a policy of the provider refuses the name.
+        return settings.isBilled || settings.hasOwnNames ? .notServed : .nameFailed(NameFailure(.refused))
     }
 
     /// - Parameter isAddress: another address of the provider may succeed.
@@ -230,7 +236,7 @@ extension FetchResult {
         switch result {
         case .success(let answer): self = .success(answer)
         // The clocks agree by now. The name may be in another account, so another upstream decides.
-        case .failure(.forbidden): self = .success(Answer(negative: .ambiguousEmpty))
+        case .failure(.forbidden), .failure(.notServed): self = .notServed
         case .failure(.serverFailure(let code, let extendedError)):
             self = .nameFailed(NameFailure(code, extendedError))
         case .failure(let error): self = .failure(FetchFailure(error))
@@ -255,7 +261,7 @@ extension FetchFailure {
     init(_ error: DialectError) {
         switch error {
         case .status(300..<400): self = .redirected
-        case .status, .forbidden: self = .status
+        case .status, .forbidden, .notServed: self = .status
         case .throttled: self = .throttled
         case .garbage, .wrongQuestion: self = .garbage
         case .account: self = .account
@@ -289,7 +295,7 @@ extension DialectError {
     var otherNodeMayAnswer: Bool {
         switch self {
         case .status(500..<600), .garbage, .wrongQuestion, .wrongNode: true
-        case .status, .throttled, .account, .clock, .forbidden, .serverFailure, .unsupported: false
+        case .status, .throttled, .account, .clock, .forbidden, .notServed, .serverFailure, .unsupported: false
         }
     }
 
@@ -302,6 +308,7 @@ extension DialectError {
         case .wrongQuestion: "the answer is to another question"
         case .account(let code): "the account is refused: \(code)"
         case .forbidden: "HTTP status 403: the name is not in the account, or the account or key is wrong"
+        case .notServed: "the name is not in the account"
         case .clock: "rejects the time of the requests; check this machine's clock"
         case .wrongNode: "this address does not serve the account"
         case .serverFailure(let code, let extendedError):

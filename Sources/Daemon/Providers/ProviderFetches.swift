@@ -39,6 +39,8 @@ final class ProviderFetches: LoopPart {
     private var redirected: [Event] = []
     private var throttled: [Event] = []
     private var volunteered: [Event] = []
+    /// Questions sent since the last `takeBilled`.
+    private var billed: [(provider: String, cause: RequestCause)] = []
     /// Failed requests for the log; each is taken once.
     private var notable: [LogEvent] = []
 
@@ -155,7 +157,8 @@ final class ProviderFetches: LoopPart {
     ///
     /// - Parameter holder: the domain and the client of the question; nil for a background measurement.
     func start(
-        _ id: FetchID, _ question: Question, _ provider: ProviderID, for holder: ShareHolder? = nil, now: Instant
+        _ id: FetchID, _ question: Question, _ provider: ProviderID, for holder: ShareHolder? = nil,
+        _ cause: RequestCause = .measurement, now: Instant
     ) {
         let holder = holder ?? ShareHolder(question.name, nil)
         // Asked again because a shared request is slow: alone, so that it does not delay the same questions once
@@ -163,7 +166,8 @@ final class ProviderFetches: LoopPart {
         let isSlow =
             inPlace { $0.isAskedAlone(holder.domain, now: now) }
             || !questionsTogether.isEmpty && questionsTogether[question] != nil
-        let fetch = FetchBatches.Fetch(id, question, startedAt: now, holder: holder, isSlow: isSlow)
+        let fetch = FetchBatches.Fetch(
+            id, question, startedAt: now, holder: holder, isSlow: isSlow, cause: cause)
         guard let dialect = index(of: provider).map({ providers[$0].dialect }) else {
             return fail([fetch], .unreachable)
         }
@@ -274,6 +278,12 @@ final class ProviderFetches: LoopPart {
         return addressFailures
     }
 
+    /// Returns the questions that were sent to billed accounts since the last call.
+    func takeBilled() -> [(provider: String, cause: RequestCause)] {
+        defer { billed.removeAll(keepingCapacity: true) }
+        return billed
+    }
+
     func takeNotable() -> [LogEvent] {
         defer { notable = [] }
         return notable
@@ -324,6 +334,7 @@ final class ProviderFetches: LoopPart {
         }
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
+        if providers[index].settings.isBilled { bill(request, at: providers[index].name) }
         let (first, others, silence) = providers[index].chooseEndpoints(
             avoiding: request.earlier.failedEndpoints, now: now)
         let timeouts = RequestTimeouts(providers[index].settings.timeout)
@@ -340,6 +351,15 @@ final class ProviderFetches: LoopPart {
             first: first, others: others)
         requestOfTransfer[transfer] = id
         if request.isShared { for fetch in fetches { questionsTogether[fetch.question, default: 0] += 1 } }
+    }
+
+    /// Counts each question of the request for the cause of its fetch. A question that no fetch asked for completes
+    /// the families of the request's names, and counts for the cause of the first fetch.
+    private func bill(_ request: Request, at provider: String) {
+        for question in request.questions {
+            let fetch = request.fetches.first { $0.question == question } ?? request.fetches[0]
+            billed.append((provider, fetch.cause))
+        }
     }
 
     private func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {

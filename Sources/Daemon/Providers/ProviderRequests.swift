@@ -51,7 +51,7 @@ extension FetchResult {
     /// True if the provider replied about the name, so the provider works.
     var isReply: Bool {
         switch self {
-        case .success, .nameFailed: true
+        case .success, .nameFailed, .notServed: true
         case .failure: false
         }
     }

@@ -43,6 +43,9 @@ extension Statistics {
             line.success = estimate.successShare
             line.share = provider.isShadow ? nil : estimate.firstShare
         }
+        line.billed = billing.requests(of: provider).map {
+            StatsReport.Provider.Billed($0, quota: provider.settings.quota?.description, provider.quota)
+        }
         if provider.isShadow { line.shadow = .init(resolving.shadowCounts(of: provider.id)) }
         return line
     }
@@ -53,6 +56,18 @@ extension Statistics {
     var switches: [SwitchReport] {
         guard let variable = avoidingFor else { return operatorSwitches }
         return operatorSwitches + [SwitchReport(scope: ".", reason: "\(variable) is set and direct-only is true")]
+    }
+}
+
+extension StatsReport.Provider.Billed {
+    fileprivate init(_ requests: BilledRequests, quota text: String?, _ quota: BilledRequests.Quota?) {
+        self.init()
+        for cause in RequestCause.allCases {
+            day[cause.rawValue] = requests.count(.day, cause)
+            month[cause.rawValue] = requests.count(.month, cause)
+        }
+        self.quota = text
+        quotaShare = quota.map { Double(requests.total($0.period)) / Double($0.requests) }
     }
 }
 

@@ -249,7 +249,7 @@ final class SystemFetches: LoopPart {
             jobOfFetch[fetch] = nil
             switch result {
             case .success: break
-            case .nameFailed, .failure: failures += 1
+            case .nameFailed, .notServed, .failure: failures += 1
             }
             finished.append((fetch, result))
         case .own(let finish): finishedOwn.append((number, finish, result))
@@ -274,7 +274,7 @@ extension FetchResult {
     /// A server has answered, possibly with an error.
     fileprivate var isAnswered: Bool {
         switch self {
-        case .success, .nameFailed, .failure(.server), .failure(.garbage): true
+        case .success, .nameFailed, .notServed, .failure(.server), .failure(.garbage): true
         case .failure: false
         }
     }

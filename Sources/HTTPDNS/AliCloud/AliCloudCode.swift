@@ -62,7 +62,7 @@ enum AliCloudCode: String, CaseIterable {
             case .wrongNode: .serviceLevelDeny
             case .unsupported: .invalidHost
             case .garbage, .wrongQuestion: .missingArgument
-            case .status, .throttled, .serverFailure, .forbidden: .internalError
+            case .status, .throttled, .serverFailure, .forbidden, .notServed: .internalError
             }
     }
 

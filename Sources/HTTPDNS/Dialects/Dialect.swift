@@ -99,6 +99,8 @@ package enum DialectError: Error, Equatable, Sendable {
     case clock
     /// The provider does not serve this name to the account, or rejects our time; its reply does not tell which.
     case forbidden
+    /// The provider does not serve this name to the account.
+    case notServed
     /// This address of the provider does not serve the account; another address does.
     case wrongNode
     /// The reply has a response code other than NOERROR and NXDOMAIN, with the provider's extended error if any.

@@ -69,8 +69,8 @@ package struct UCloud: SingleQuestionDialect {
         guard status != unauthorized.status else { throw .clock }
         guard let body = try? JSONValue.decode(reply.body), let code = body["code"]?.scalarText else { throw error }
         switch (status, code, body["message"]?.scalarText) {
-        case (absent.status, absent.code, absent.message), (forbidden.status, forbidden.code, _):
-            return Answer(negative: .ambiguousEmpty)
+        case (absent.status, absent.code, absent.message): return Answer(negative: .ambiguousEmpty)
+        case (forbidden.status, forbidden.code, _): throw .notServed
         case (failed.status, failed.code, _): throw .serverFailure(.serverFailure)
         default: throw error
         }

@@ -272,7 +272,14 @@ struct Lookup {
             state.systemPace.answered(after: attempt.startedAt.duration(to: now), now: now)
         }
         switch result {
-        case .success(let answer): answered(attempt, answer, now: now, &state)
+        case .success(let answer):
+            if let provider = attempt.provider { state.ranking.unserved.answered(question.name, by: provider) }
+            answered(attempt, answer, now: now, &state)
+        case .notServed:
+            if let provider = attempt.provider {
+                state.ranking.unserved.refused(question.name, by: provider, now: now)
+            }
+            answered(attempt, Answer(negative: .ambiguousEmpty), now: now, &state)
         case .nameFailed(let failure): nameFailed(attempt, failure, now: now, &state)
         case .failure(let failure): failed(attempt, failure, now: now, &state)
         }
@@ -367,13 +374,14 @@ struct Lookup {
     }
 
     private mutating func askNextProvider(now: Instant, _ state: inout ResolverState) {
-        guard let provider = providers.popNext(state.ranking) else { return }
+        guard let (provider, isHedge) = providers.popNext(state.ranking) else { return }
         // A refresh was charged for its first request before it began, unless the system resolver was asked first.
         if isRefresh, isSystemFirst || providers.attempts > 1 { _ = state.ranking.spend(on: provider, now: now) }
-        begin(.provider(provider), until: now + state.ranking.timeout(of: provider), now: now, &state)
+        begin(
+            .provider(provider), until: now + state.ranking.timeout(of: provider), isHedge: isHedge, now: now, &state)
         let beganAt = isSystemFirst ? providersBeganAt ?? now : startedAt
         providersBeganAt = beganAt
-        providers.hedge(after: state.ranking.hedgeDelay(provider), startedAt: beganAt, now: now)
+        providers.hedge(after: state.ranking.hedgeDelay(provider), startedAt: beganAt, state.ranking, now: now)
     }
 
     private func isSystemDue(at instant: Instant, now: Instant) -> Bool {
@@ -427,10 +435,13 @@ struct Lookup {
         return true
     }
 
-    mutating func begin(_ upstream: Upstream, until: Instant, now: Instant, _ state: inout ResolverState) {
+    mutating func begin(
+        _ upstream: Upstream, until: Instant, isHedge: Bool = false, now: Instant, _ state: inout ResolverState
+    ) {
         let attempt = state.begin(upstream, question, of: domain, until: until, now: now)
         running.append(attempt)
-        state.actions.append(.fetch(attempt.id, question, upstream, FetchPurpose(holder, isRefresh: isRefresh)))
+        let purpose = FetchPurpose(holder, isRefresh: isRefresh, isHedge: isHedge)
+        state.actions.append(.fetch(attempt.id, question, upstream, purpose))
     }
 
     /// Stops the system resolver from standing in once a provider was reached (setting `stands-in`). A timeout on a

@@ -160,7 +160,8 @@ extension Lookup {
     /// Holds the system resolver's answer until the providers had their time. If a better answer stands, this one is
     /// only probed, so that a verified address can replace the expired answer later.
     mutating func hold(systemAnswer answer: Answer, now: Instant, _ state: inout ResolverState) {
-        let substitute = policy.cache.applied(to: answer).withTTL(to: state.substituteTTLSeconds)
+        var substitute = policy.cache.applied(to: answer)
+        if !isUnserved(state.ranking, now) { substitute = substitute.withTTL(to: state.substituteTTLSeconds) }
         system = .answered(substitute, at: now)
         guard isSystemFirst || isOutranked(substitute, state.verification) else { return }
         state.verification.heard(
@@ -220,6 +221,12 @@ extension Lookup {
         }
     }
 
+    /// Whether every provider that may be asked has replied that it does not serve the name. The system resolver then
+    /// answers in its own right.
+    private func isUnserved(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
+        areProvidersDone && ranking.unservedUntil(question, among: upstreams, now: now) != nil
+    }
+
     // MARK: settling
 
     /// Gives the system resolver's answer when the time of a lower-ranked expired answer has come.
@@ -241,7 +248,8 @@ extension Lookup {
             beginAwaitingIPv4(answer, .system, now: now, &state)
             return nil
         }
-        let kept = keep(answer, from: .system, isSubstitute: true, now: now, &state)
+        let isSubstitute = !isUnserved(state.ranking, now)
+        let kept = keep(answer, from: .system, isSubstitute: isSubstitute, now: now, &state)
         replyToAll(kept, from: .system, &state)
         phase = .settled(kept, at: now)
         finishIfIdle()

@@ -28,7 +28,7 @@ package struct LookupView: Equatable, Sendable {
 extension LookupView {
     init(_ lookup: Lookup) {
         var coming: [Fetch] = []
-        if let at = lookup.providers.nextAt, let next = lookup.providers.untried.first {
+        if let at = lookup.providers.nextAt, let next = lookup.providers.next {
             coming.append(Fetch(upstream: .provider(next), at: at))
         }
         if case .waiting(let until) = lookup.system { coming.append(Fetch(upstream: .system, at: until)) }

@@ -16,6 +16,8 @@ struct ProviderQueue {
     private var attemptsLeft = Bounds.maxProviderAttempts
     /// When the first of `untried` is asked: at once after a failure, else after the hedge delay.
     private(set) var nextAt: Instant?
+    /// The provider to be asked then because an earlier one is late. Nil: the first of `untried`, after a failure.
+    private var hedge: ProviderID?
 
     /// - Parameter begin: when the first provider is asked.
     init(_ route: Lookup.Route, isRefresh: Bool, at begin: Instant, now: Instant) {
@@ -41,22 +43,33 @@ struct ProviderQueue {
 
     // MARK: the next provider
 
+    /// The provider that is asked at `nextAt`.
+    var next: ProviderID? { hedge ?? untried.first }
+
     /// Takes the next provider to ask; nil if there is none.
-    mutating func popNext(_ ranking: UpstreamRanking) -> ProviderID? {
-        while let first = untried.first, !ranking.knows(first) || ranking.isUnreachable(first) { untried.removeFirst() }
-        guard let provider = untried.popFirst() else { return nil }
+    mutating func popNext(_ ranking: UpstreamRanking) -> (provider: ProviderID, isHedge: Bool)? {
+        untried.removeAll { !ranking.knows($0) || ranking.isUnreachable($0) }
+        let isHedge = hedge.take() != nil
+        let index = isHedge ? untried.firstIndex(where: ranking.mayHedge) : untried.indices.first
+        guard let index else { return nil }
         attemptsLeft -= 1
-        return provider
+        return (untried.remove(at: index), isHedge)
     }
 
-    /// Schedules the next provider after this delay, or earlier, so that all are asked within `Bounds.allAskedWithin`.
-    mutating func hedge(after delay: Duration, startedAt: Instant, now: Instant) {
-        guard !untried.isEmpty else { return }
-        let share = max(now.duration(to: startedAt + Bounds.allAskedWithin) / untried.count, Bounds.hedgeFloor)
+    /// Schedules the next provider that may hedge after this delay, or earlier, so that all are asked within
+    /// `Bounds.allAskedWithin`. The others are asked only after a failure.
+    mutating func hedge(after delay: Duration, startedAt: Instant, _ ranking: UpstreamRanking, now: Instant) {
+        let hedges = untried.filter(ranking.mayHedge)
+        guard let first = hedges.first else { return }
+        hedge = first
+        let share = max(now.duration(to: startedAt + Bounds.allAskedWithin) / hedges.count, Bounds.hedgeFloor)
         nextAt = now + min(delay, share)
     }
 
-    mutating func makeNextDue(_ now: Instant) { nextAt = now }
+    mutating func makeNextDue(_ now: Instant) {
+        hedge = nil
+        nextAt = now
+    }
 
     /// Asks the next provider at this instant at the latest.
     mutating func advanceNext(to instant: Instant) { nextAt = nextAt.map { min($0, instant) } }
@@ -77,17 +90,18 @@ struct ProviderQueue {
 
     mutating func add(_ provider: ProviderID, now: Instant) {
         untried.append(provider)
-        nextAt = nextAt ?? now
+        if nextAt == nil { makeNextDue(now) }
     }
 
     /// Queues a provider again whose request got no slot. Without another one to ask it is asked after a pause.
     mutating func requeue(_ provider: ProviderID, now: Instant) {
-        if untried.isEmpty { nextAt = now + Bounds.queueFloor }
+        if untried.isEmpty { makeNextDue(now + Bounds.queueFloor) }
         untried.append(provider)
         attemptsLeft += 1
     }
 
     mutating func addThrottled() {
+        hedge = nil
         untried = (untried + throttled).prefix(attemptsLeft)
         throttled = []
     }
@@ -133,7 +147,7 @@ struct ProviderQueue {
         guard !ready.isEmpty else { return false }
         trialPending.removeAll(where: mayAnswer)
         untried += ready
-        nextAt = now
+        makeNextDue(now)
         return ready.contains { !ranking.isInTrouble($0, now) }
     }
 
@@ -142,6 +156,6 @@ struct ProviderQueue {
         guard !trialPending.isEmpty else { return }
         untried += trialPending
         trialPending = []
-        nextAt = now
+        makeNextDue(now)
     }
 }

@@ -122,9 +122,9 @@ struct PortalWatch {
         switch (upstream, result) {
         case (.system, .success): systemAnsweredAt = now
         case (.system, .failure): return
-        case (.system, .nameFailed): return
+        case (.system, .nameFailed), (.system, .notServed): return
         case (.provider(let provider), .success): spoke(provider, isProven: true, now: now)
-        case (.provider(let provider), .nameFailed):
+        case (.provider(let provider), .nameFailed), (.provider(let provider), .notServed):
             let isVerified = watched.contains { $0.id == provider && $0.verifies }
             spoke(provider, isProven: isVerified, now: now)
         case (.provider(let provider), .failure(let failure)): failed(provider, failure, now: now)

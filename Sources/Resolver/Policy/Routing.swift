@@ -34,7 +34,9 @@ struct Routing {
         _ ranking: inout UpstreamRanking, now: Instant
     ) -> Lookup.Route {
         let upstreams = upstreams(for: question, policy, ranking, now: now)
-        let throttled = ranking.throttled(for: question.type, among: upstreams, now: now)
+        let throttled = ranking.throttled(for: question.type, among: upstreams, now: now).filter {
+            ranking.unserved.pauseEnd(of: question.name, at: $0, now) == nil
+        }
         var order: [ProviderID] = []
         switch upstreams {
         case .system: break
@@ -44,6 +46,7 @@ struct Routing {
                 throttled.isEmpty && ranking.state(of: only, now: now) != .blocked && !ranking.isUnreachable(only)
             order = isAsked ? [only] : []
         }
+        order.removeAll { ranking.unserved.pauseEnd(of: question.name, at: $0, now) != nil }
         if let paid, let index = order.firstIndex(of: paid), !ranking.isInTrouble(paid, now),
             upstreams.own(paid) == upstreams.own(order[0])
         {
@@ -86,6 +89,12 @@ struct Routing {
             case .providers, .owners: ranking.serves(question.type, among: policy.upstreams)
             case .provider(let only): ranking.traits(of: only)?.supports(question.type) ?? false
             }
-        return isServed ? policy.direction : Direction(upstreams: .system, grounds: .noProvider)
+        guard isServed else { return Direction(upstreams: .system, grounds: .noProvider) }
+        if hasSystem, policy.standsIn != .never,
+            ranking.unservedUntil(question, among: policy.upstreams, now: now) != nil
+        {
+            return Direction(upstreams: .system, grounds: .notServed)
+        }
+        return policy.direction
     }
 }

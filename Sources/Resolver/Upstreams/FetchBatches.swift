@@ -16,15 +16,18 @@ package struct FetchBatches {
         package let holder: ShareHolder?
         /// The domain is slow, so it shares no request with other domains, which would have to wait too.
         package let isSlow: Bool
+        package let cause: RequestCause
 
         package init(
-            _ id: FetchID, _ question: Question, startedAt: Instant, holder: ShareHolder? = nil, isSlow: Bool = false
+            _ id: FetchID, _ question: Question, startedAt: Instant, holder: ShareHolder? = nil, isSlow: Bool = false,
+            cause: RequestCause = .client
         ) {
             self.id = id
             self.question = question
             self.startedAt = startedAt
             self.holder = holder
             self.isSlow = isSlow
+            self.cause = cause
         }
     }
 

@@ -6,12 +6,14 @@ package enum FetchResult: Equatable, Sendable {
     case success(Answer)
     /// The upstream works and has no answer for this name.
     case nameFailed(NameFailure)
+    /// The provider works and does not serve this name, for example because it is not registered for the account.
+    case notServed
     case failure(FetchFailure)
 
     /// Something came back from the upstream.
     var isHeard: Bool {
         switch self {
-        case .success, .nameFailed: true
+        case .success, .nameFailed, .notServed: true
         case .failure(.timeout), .failure(.unacknowledged), .failure(.unreachable), .failure(.overload): false
         case .failure: true
         }

@@ -23,6 +23,8 @@ final class ProviderStanding {
     /// The pause was chosen by the resolver; the provider named none.
     private var hasOwnPause = false
     private var pausesInARow = 0
+    /// The account's quota is used up until then.
+    var overQuotaUntil: Instant?
     /// Requests in flight.
     private(set) var outstanding = 0
     /// Requests in flight per registrable domain.
@@ -66,6 +68,7 @@ final class ProviderStanding {
         (copy.breaker, copy.hasLostConnection, copy.isUnacknowledged) = (breaker, hasLostConnection, isUnacknowledged)
         (copy.streak, copy.trust) = (streak, trust)
         (copy.pausedUntil, copy.hasOwnPause, copy.pausesInARow) = (pausedUntil, hasOwnPause, pausesInARow)
+        copy.overQuotaUntil = overQuotaUntil
         (copy.outstanding, copy.outstandingDomains) = (outstanding, outstandingDomains)
         (copy.silentSince, copy.heardAt) = (silentSince, heardAt)
         (copy.unanswered, copy.unansweredSince) = (unanswered, unansweredSince)
@@ -98,9 +101,13 @@ final class ProviderStanding {
         traits.questionsPerSecond.map { questions.tokens(perSecond: $0, now: now) < 1 } ?? false
     }
 
-    /// Whether the provider is asked as a last resort only: it asked for a pause, its question rate is used up, or it
-    /// rejects the account.
-    func isThrottled(_ now: Instant) -> Bool { isPaused(now) || isOverBudget(now) || isBlocked(now) }
+    func isOverQuota(_ now: Instant) -> Bool { (overQuotaUntil ?? now) > now }
+
+    /// Whether the provider is asked as a last resort only: it asked for a pause, its question rate or its quota is
+    /// used up, or it rejects the account.
+    func isThrottled(_ now: Instant) -> Bool {
+        isPaused(now) || isOverBudget(now) || isBlocked(now) || isOverQuota(now)
+    }
 
     /// Whether requests for several domains are in flight and no reply arrives. The breaker opens when these requests
     /// time out.
@@ -171,6 +178,7 @@ final class ProviderStanding {
         if isBlocked(now) { return .blocked }
         if isPaused(now) { return .throttled }
         if !breaker.isClosed { return .down }
+        if isOverQuota(now) { return .overQuota }
         if isOverBudget(now) { return .overBudget }
         return isMeasured ? .up : .unmeasured
     }
@@ -181,7 +189,7 @@ final class ProviderStanding {
             latencyMilliseconds: latency.smoothed, percentile95Milliseconds: latency.percentile95,
             successShare: successShare(now), trust: trust.share(now),
             firstShare: allFirstChoices > 0 ? firstChoices.value(now) / allFirstChoices : 0,
-            retryAt: [pausedUntil, openUntil].compactMap { $0 }.filter { $0 > now }.max())
+            retryAt: [pausedUntil, openUntil, overQuotaUntil].compactMap { $0 }.filter { $0 > now }.max())
     }
 
     // MARK: events
@@ -192,6 +200,7 @@ final class ProviderStanding {
         let new = ProviderStanding(traits)
         new.refreshes = refreshes
         new.questions = questions
+        new.overQuotaUntil = overQuotaUntil
         new.outstanding = outstanding
         new.outstandingDomains = outstandingDomains
         new.reportedState = reportedState
@@ -206,6 +215,7 @@ final class ProviderStanding {
         let new = known?.copy() ?? ProviderStanding(traits)
         new.refreshes = refreshes
         new.questions = questions
+        new.overQuotaUntil = overQuotaUntil
         new.outstanding = outstanding
         new.outstandingDomains = outstandingDomains
         new.firstChoices = firstChoices

@@ -13,6 +13,8 @@ package enum ProviderState: String, Equatable, Sendable, CaseIterable {
     case blocked
     /// Its `questionsPerSecond` are used up.
     case overBudget = "over-budget"
+    /// The quota of its account is used up.
+    case overQuota = "over-quota"
     /// Has not answered yet, and not failed either.
     case unmeasured
 }

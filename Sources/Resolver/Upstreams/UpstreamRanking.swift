@@ -9,6 +9,7 @@ struct UpstreamRanking {
     private(set) var standings: [ProviderStanding] = []
     /// Providers without a route: they are not asked, and no failure is recorded.
     private var unreachable: Set<ProviderID> = []
+    var unserved = UnservedNames()
     private var chance: SeededGenerator
     private var lookupsSinceExploration = 0
     /// A failed provider has answered. The reader resets it.
@@ -29,6 +30,7 @@ struct UpstreamRanking {
 
     /// Replaces the list of providers. Unchanged providers keep their measurements.
     mutating func setProviders(_ providers: [ProviderTraits]) {
+        unserved.keep(providers)
         let old = standings
         standings = providers.map { traits in old.first { $0.traits == traits } ?? ProviderStanding(traits) }
     }
@@ -80,6 +82,19 @@ struct UpstreamRanking {
         standings.indices.contains {
             !standings[$0].isShadow && standings[$0].traits.supports(type) && upstreams.include(standings[$0].traits)
         }
+    }
+
+    /// When the first provider may be asked again, if every provider that may be asked has replied that it does not
+    /// serve the name; else nil.
+    func unservedUntil(_ question: Question, among upstreams: NameUpstreams, now: Instant) -> Instant? {
+        guard !unserved.isEmpty else { return nil }
+        var earliest: Instant?
+        for standing in standings where standing.traits.supports(question.type) && upstreams.include(standing.traits) {
+            if standing.isShadow, upstreams != .provider(standing.traits.id) { continue }
+            guard let end = unserved.pauseEnd(of: question.name, at: standing.traits.id, now) else { return nil }
+            earliest = min(end, earliest ?? end)
+        }
+        return earliest
     }
 
     /// Providers in this order: working by expected answer time, unmeasured, half-open, failing by end of back-off.
@@ -197,12 +212,12 @@ struct UpstreamRanking {
     /// - Returns: providers to ask in the background: half-open, unmeasured or possibly underrated ones, and shadow
     ///   providers.
     mutating func begunLookup(
-        with first: ProviderID, for type: RecordType, among upstreams: NameUpstreams = .providers, now: Instant
+        with first: ProviderID, for question: Question, among upstreams: NameUpstreams = .providers, now: Instant
     ) -> [ProviderID] {
         update(first) { $0.chosenFirst(now: now) }
         lookupsSinceExploration += 1
-        var beside = upstreams.areCompared ? standings.indices.filter { isShadowed($0, type, now) } : []
-        if let explored = explored(beside: first, type, upstreams, now) {
+        var beside = upstreams.areCompared ? standings.indices.filter { isShadowed($0, question, now) } : []
+        if let explored = explored(beside: first, question, upstreams, now) {
             lookupsSinceExploration = 0
             _ = standings[explored].spend(now: now)
             beside.append(explored)
@@ -210,8 +225,9 @@ struct UpstreamRanking {
         return beside.map { standings[$0].traits.id }
     }
 
-    private mutating func isShadowed(_ index: Int, _ type: RecordType, _ now: Instant) -> Bool {
-        guard let share = standings[index].traits.shadowShare, standings[index].traits.supports(type),
+    private mutating func isShadowed(_ index: Int, _ question: Question, _ now: Instant) -> Bool {
+        guard let share = standings[index].traits.shadowShare, standings[index].traits.supports(question.type),
+            unserved.pauseEnd(of: question.name, at: standings[index].traits.id, now) == nil,
             !isUnreachable(standings[index].traits.id), !standings[index].isFailing(now),
             !standings[index].isThrottled(now)
         else { return false }
@@ -221,16 +237,17 @@ struct UpstreamRanking {
     /// Chooses a provider for a background measurement, only if the first choice works. Half-open, unmeasured and
     /// doubted providers are due at once, others at intervals. One request at a time to each.
     private func explored(
-        beside first: ProviderID, _ type: RecordType, _ upstreams: NameUpstreams, _ now: Instant
+        beside first: ProviderID, _ question: Question, _ upstreams: NameUpstreams, _ now: Instant
     ) -> Int? {
         guard standings.count > 1 else { return nil }
-        let places = places(for: type, upstreams, now)
+        let places = places(for: question.type, upstreams, now)
         guard places.contains(where: { standings[$0.index].traits.id == first && $0.rank == .working }) else {
             return nil
         }
         let others = places.filter { place in
             standings[place.index].traits.id != first && standings[place.index].outstanding == 0
                 && place.rank != .failing && standings[place.index].canSpend(now)
+                && unserved.pauseEnd(of: question.name, at: standings[place.index].traits.id, now) == nil
         }
         let longestAgo = { (left: Place, right: Place) in
             guard let triedLeft = standings[left.index].triedAt else { return standings[right.index].triedAt != nil }
@@ -425,6 +442,13 @@ struct UpstreamRanking {
     mutating func throttled(_ provider: ProviderID, for pause: Duration?, now: Instant) {
         update(provider) { $0.throttled(for: pause, now: now) }
     }
+
+    /// - Parameter end: nil: the quota is not used up.
+    mutating func overQuota(_ provider: ProviderID, until end: Instant?) {
+        update(provider) { $0.overQuotaUntil = end }
+    }
+
+    func mayHedge(_ provider: ProviderID) -> Bool { traits(of: provider)?.mayHedge ?? false }
 
     /// Charges the budget for one refresh. Returns nil if it may begin, else the earliest start.
     mutating func spend(on provider: ProviderID, now: Instant) -> Instant? {

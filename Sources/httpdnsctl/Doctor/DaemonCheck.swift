@@ -1,5 +1,7 @@
 // Checks that the daemon runs, by its control socket and by the replies at its listen addresses.
 
+import Control
+
 struct DaemonCheck: Equatable, Sendable {
     enum Control: Equatable, Sendable {
         case answers
@@ -55,6 +57,8 @@ struct DaemonCheck: Equatable, Sendable {
         let portal: String?
         /// The operator has switched providers off, at least for some names.
         let isSwitchedOff: Bool
+        /// Quotas of which 80 % or all are used.
+        var quotas: [QuotaWarning] = []
 
         static let none = Knowledge(loopingServers: [], portal: nil, isSwitchedOff: false)
     }
@@ -92,6 +96,12 @@ struct DaemonCheck: Equatable, Sendable {
                 Finding(
                     .warning, .daemon, "a captive portal is suspected: \(portal)",
                     remedy: "open http://example.com in a browser and sign in to the network"))
+        }
+        findings += knowledge.quotas.map { quota in
+            Finding(
+                .warning, .daemon, quota.text,
+                remedy: "httpdnsctl providers shows what caused them; buy more, raise quota in the settings, or give "
+                    + "the provider names")
         }
         if knowledge.isSwitchedOff {
             findings.append(

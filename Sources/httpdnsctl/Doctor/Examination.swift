@@ -45,7 +45,8 @@ struct Examination {
         knowledge =
             status.map {
                 DaemonCheck.Knowledge(
-                    loopingServers: $0.loopingServers, portal: $0.portal, isSwitchedOff: !$0.switches.isEmpty)
+                    loopingServers: $0.loopingServers, portal: $0.portal, isSwitchedOff: !$0.switches.isEmpty,
+                    quotas: $0.quotas ?? [])
             } ?? .none
         places =
             status?.listeners.compactMap { SocketAddress(withZone: $0) } ?? settings.settings.server.listen

@@ -1,0 +1,29 @@
+// A quota of which 80 % or all are used, for the log, `status` and the doctor.
+
+package struct QuotaWarning: Codable, Equatable, Sendable {
+    package var provider: String
+    /// Billed requests in the quota's period.
+    package var requests: Int
+    /// As in the settings: "1000000/month".
+    package var quota: String
+    package var isUsedUp: Bool
+
+    package init(provider: String, requests: Int, quota: String, isUsedUp: Bool) {
+        self.provider = provider
+        self.requests = requests
+        self.quota = quota
+        self.isUsedUp = isUsedUp
+    }
+
+    package enum CodingKeys: String, CodingKey {
+        case provider, requests, quota
+        case isUsedUp = "used_up"
+    }
+
+    package var text: String {
+        let used = "\(LineFormat.grouped(requests)) requests are billed of the quota \(quota)"
+        return isUsedUp
+            ? "provider \(provider) is over its quota, and asked as a last resort only until the period ends: \(used)"
+            : "provider \(provider) has used 80 % of its quota: \(used)"
+    }
+}
