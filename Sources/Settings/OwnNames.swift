@@ -1,6 +1,7 @@
 // Names that belong to a provider's account: in the settings, or in a file with one name per line.
 
 package import DNSWire
+import InternationalNames
 
 extension Format<QuestionScope> {
     static let ownName = Format.text(

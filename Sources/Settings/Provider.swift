@@ -77,8 +77,6 @@ extension Settings {
         package var budgetPerSecond: Int?
         /// The share of all queries, 0.001 to 1, that are also sent to it; its answers are only compared.
         package var shadow: Double?
-        /// How long a request may take, connection setup included; 200 ms to 15 s.
-        package var timeout = Duration.seconds(3)
         /// Names that belong to the account, each with all names below it or alone; up to 1,000.
         package var names: [QuestionScope] = []
         /// An absolute path: a file with more of these names.
@@ -89,6 +87,8 @@ extension Settings {
         package var quota: Quota?
         /// Requests may go to it while another provider is late; nil: unless its requests are billed.
         package var hedge: Bool?
+        /// How long a request may take, connection setup included; 200 ms to 15 s.
+        package var timeout = Duration.seconds(3)
         /// How long an unused connection stays open; whole seconds, 1 s to 10 min.
         package var idle = Duration.seconds(10)
         /// The most requests on one connection, 1 to 100,000. Nil: no limit.
