@@ -36,6 +36,7 @@ extension ProviderDraft {
             ("service-nodes", serviceNodes != nil, Dialect.listingNodes),
             // UCloud selects addresses by the client's own IP address.
             ("client-subnet", clientSubnet != nil, Dialect.allCases.filter { $0 != .ucloud }),
+            ("client-subnet-form", clientSubnetForm != nil, Dialect.encrypting),
             ("method", method != nil, [.doh]), ("template", template != nil, [.template]),
         ]
         return keys.compactMap { key, isSet, dialects in

@@ -209,6 +209,7 @@ extension ProviderDraft {
         Key("region", \.region, Format.word(of: Settings.Provider.regions).optional),
         Key("service-nodes", \.serviceNodes, Format.truth.optional),
         Key("client-subnet", \.clientSubnet, Format.clientSubnet.orEmpty()),
+        Key("client-subnet-form", \.clientSubnetForm, Format<Settings.Provider.ClientSubnetForm>.choice.optional),
         Key("proxy", \.proxy, Format.proxy.orEmpty()),
         Key("proxy-key-file", \.proxyKeyFile, Format.keyFile.orEmpty()),
         Key("method", \.method, Format<Settings.Provider.Method>.choice.optional),
@@ -234,6 +235,9 @@ extension Settings.Provider.Template {
     private static let lifetimes = 1...24 * 3600
     private static let maxHeaders = 16
     private static let maxSigned = 32
+    /// Refusals (RFC 9110 section 15.5).
+    private static let nameStatuses = 400...499
+    private static let maxNameStatuses = 8
 
     static let keys: [Key<Settings.Provider.Template>] = [
         Key("query", \.query, .template(minBytes: 1)),
@@ -248,5 +252,9 @@ extension Settings.Provider.Template {
         Key("v6", \.v6, Format.template().leavingOut("")),
         Key("ttl", \.ttl, Format.template().leavingOut("")),
         Key("success", \.success, Format.template().leavingOut("")),
+        Key(
+            "name-status", \.nameStatuses,
+            Format.integer(nameStatuses, meaning: "HTTP status").list(of: "HTTP statuses", 0...maxNameStatuses)
+                .leavingOut([])),
     ]
 }

@@ -26,6 +26,14 @@ extension Settings {
             case auto
         }
 
+        /// How dnspod-des and dnspod-aes send the client subnet.
+        package enum ClientSubnetForm: String, CaseIterable, Sendable {
+            /// As Tencent's SDKs do.
+            case clear
+            /// As Tencent's documents say.
+            case encrypted
+        }
+
         /// How alicloud-v2 encrypts requests.
         package enum CipherMode: String, CaseIterable, Sendable {
             /// No encryption.
@@ -67,6 +75,8 @@ extension Settings {
         package var template: Template?
         /// Nil: none is sent.
         package var clientSubnet: ClientSubnet?
+        /// For dnspod-des and -aes.
+        package var clientSubnetForm = ClientSubnetForm.clear
         /// Nil: a direct connection.
         package var proxy: Proxy?
         /// The file with the password of the proxy's user; nil without a user.
@@ -156,5 +166,7 @@ extension Settings.Provider {
         package var v6 = ""
         package var ttl = ""
         package var success = ""
+        /// HTTP statuses that may concern the name; 400 to 499, up to 8.
+        package var nameStatuses: [Int] = []
     }
 }

@@ -20,6 +20,7 @@ struct ProviderDraft {
     var region: String?
     var serviceNodes: Bool?
     var clientSubnet: Settings.Provider.ClientSubnet?
+    var clientSubnetForm: Settings.Provider.ClientSubnetForm?
     var proxy: Settings.Provider.Proxy?
     var proxyKeyFile: String?
     var method: Settings.Provider.Method?
@@ -48,6 +49,7 @@ extension ProviderDraft {
             cipher: provider.cipher, cipherKeyFile: provider.cipherKeyFile,
             expiring: dialect.stampsNames ? provider.expiring : nil, region: provider.region,
             serviceNodes: dialect.listsNodes ? provider.serviceNodes : nil, clientSubnet: provider.clientSubnet,
+            clientSubnetForm: dialect.encrypts ? provider.clientSubnetForm : nil,
             proxy: provider.proxy, proxyKeyFile: provider.proxyKeyFile,
             method: dialect == .doh ? provider.method : nil, budgetPerSecond: provider.budgetPerSecond,
             shadow: provider.shadow, names: provider.names, namesFile: provider.namesFile,
@@ -67,19 +69,22 @@ extension ProviderDraft {
             caFile: caFile, account: account, accessKey: accessKey, keyFile: keyFile,
             cipher: cipher ?? (cipherKeyFile == nil ? nil : .gcm), cipherKeyFile: cipherKeyFile,
             expiring: expiring ?? false, region: region, serviceNodes: serviceNodes ?? true, template: template,
-            clientSubnet: clientSubnet, proxy: proxy, proxyKeyFile: proxyKeyFile, method: method ?? .get,
-            budgetPerSecond: budgetPerSecond, shadow: shadow, names: names, namesFile: namesFile,
-            exclusive: exclusive ?? false, quota: quota, hedge: hedge, timeout: timeout, idle: idle,
-            connectionRequests: connectionRequests)
+            clientSubnet: clientSubnet, clientSubnetForm: clientSubnetForm ?? .clear, proxy: proxy,
+            proxyKeyFile: proxyKeyFile, method: method ?? .get, budgetPerSecond: budgetPerSecond, shadow: shadow,
+            names: names, namesFile: namesFile, exclusive: exclusive ?? false, quota: quota, hedge: hedge,
+            timeout: timeout, idle: idle, connectionRequests: connectionRequests)
     }
 }
 
 extension Settings.Provider.Dialect {
     /// Tencent's paid service accepts names with the expiry time of the request.
     fileprivate var stampsNames: Bool { Settings.Provider.Dialect.stampingNames.contains(self) }
+    /// Tencent's paid service over HTTP.
+    fileprivate var encrypts: Bool { Settings.Provider.Dialect.encrypting.contains(self) }
     /// Alibaba Cloud lists the service nodes for its clients.
     fileprivate var listsNodes: Bool { Settings.Provider.Dialect.listingNodes.contains(self) }
 
-    static let stampingNames: [Self] = [.dnspodDES, .dnspodAES, .dnspodHTTPS]
+    static let encrypting: [Self] = [.dnspodDES, .dnspodAES]
+    static let stampingNames = encrypting + [.dnspodHTTPS]
     static let listingNodes: [Self] = [.alicloud, .alicloudV2]
 }

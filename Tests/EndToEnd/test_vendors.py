@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import tempfile
 import time
 import urllib.error
@@ -16,6 +17,7 @@ from cases import Case
 from certificates import Authority
 from digging import dig
 from places import eventually
+from programs import ctl
 from vendors.alibaba import First, Second
 from vendors.alibaba import error as alibaba_error
 from vendors.baidu import Baidu
@@ -40,6 +42,10 @@ NAMES = {
         ("192.0.2.20", "192.0.2.21", "192.0.2.20"), ("2001:db8::20", "2001:db8::20", "2001:db8::21")),
     **{name: Entry(("192.0.2.99",), ("2001:db8::99",)) for name in BATCH},
 }
+# Those of `providers test`, too.
+EVERY_NAME = {**NAMES, **{name: Entry(("192.0.2.98",)) for name in (
+    "www.example.com", "example.com", "example.net", "example.org", "www.iana.org", "iana.org", "www.icann.org",
+    "icann.org")}}
 # The second provider has other addresses for the same names, and names that the first one was not told of.
 HEALTHY = {"203.0.113.1"}
 FOREIGN = [f"www.elsewhere{number}.example" for number in range(8)]
@@ -470,6 +476,77 @@ class Refusals(Vendors):
         server = self.daemon_of(self.settings(kind, stand_in), system=[system.server])
         self.gets({"203.0.113.77"}, server, "only.system.example")
         self.gets(V4, server, "www.shop.example")
+
+
+    # What an operator writes for a vendor without a dialect.
+    TEMPLATES = {
+        "volcengine": {
+            "query": "domain={name}&ip={client-ip}&account_id={account}&timestamp={expiry-ms}&sign={signature}",
+            "digest": "md5", "sort": True, "join": "_", "v4": "ips", "v6": "ips", "ttl": "ttl", "success": "host={name}",
+            "signed": ["{secret}", "{expiry-ms}", "{account}", "{name}", "{client-ip}", "{type}"], "name-status": [403]},
+        "ucloud": {
+            "query": "host={name}&timestamp={now}", "headers": ["Authorization: {signature}"], "lifetime": "60s",
+            "digest": "md5", "signed": ["{name}", "{now}", "{secret}"], "join": "-", "v4": "ip_list", "ttl": "ttl",
+            "success": "host={name}", "name-status": [403]},
+    }
+
+    def test_foreign_names_of_a_template(self):
+        """Status 403 concerns the name."""
+        for kind, template in self.TEMPLATES.items():
+            with self.subTest(kind):
+                self.programs = ()
+                stand_in, healthy = self.stand_in(kind), self.healthy()
+                stand_in.registered = {"shop.example"}
+                settings = self.settings(kind, stand_in, dialect="template", template=template)
+                if kind == "ucloud":
+                    settings["url"] += "100000/resolve"
+                server = self.daemon_of(settings, self.second(healthy))
+                for name in FOREIGN[:4]:
+                    self.gets(HEALTHY, server, name)
+                for name in BATCH[:2]:
+                    self.gets({"192.0.2.99"}, server, name)
+                self.assertEqual("up", self.state(server, kind))
+                self.doCleanups()
+
+    def test_foreign_names_of_a_doh_account(self):
+        """Volcengine's address for DoH refuses them with status 403, too."""
+        stand_in, healthy = self.stand_in("doh"), self.healthy()
+        stand_in.registered = {"shop.example"}
+        server = self.daemon_of(self.settings("doh", stand_in), self.second(healthy))
+        self.gets(V4, server, "www.shop.example")
+        for name, own in zip(FOREIGN, BATCH):
+            self.gets(HEALTHY, server, name)
+            self.gets({"192.0.2.99"}, server, own)
+        self.assertEqual("up", self.state(server, "doh"))
+        self.assertEqual({"doh"}, {provider["name"] for provider in server.stats()["providers"]} - {"healthy"})
+
+
+class ClientAddresses(Vendors):
+    """Tencent's documents and SDKs disagree on how the client's address is sent over HTTP."""
+
+    def forms_of(self, server, kind, understood):
+        """What the test says of each form; `understood` is the service's."""
+        said = ctl(server, "providers", "test", kind)
+        self.assertEqual(0, said.returncode, said.stdout + said.stderr)
+        for form in ("in clear", "encrypted"):
+            # A step is a line and indented ones.
+            step = re.search(f"^client address {form}: .*\n(  .*\n)*", said.stdout, re.MULTILINE).group()
+            self.assertEqual(understood == form, "  understood: the reply is for 198.51.100.0" in step, said.stdout)
+
+    def test_both_forms(self):
+        for kind in ("dnspod-des", "dnspod-aes"):
+            for form, word in (("clear", "in clear"), ("encrypted", "encrypted")):
+                with self.subTest(f"{kind} {form}"):
+                    self.programs = ()
+                    stand_in = self.stand_in(kind, names=EVERY_NAME)
+                    stand_in.ip_form = form
+                    settings = {"client-subnet": "198.51.100.0/24", "client-subnet-form": form, "idle": "1s"}
+                    server = self.daemon_of(self.settings(kind, stand_in, **settings))
+                    self.gets(V4, server, "www.shop.example")
+                    self.assertEqual(["198.51.100.0"], stand_in.clients)
+                    self.assertEqual([], stand_in.reasons)
+                    self.forms_of(server, kind, word)
+                    self.doCleanups()
 
 
 class Throttling(Vendors):

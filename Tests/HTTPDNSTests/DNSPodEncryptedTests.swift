@@ -77,6 +77,28 @@ struct DNSPodEncryptedTests {
         #expect(try des.request(for: [asked], in: context).url.hasSuffix("&id=1234&alg=des&ip=203.0.113.0"))
     }
 
+    @Test("the clients' subnet is sent encrypted if the settings say so, as the vendor's documents do")
+    func encryptedSubnet() throws {
+        let encrypting = DNSPodEncrypted(
+            url: "/d", account: "1234", key: "dnspodpass", cipher: .des, encryptsClient: true)
+        let context = DialectContext(unixMilliseconds: 0, nonce: Array(0x10...0x1F), clientSubnet: Prefix("1.2.3.4/32"))
+        #expect(try encrypting.request(for: [asked], in: context).url.hasSuffix("&alg=des&ip=cf153ecae28a3e4f"))
+        let forms = try des.clientForms.map { try $0.dialect.request(for: [asked], in: context).url }
+        #expect(forms.map { $0.hasSuffix("ip=cf153ecae28a3e4f") } == [false, true])
+    }
+
+    @Test(
+        "the client's address that a reply is for, on any line of it",
+        arguments: [
+            ("192.0.2.10,120|203.0.113.7", "203.0.113.7"),
+            ("a.example.:0\nb.example.:192.0.2.1,60|2001:db8::7", "2001:db8::7"),
+            ("192.0.2.10,120", nil), ("192.0.2.10,120|", nil), ("192.0.2.10,120|x", nil), ("", nil),
+        ])
+    func client(text: String, expected: String?) throws {
+        #expect(des.clientAddress(in: reply(try encrypted(text))) == expected.flatMap { Address($0) })
+        #expect(des.clientAddress(in: reply("<html>")) == nil)
+    }
+
     @Test("short keys are filled as the vendor's clients fill them: DES with zeros, AES with the digit 0")
     func shortKeys() throws {
         let short = DNSPodEncrypted(url: "/d", account: "1", key: "abc", cipher: .aes)

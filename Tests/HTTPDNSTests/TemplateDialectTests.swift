@@ -144,6 +144,16 @@ struct TemplateDialectTests {
         }
     }
 
+    @Test("a status that concerns the name refuses neither the account nor the time")
+    func nameStatus() throws {
+        let recipe = try Recipe(query: "n={name}&t={now}", v4: "ip", nameStatuses: [403])
+        let dialect = TemplateDialect(url: "/", recipe: recipe)
+        let asked = try question("www.example.com")
+        #expect(outcome(of: reply("", status: 403), to: asked, by: dialect).error == .forbidden)
+        #expect(outcome(of: reply("", status: 401), to: asked, by: dialect).error == .clock)
+        #expect(throws: Recipe.Fault.self) { try Recipe(query: "n={name}", v4: "ip", nameStatuses: [200]) }
+    }
+
     @Test("the server's side takes what a client would have written, and in its time")
     func server() throws {
         let dialect = Recipes.baidu(url: "/v4/resolve")

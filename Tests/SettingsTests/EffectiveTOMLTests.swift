@@ -56,6 +56,7 @@ struct EffectiveTOMLTests {
             "max-names = 20", "lifetime = \"24h\"", "digest = \"hmac-sha256\"", "signed = [\"{key}\", \"\"]",
             "sort = true",
             "join = \"-\"", "v4 = \"data.ips\"", "v6 = \"data.ipsv6\"", "ttl = \"data.ttl\"", "success = \"msg=ok\"",
+            "name-status = [403, 404]", "client-subnet-form = \"encrypted\"",
             "[probe]\nenabled = false\nports = [8443, 443]\ntimeout = \"1500ms\"\nca-file = \"/etc/ca.pem\"",
             "http = true", "client-rate = \"off\"\nprefix-rate = \"7/s\"",
             "filter-aaaa = \"no-route\"\ndns64 = \"auto\"",
@@ -166,6 +167,7 @@ private let oddFile = #"""
     account = "1"
     key-file = "/k"
     expiring = true
+    client-subnet-form = "encrypted"
     [[provider]]
     name = "emas"
     dialect = "alicloud"
@@ -204,6 +206,7 @@ private let oddFile = #"""
     v6 = "data.ipsv6"
     ttl = "data.ttl"
     success = "msg=ok"
+    name-status = [403, 404]
     [system-resolver]
     servers = ["192.0.2.1:54"]
     resolv-conf = "/r"

@@ -50,12 +50,12 @@ struct RedactionTests {
     ]
     private static let shown: Set<String> = [
         "name", "dialect", "addresses", "sni", "verify-name", "host", "ca-file", "cipher", "expiring", "region",
-        "service-nodes", "client-subnet", "method", "budget", "shadow", "names", "names-file", "exclusive", "quota",
-        "hedge", "timeout", "idle", "connection-requests",
+        "service-nodes", "client-subnet", "client-subnet-form", "method", "budget", "shadow", "names", "names-file",
+        "exclusive", "quota", "hedge", "timeout", "idle", "connection-requests",
     ]
     private static let removedOfTemplate: Set<String> = ["query", "headers", "signed", "join"]
     private static let shownOfTemplate: Set<String> = [
-        "max-names", "lifetime", "digest", "sort", "v4", "v6", "ttl", "success",
+        "max-names", "lifetime", "digest", "sort", "v4", "v6", "ttl", "success", "name-status",
     ]
 
     @Test("every key of a provider is either shown or known to hold secrets")

@@ -45,7 +45,7 @@ let wrongCombinations: [Case] =
             provider("template", "[provider.template]\nquery = \"q\"\nv4 = \"ips\"\ndigst = \"md5\""),
             """
             f:8:1: unknown key "digst" in [provider.template]; did you mean "digest"? allowed: query, headers, \
-            max-names, lifetime, digest, signed, sort, join, v4, v6, ttl, success
+            max-names, lifetime, digest, signed, sort, join, v4, v6, ttl, success, name-status
             """),
         Case(
             provider("json", "[provider.template]\nquery = \"q\"\nv6 = \"ips\""),
@@ -62,6 +62,7 @@ let wrongCombinations: [Case] =
                 expiring = false
                 region = "cn"
                 service-nodes = true
+                client-subnet-form = "clear"
                 """),
             "f:5:11: provider.account: found with dialect \"doh\"; allowed: with every dialect but \"doh\"",
             "f:6:14: provider.access-key: found with dialect \"doh\"; allowed: with \"json\"",
@@ -75,7 +76,10 @@ let wrongCombinations: [Case] =
             "dnspod-https"
             """,
             "f:11:10: provider.region: found with dialect \"doh\"; allowed: with \"alicloud\", \"alicloud-v2\"",
-            "f:12:17: provider.service-nodes: found with dialect \"doh\"; allowed: with \"alicloud\", \"alicloud-v2\""),
+            "f:12:17: provider.service-nodes: found with dialect \"doh\"; allowed: with \"alicloud\", \"alicloud-v2\"",
+            """
+            f:13:22: provider.client-subnet-form: found with dialect "doh"; allowed: with "dnspod-des", "dnspod-aes"
+            """),
         Case(
             provider("json", "access-key = \"a\"\n\(key)"),
             """

@@ -78,6 +78,10 @@ let wrongKeys: [Mistake] = [
         """
     ),
     (
+        "client-subnet-form = \"plain\"", 22,
+        "provider.client-subnet-form: found \"plain\"; allowed: \"clear\", \"encrypted\""
+    ),
+    (
         "proxy = \"http://user:hunter2@192.0.2.1:3128\"", 9,
         """
         provider.proxy: found "http://user:...@192.0.2.1:3128"; allowed: "http://[USER@]ADDR:PORT" or \
@@ -160,6 +164,10 @@ let wrongKeys: [Mistake] = [
     ("v6 = []", 6, "provider.template.v6: found an array; allowed: \(text)"),
     ("ttl = 60", 7, "provider.template.ttl: found 60; allowed: \(text)"),
     ("success = true", 11, "provider.template.success: found true; allowed: \(text)"),
+    (
+        "name-status = [403, 500]", 21,
+        "provider.template.name-status: found 500; allowed: an integer from 400 to 499 (HTTP status)"
+    ),
     ("[[rule]]", 0, nil),
     (
         "match = [\"a..b\"]", 10,

@@ -25,6 +25,9 @@ final class ProviderTest {
     private struct Step {
         let name: String
         let questions: [Question]
+        let dialect: any Dialect
+        /// Told to the provider, which should take its first address as the client's. The step cannot fail.
+        var clientSubnet: Prefix?
         var isOnOwnConnection = false
         /// Sent a second time, dated by the provider's clock.
         var isRepeated = false
@@ -39,6 +42,8 @@ final class ProviderTest {
     ]
     /// Margin before the end of the idle time, at which the daemon would still use the connection.
     private static let idleMargin: Duration = .milliseconds(500)
+    /// Told if the settings have no client subnet (RFC 5737).
+    private static let anySubnet = Prefix("203.0.113.0/24")
     /// The longest pause that an operator is expected to wait for.
     private static let longestPause: Duration = .seconds(15)
 
@@ -50,14 +55,21 @@ final class ProviderTest {
         let names = ProviderTest.testNames.compactMap { Name($0) }
         let families = [RecordType.a, .aaaa].filter { provider.dialect.supports($0) }
         let question = Question(names[0], .a)
-        steps = [Step(name: "new connection", questions: [question], isOnOwnConnection: true)]
-        steps += families.map { Step(name: "\($0)", questions: [Question(names[0], $0)]) }
-        if provider.dialect.maxNames > 1 {
-            let batch = names.prefix(provider.dialect.maxNames).map { Question($0, .a) }
-            steps.append(Step(name: "batch of \(batch.count)", questions: batch))
+        let dialect = provider.dialect
+        steps = [Step(name: "new connection", questions: [question], dialect: dialect, isOnOwnConnection: true)]
+        steps += families.map { Step(name: "\($0)", questions: [Question(names[0], $0)], dialect: dialect) }
+        if dialect.maxNames > 1 {
+            let batch = names.prefix(dialect.maxNames).map { Question($0, .a) }
+            steps.append(Step(name: "batch of \(batch.count)", questions: batch, dialect: dialect))
+        }
+        let subnet = provider.told(of: .none) ?? ProviderTest.anySubnet
+        steps += dialect.clientForms.map { form in
+            Step(name: form.name, questions: [question], dialect: form.dialect, clientSubnet: subnet)
         }
         let idle = min(provider.settings.idle - ProviderTest.idleMargin, ProviderTest.longestPause)
-        steps.append(Step(name: "after \(idle.wholeMilliseconds) ms idle", questions: [question], pause: idle))
+        steps.append(
+            Step(
+                name: "after \(idle.wholeMilliseconds) ms idle", questions: [question], dialect: dialect, pause: idle))
         stream.onGone = { [weak self] in self?.stop() }
     }
 
@@ -74,8 +86,10 @@ final class ProviderTest {
         nextDeadline = nil
         guard let step = steps.first else { return finish() }
         let request: HTTPRequest
+        let context = fetches.context(of: provider)
         do throws(DialectError) {
-            request = try provider.dialect.request(for: step.questions, in: fetches.context(of: provider))
+            request = try step.dialect.request(
+                for: step.questions, in: step.clientSubnet.map(context.withClientSubnet) ?? context)
         } catch {
             return stepDone(ProviderTestStep(step.name, failure: error.description), now: now)
         }
@@ -88,12 +102,12 @@ final class ProviderTest {
 
     private func replied(_ result: Result<TransferReply, TransferFailure>, to step: Step) {
         requestID = nil
-        let report: ProviderTestStep
+        var report: ProviderTestStep
         switch result {
         case .failure(let failure): report = ProviderTestStep(step.name, failure: failure.description)
         case .success(let transfer):
             let reply = HTTPReply(transfer)
-            var answers = provider.dialect.answers(from: reply, to: step.questions)
+            var answers = step.dialect.answers(from: reply, to: step.questions)
             let isNews = provider.clock.learn(
                 from: reply, in: provider.dialect, wallMilliseconds: Clock.wallMilliseconds())
             if answers.first?.failure?.clockMayBeWrong == true, isNews, !step.isRepeated {
@@ -103,16 +117,26 @@ final class ProviderTest {
             }
             if !isNews { answers = answers.map { $0.mapError(\.withoutClock) } }
             report = ProviderTestStep(step.name, transfer, answers)
+            if let subnet = step.clientSubnet {
+                report.answers.append(ProviderTest.words(for: step.dialect.clientAddress(in: reply), expected: subnet))
+            }
         }
         stepDone(report, now: Clock.now())
     }
 
     private func stepDone(_ report: ProviderTestStep, now: Instant) {
-        hasFailed = hasFailed || report.failure != nil
         stream.send(wantsJSON ? report.jsonLine : report.text)
+        let isFatal = report.failure != nil && steps[0].clientSubnet == nil
         steps.removeFirst()
-        guard let next = steps.first, report.failure == nil else { return finish() }
+        hasFailed = hasFailed || isFatal
+        guard let next = steps.first, !isFatal else { return finish() }
         nextDeadline = now + next.pause
+    }
+
+    private static func words(for client: Address?, expected subnet: Prefix) -> String {
+        guard let client else { return "the reply names no client address" }
+        return client == subnet.address
+            ? "understood: the reply is for \(client)" : "not understood: the reply is for \(client)"
     }
 
     private func finish() {

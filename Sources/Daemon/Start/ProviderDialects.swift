@@ -27,9 +27,8 @@ enum ProviderDialects {
                     "dialect dnspod-des: OpenSSL has no DES here; install its legacy provider (legacy.so, on Debian "
                         + "in the package libssl3) or use dnspod-aes")
             }
-            return DNSPodEncrypted(url: url, account: account, key: key, cipher: .des, expires: settings.expiring)
-        case .dnspodAES:
-            return DNSPodEncrypted(url: url, account: account, key: key, cipher: .aes, expires: settings.expiring)
+            return encrypted(settings, key: key, .des)
+        case .dnspodAES: return encrypted(settings, key: key, .aes)
         case .dnspodHTTPS:
             return DNSPodHTTPS(url: url, account: account, token: key, expires: settings.expiring)
         case .json: return JSONDialect(url: url, account: aliDNSAccount(settings, key))
@@ -41,6 +40,14 @@ enum ProviderDialects {
         case .alicloudV2: return try aliCloudV2(settings, secrets)
         case .template: return try template(settings, key)
         }
+    }
+
+    private static func encrypted(
+        _ settings: Settings.Provider, key: String, _ cipher: DNSPodEncrypted.Algorithm
+    ) -> DNSPodEncrypted {
+        DNSPodEncrypted(
+            url: settings.url.path, account: settings.account ?? "", key: key, cipher: cipher,
+            expires: settings.expiring, encryptsClient: settings.clientSubnetForm == .encrypted)
     }
 
     /// Nil for services without accounts.
@@ -79,7 +86,7 @@ enum ProviderDialects {
                 query: template.query, headers: template.headers, maxNames: template.maxNames,
                 lifetimeSeconds: template.lifetimeSeconds, digest: digest, signed: template.signed,
                 sorts: template.sorts, joiner: template.joiner, v4: template.v4, v6: template.v6, ttl: template.ttl,
-                success: template.success)
+                success: template.success, nameStatuses: template.nameStatuses)
         } catch {
             throw DialectFault("template.\(error.text)")
         }

@@ -15,12 +15,18 @@ package struct DNSPodEncrypted: AddressDialect {
     private let algorithm: Algorithm
     private let key: [UInt8]
     private let expires: Bool
+    private var encryptsClient: Bool
 
     /// - Parameters:
     ///   - account: the authorisation id.
     ///   - key: the text shown in the console; each algorithm has its own.
     ///   - expires: sends an expiry time with the names, as newer clients do. The server's handling is UNCONFIRMED.
-    package init(url: String, account: String, key: String, cipher: Algorithm, expires: Bool = false) {
+    ///   - encryptsClient: encrypts `ip` like `dn`, as the vendor's documents say; its clients send it in clear
+    ///     (providers.md, correction C5).
+    package init(
+        url: String, account: String, key: String, cipher: Algorithm, expires: Bool = false,
+        encryptsClient: Bool = false
+    ) {
         self.url = url
         self.account = account
         algorithm = cipher
@@ -29,6 +35,7 @@ package struct DNSPodEncrypted: AddressDialect {
         let bytes = Array(key.utf8.prefix(length))
         self.key = bytes + Array(repeating: filler, count: length - bytes.count)
         self.expires = expires
+        self.encryptsClient = encryptsClient
     }
 
     package let maxNames = DNSPodEnterprise.maxNames
@@ -42,8 +49,10 @@ package struct DNSPodEncrypted: AddressDialect {
         let list = DNSPodEnterprise.list(names, expires: expires, in: context)
         // Without OpenSSL's legacy provider the system has no DES, so the question cannot be sent.
         guard let digits = encrypt(list, in: context) else { throw .unsupported }
+        let client = context.clientAddress.flatMap { encryptsClient ? encrypt($0, in: context) : $0 }
         let parameters = DNSPodEnterprise.parameters(
-            dn: digits, account: account, of: families, proof: (name: "alg", value: algorithm.rawValue), in: context)
+            dn: digits, account: account, of: families, proof: (name: "alg", value: algorithm.rawValue),
+            client: client)
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
     }
 
@@ -63,6 +72,14 @@ package struct DNSPodEncrypted: AddressDialect {
         let body = DNSPodText.trimmed(accepted[...]) ?? []
         let isBare = body.isEmpty || body.elementsEqual(DNSPodText.nothing.utf8)
         return DNSPodText(isBare ? Array(body) : DNSPodEncrypted.withoutPadding(try decrypt(body)))
+    }
+
+    package var clientForms: [ClientForm] {
+        [("client address in clear", false), ("client address encrypted", true)].map { name, encryptsClient in
+            var form = self
+            form.encryptsClient = encryptsClient
+            return ClientForm(name: name, dialect: form)
+        }
     }
 
     package func questions(

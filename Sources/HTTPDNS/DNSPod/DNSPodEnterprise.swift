@@ -16,11 +16,12 @@ enum DNSPodEnterprise {
         names.joined(separator: ",") + (expires ? ";\(context.unixSeconds + lifetimeSeconds)" : "")
     }
 
-    /// In the order of the vendor's own clients. `ip` is plain in both dialects, as in those clients. The
-    /// documentation asks for encryption over HTTP like `dn`; this is UNCONFIRMED.
+    /// In the order of the vendor's own clients.
+    ///
+    /// - Parameter client: the value of `ip`; nil: none.
     static func parameters(
         dn: String, account: String, of families: AddressFamilies, proof: (name: String, value: String),
-        in context: DialectContext
+        client: String?
     ) -> [(name: String, value: String)] {
         var parameters = [
             (name: "dn", value: dn), (name: "clientip", value: "1"), (name: "ttl", value: "1"),
@@ -33,7 +34,7 @@ enum DNSPodEnterprise {
         case .both: parameters.append((name: "type", value: "addrs"))
         }
         parameters.append(proof)
-        if let client = context.clientAddress { parameters.append((name: "ip", value: client)) }
+        if let client { parameters.append((name: "ip", value: client)) }
         return parameters
     }
 

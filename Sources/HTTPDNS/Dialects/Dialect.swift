@@ -32,6 +32,10 @@ package protocol Dialect: Sendable {
     /// does not state it. A request with a client subnet gets that one back.
     func clientAddress(in reply: HTTPReply) -> Address?
 
+    /// Ways to tell the client's address on which the vendor's documents and clients disagree. A test of the provider
+    /// tries each.
+    var clientForms: [ClientForm] { get }
+
     /// Server side of `request(for:in:)`: lenient about other clients' forms, strict about what the vendor checks.
     /// Returns one or more questions.
     func questions(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> [Question]
@@ -49,6 +53,7 @@ extension Dialect {
     package var asksBothFamilies: Bool { false }
     package func unixSeconds(in body: [UInt8]) -> Int64? { nil }
     package func clientAddress(in reply: HTTPReply) -> Address? { nil }
+    package var clientForms: [ClientForm] { [] }
 
     package func reply(to error: DialectError) -> HTTPReply {
         switch error {
@@ -57,6 +62,13 @@ extension Dialect {
         default: HTTPReply(status: 400, body: Array("\(error)\n".utf8))
         }
     }
+}
+
+/// A dialect that tells the client's address in one of several ways.
+package struct ClientForm: Sendable {
+    /// For operators.
+    package let name: String
+    package let dialect: any Dialect
 }
 
 /// Per-message inputs beside question and settings; dialects have no clock or random source.
@@ -75,6 +87,10 @@ package struct DialectContext: Sendable {
         self.unixMilliseconds = unixMilliseconds
         makeNonce = nonce
         self.clientSubnet = clientSubnet
+    }
+
+    package func withClientSubnet(_ subnet: Prefix) -> DialectContext {
+        DialectContext(unixMilliseconds: unixMilliseconds, nonce: makeNonce(), clientSubnet: subnet)
     }
 }
 

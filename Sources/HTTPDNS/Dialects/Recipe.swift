@@ -21,6 +21,7 @@ package struct Recipe: Equatable, Sendable {
         case v6
         case ttl
         case success
+        case nameStatuses = "name-status"
     }
 
     package struct Fault: Error, Equatable, Sendable {
@@ -51,6 +52,8 @@ package struct Recipe: Equatable, Sendable {
     package let ttl: String
     /// "path=value" or "path={name}": a condition for a valid reply; empty: none.
     package let success: String
+    /// HTTP statuses that refuse the name of the request, for example one that is not in the account.
+    package let nameStatuses: [Int]
 
     struct Entry: Equatable, Sendable {
         let name: String
@@ -77,11 +80,13 @@ package struct Recipe: Equatable, Sendable {
     static let lifetimeRange = 1...86_400
     /// More entries than any known service signs or requires.
     static let maxEntries = 32
+    /// The statuses of a refusal (RFC 9110 section 15.5).
+    static let nameStatusRange = 400...499
 
     package init(
         query: String, headers: [String] = [], maxNames: Int = 1, lifetimeSeconds: Int = 300, digest: Digest = .none,
         signed: [String] = [], sorts: Bool = false, joiner: String = "", v4: String = "", v6: String = "",
-        ttl: String = "", success: String = ""
+        ttl: String = "", success: String = "", nameStatuses: [Int] = []
     ) throws(Fault) {
         self.query = query
         self.headers = headers
@@ -95,6 +100,7 @@ package struct Recipe: Equatable, Sendable {
         self.v6 = v6
         self.ttl = ttl
         self.success = success
+        self.nameStatuses = nameStatuses
         parameters = try Recipe.parameters(query)
         headerEntries = try Recipe.headerEntries(headers)
         signedTexts = try signed.map { text throws(Fault) in
@@ -108,6 +114,7 @@ package struct Recipe: Equatable, Sendable {
         try checkSignature()
         try Recipe.check(maxNames, in: Recipe.maxNamesRange, .maxNames)
         try Recipe.check(lifetimeSeconds, in: Recipe.lifetimeRange, .lifetimeSeconds)
+        for status in nameStatuses { try Recipe.check(status, in: Recipe.nameStatusRange, .nameStatuses) }
     }
 
     var placeholders: Set<RecipeText.Placeholder> {

@@ -102,11 +102,13 @@ package struct TemplateDialect: AddressDialect {
     }
 
     /// Maps a refusal to an error: it may concern the key or the time. If the request carries a time, the caller
-    /// corrects its clock and retries once; a second refusal is final.
+    /// corrects its clock and retries once; a second refusal is final. A status in `nameStatuses` may also concern the
+    /// name, so it never refuses the account.
     private func acceptedBody(of reply: HTTPReply) throws(DialectError) -> [UInt8] {
         do throws(DialectError) {
             return try reply.acceptedBody()
         } catch {
+            if case .status(let status) = error, recipe.nameStatuses.contains(status) { throw .forbidden }
             guard error == .status(401) || error == .status(403) else { throw error }
             let times: Set<RecipeText.Placeholder> = [.now, .nowMilliseconds, .expiry, .expiryMilliseconds]
             throw recipe.placeholders.isDisjoint(with: times) ? .account("\(reply.status)") : .clock

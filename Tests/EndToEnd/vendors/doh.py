@@ -41,6 +41,9 @@ class DoH(StandIn):
             raise Refused(Reply(400), "not a query for one question")
         request.names = (name.lower(),)
         request.families = {A: (4,), AAAA: (6,)}.get(type, ())
+        # Of the paid services with an account in the path, such as Volcengine's.
+        if not self.is_registered(name.lower()):
+            raise Refused(Reply(403), "the name was not added in the console")
         return self._reply(message, name, type)
 
     @staticmethod

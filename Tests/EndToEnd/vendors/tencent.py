@@ -166,6 +166,8 @@ class Encrypted(_Paid):
         super().__init__(*arguments, **options)
         self.account = account
         self.cipher = cipher
+        # The addresses that clients sent, without repetitions.
+        self.clients = []
 
     def answer(self, request):
         given = self.read(request, ["dn", "id"], ["alg", "ip", "ttl", "clientip", "query", "type", "timeout", "sdk"])
@@ -175,6 +177,8 @@ class Encrypted(_Paid):
         if given.get("ip"):
             client = self._decrypted(given["ip"]) if self.ip_form == "encrypted" else given["ip"]
             self.check(is_address(client), f"ip {given['ip']} is no address")
+            if client not in self.clients:
+                self.clients.append(client)
         text = self.lines(request, given, self.names_of(self._decrypted(given["dn"])), client)
         return Reply(body=self.cipher.encrypt(text).encode() if text or self.is_empty_encrypted else b"")
 
