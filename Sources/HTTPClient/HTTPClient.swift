@@ -63,7 +63,7 @@ package final class HTTPClient {
     /// HTTP/1.1.
     package func parallelRequests(to endpoint: HTTPEndpoint) -> Int {
         let isHTTP1 = pools.contains { $0.endpoint == endpoint && $0.isHTTP1 }
-        return isHTTP1 ? ConnectionSet.maxConnections : endpoint.expectedParallelRequests
+        return isHTTP1 ? ConnectionSet.maxConnections : HTTPEndpoint.expectedParallelRequests(endpoint.scheme)
     }
 
     package var connections: ConnectionCounts { pools.reduce(ConnectionCounts()) { $0 + $1.connections } }

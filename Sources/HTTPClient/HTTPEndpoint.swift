@@ -68,7 +68,7 @@ package final class HTTPEndpoint: Sendable {
     }
 
     /// How many requests run in parallel. Assumes HTTP/2 for TLS.
-    package var expectedParallelRequests: Int {
+    package static func expectedParallelRequests(_ scheme: Scheme) -> Int {
         scheme == .http ? ConnectionSet.maxConnections : ConnectionSet.maxStreams
     }
 

@@ -32,7 +32,7 @@ extension ProviderDraft {
             ("key-file", keyFile != nil, accounts.filter { $0 != .dnspod }),
             ("cipher", cipher != nil, [.alicloudV2]), ("cipher-key-file", cipherKeyFile != nil, [.alicloudV2]),
             ("expiring", expiring != nil, Dialect.stampingNames),
-            ("region", region != nil, Dialect.listingNodes),
+            ("region", region != nil, [.alicloud, .alicloudV2]),
             ("service-nodes", serviceNodes != nil, Dialect.listingNodes),
             // UCloud selects addresses by the client's own IP address.
             ("client-subnet", clientSubnet != nil, Dialect.allCases.filter { $0 != .ucloud }),
@@ -90,12 +90,13 @@ extension ProviderDraft {
 
     private func contradictions(with url: Settings.ProviderURL) -> [Contradiction] {
         var list: [Contradiction] = []
-        if case .name(let host) = url.host, addresses.isEmpty {
+        if case .name(let host) = url.host, addresses.isEmpty, !url.isSecure {
             list.append(
                 (
                     "url",
-                    "provider.url: found the host name \(quoted(host)) and no addresses; the daemon does not "
-                        + "resolve names through itself: add addresses = [\"...\"] with the server's addresses"
+                    "provider.url: found the host name \(quoted(host)) with http and no addresses; without a "
+                        + "certificate a forged address would not be noticed: write https://, or add "
+                        + "addresses = [\"...\"]"
                 ))
         }
         guard !url.isSecure else { return list }

@@ -45,7 +45,7 @@ extension Settings {
         package var name: String
         package var dialect: Dialect
         package var url: ProviderURL
-        /// The addresses to dial; one or more.
+        /// The addresses to dial; empty only for https with a host name, which the daemon then resolves.
         package var addresses: [Address]
         /// Nil: taken from the URL, as are the next two.
         package var sni: String?
@@ -69,8 +69,8 @@ extension Settings {
         package var expiring = false
         /// For alicloud and alicloud-v2: one of `regions`; nil: "global", the nearest.
         package var region: String?
-        /// For alicloud and alicloud-v2: the service nodes that the vendor lists replace `addresses`.
-        package var serviceNodes = true
+        /// The service nodes that the vendor lists are asked before `addresses`; false for a vendor without a list.
+        package var serviceNodes = false
         /// Set exactly for the dialect template.
         package var template: Template?
         /// Nil: none is sent.

@@ -63,12 +63,13 @@ extension ProviderDraft {
         guard let name, let dialect, let url else { return nil }
         var dialled = addresses
         if case .address(let address) = url.host, addresses.isEmpty { dialled = [address] }
-        guard !dialled.isEmpty else { return nil }
+        guard !dialled.isEmpty || url.isSecure else { return nil }
         return Settings.Provider(
             name: name, dialect: dialect, url: url, addresses: dialled, sni: sni, verifyName: verifyName, host: host,
             caFile: caFile, account: account, accessKey: accessKey, keyFile: keyFile,
             cipher: cipher ?? (cipherKeyFile == nil ? nil : .gcm), cipherKeyFile: cipherKeyFile,
-            expiring: expiring ?? false, region: region, serviceNodes: serviceNodes ?? true, template: template,
+            expiring: expiring ?? false, region: region, serviceNodes: serviceNodes ?? dialect.usesNodes,
+            template: template,
             clientSubnet: clientSubnet, clientSubnetForm: clientSubnetForm ?? .clear, proxy: proxy,
             proxyKeyFile: proxyKeyFile, method: method ?? .get, budgetPerSecond: budgetPerSecond, shadow: shadow,
             names: names, namesFile: namesFile, exclusive: exclusive ?? false, quota: quota, hedge: hedge,
@@ -81,10 +82,12 @@ extension Settings.Provider.Dialect {
     fileprivate var stampsNames: Bool { Settings.Provider.Dialect.stampingNames.contains(self) }
     /// Tencent's paid service over HTTP.
     fileprivate var encrypts: Bool { Settings.Provider.Dialect.encrypting.contains(self) }
-    /// Alibaba Cloud lists the service nodes for its clients.
+    /// The vendor lists the service nodes for its clients.
     fileprivate var listsNodes: Bool { Settings.Provider.Dialect.listingNodes.contains(self) }
 
     static let encrypting: [Self] = [.dnspodDES, .dnspodAES]
     static let stampingNames = encrypting + [.dnspodHTTPS]
-    static let listingNodes: [Self] = [.alicloud, .alicloudV2]
+    static let listingNodes = [.alicloud, .alicloudV2] + stampingNames + [.volcengine, .baidu, .ucloud]
+    /// Volcengine's list is a trial, and off in its SDK.
+    fileprivate var usesNodes: Bool { listsNodes && self != .volcengine }
 }

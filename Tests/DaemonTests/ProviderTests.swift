@@ -4,6 +4,7 @@ import DNSWire
 import HTTPClient
 import HTTPDNS
 import LinuxIO
+import Network
 import Resolver
 import Settings
 import Testing
@@ -14,22 +15,26 @@ import Testing
 struct ProviderTests {
     private func provider() throws -> Provider {
         let account = try ProviderAccount(Settings.Provider.builtIn[0])
-        return try #require(Provider(id: ProviderID(1), account, seed: 0))
+        return Provider(id: ProviderID(1), account, seed: 0)
     }
 
     private func fail(_ provider: Provider, at endpoint: HTTPEndpoint, isAddress: Bool) {
         provider.failed(.timeout, "time-out", at: endpoint, isAddress: isAddress, now: Clock.now())
     }
 
+    private func chosen(_ provider: Provider) throws -> HTTPEndpoint {
+        try #require(provider.chooseEndpoints(now: Clock.now())).first.endpoint
+    }
+
     @Test("an address that fails makes room for the next one, and what is not its fault does not")
     func addresses() throws {
         let provider = try provider()
-        let first = provider.chooseEndpoints(now: Clock.now()).first.endpoint
+        let first = try chosen(provider)
         #expect(first.address == "223.5.5.5")
         fail(provider, at: first, isAddress: false)
-        #expect(provider.chooseEndpoints(now: Clock.now()).first.endpoint == first)
+        #expect(try chosen(provider) == first)
         fail(provider, at: first, isAddress: true)
-        #expect(provider.chooseEndpoints(now: Clock.now()).first.endpoint.address == "223.6.6.6")
+        #expect(try chosen(provider).address == "223.6.6.6")
         #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [false, true])
         #expect(provider.failures == [.timeout: 2] && provider.lastReason == "time-out")
     }
@@ -37,7 +42,7 @@ struct ProviderTests {
     @Test("a request that fails in part has been answered, and every request counts once")
     func results() throws {
         let provider = try provider()
-        let endpoint = provider.chooseEndpoints(now: Clock.now()).first.endpoint
+        let endpoint = try chosen(provider)
         fail(provider, at: endpoint, isAddress: false)
         provider.failedInPart(.server)
         provider.answered(at: endpoint, after: .milliseconds(3), now: Clock.now())
@@ -53,30 +58,61 @@ struct ProviderTests {
     @Test("after a reset no address is left alone")
     func reset() throws {
         let provider = try provider()
-        fail(provider, at: provider.chooseEndpoints(now: Clock.now()).first.endpoint, isAddress: true)
+        fail(provider, at: try chosen(provider), isAddress: true)
         provider.resetAddresses()
         #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true])
-        #expect(provider.chooseEndpoints(now: Clock.now()).first.endpoint.address == "223.5.5.5")
+        #expect(try chosen(provider).address == "223.5.5.5")
     }
 
     @Test("a list of nodes goes before the settings' addresses, which stand in when all nodes fail")
     func nodes() throws {
         let provider = try provider()
-        let old = provider.chooseEndpoints(now: Clock.now()).first.endpoint
-        let list = try #require(ServiceNodes(text: "203.0.113.1 203.0.113.2:8443"))
-        provider.setNodes(list)
+        let old = try chosen(provider)
+        let nodes = [("203.0.113.1", nil), ("203.0.113.2", 8443)].compactMap { text, port in
+            Address(text).flatMap { provider.account.endpoint($0, port: port) }
+        }
+        #expect(provider.setEndpoints(nodes, fallback: provider.configuredEndpoints))
+        #expect(!provider.setEndpoints(nodes, fallback: provider.configuredEndpoints))
         #expect(provider.endpoints.map(\.address) == ["203.0.113.1", "203.0.113.2", "223.5.5.5", "223.6.6.6"])
         #expect(provider.endpoints.map(\.port) == [443, 8443, 443, 443])
         #expect(Set(provider.endpoints.map(\.host)) == [old.host])
         fail(provider, at: old, isAddress: true)
         #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true, false, true])
         for _ in 0..<2 {
-            let node = provider.chooseEndpoints(now: Clock.now()).first.endpoint
+            let node = try chosen(provider)
             #expect(provider.endpoints.prefix(2).contains(node))
             fail(provider, at: node, isAddress: true)
         }
-        #expect(provider.chooseEndpoints(now: Clock.now()).first.endpoint.address == "223.6.6.6")
+        #expect(try chosen(provider).address == "223.6.6.6")
         #expect(provider.configuredEndpoints.first == old)
+    }
+
+    @Test("addresses that stay keep their failures, and the one in use stays in use")
+    func otherAddresses() throws {
+        let provider = try provider()
+        let configured = provider.configuredEndpoints
+        fail(provider, at: configured[0], isAddress: true)
+        #expect(try chosen(provider) == configured[1] && provider.hasWorkingAddress)
+        let new = try #require(Address("203.0.113.1").flatMap { provider.account.endpoint($0) })
+        #expect(provider.setEndpoints([new, configured[1], configured[0]], fallback: []))
+        #expect(try chosen(provider) == configured[1])
+        #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true, false])
+        #expect(provider.setEndpoints([configured[0]], fallback: []) && !provider.hasWorkingAddress)
+        #expect(provider.setEndpoints([configured[0], new], fallback: []) && provider.hasWorkingAddress)
+        provider.setReach(Reachability(reach: NetworkReach(prefixes: [try #require(Prefix("223.0.0.0/8"))])))
+        #expect(!provider.hasWorkingAddress, "no route leads to the other one")
+        #expect(provider.setEndpoints([], fallback: []))
+        #expect(provider.chooseEndpoints(now: Clock.now()).map(\.first.endpoint) == nil && !provider.hasWorkingAddress)
+    }
+
+    @Test("a listed node of Tencent's has a certificate for its own address, and not for that of the URL")
+    func ownCertificates() throws {
+        var settings = Settings.Provider.builtIn[0]
+        settings.dialect = .dnspodHTTPS
+        settings.url = try #require(Settings.ProviderURL("https://119.29.29.99/d"))
+        #expect(try ProviderAccount(settings).nodesHaveOwnCertificates)
+        settings.url = try #require(Settings.ProviderURL("https://httpdns.example/d"))
+        #expect(try !ProviderAccount(settings).nodesHaveOwnCertificates)
     }
 
     @Test(
@@ -103,8 +139,9 @@ struct ProviderTests {
     @Test("a request goes to an endpoint that did not fail the same question, if a route leads there")
     func otherEndpoint() throws {
         let provider = try provider()
-        let first = provider.chooseEndpoints(now: Clock.now()).first.endpoint
-        let (second, others, _) = provider.chooseEndpoints(avoiding: [first], now: Clock.now())
+        let first = try chosen(provider)
+        let (second, others, _) = try #require(
+            provider.chooseEndpoints(avoiding: [first], now: Clock.now()))
         #expect(second.endpoint.address == "223.6.6.6" && others.isEmpty)
         #expect(provider.hasEndpoint(otherThan: [first]) && !provider.hasEndpoint(otherThan: [first, second.endpoint]))
         provider.contradicted(first, now: Clock.now())
@@ -138,9 +175,10 @@ struct ProviderTests {
         settings.dialect = .baidu
         settings.url = try #require(Settings.ProviderURL("https://180.76.76.200/v4/resolve"))
         let literal = try ProviderAccount(settings)
-        #expect(literal.endpoint("180.76.76.200")?.verifyName == "httpdns.baidubce.com")
+        let address = try #require(Address("180.76.76.200"))
+        #expect(literal.endpoint(address)?.verifyName == "httpdns.baidubce.com")
         settings.verifyName = "own.example"
-        #expect(try ProviderAccount(settings).endpoint("180.76.76.200")?.verifyName == "own.example")
+        #expect(try ProviderAccount(settings).endpoint(address)?.verifyName == "own.example")
     }
 
     @Test("three forbidden names in a row do not block a provider that has served the account lately")

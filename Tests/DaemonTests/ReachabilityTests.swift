@@ -21,7 +21,7 @@ struct ReachabilityTests {
     private func provider(_ lines: String) throws -> Provider {
         let text = "[[provider]]\nname = \"p\"\ndialect = \"json\"\nurl = \"https://dns.example/q\"\n" + lines
         let settings = try Settings.parse(bytes: Array(text.utf8), file: "test").providers[0]
-        return try #require(Provider(id: ProviderID(1), try ProviderAccount(settings), seed: 0))
+        return Provider(id: ProviderID(1), try ProviderAccount(settings), seed: 0)
     }
 
     @Test("an address with a route is dialled as it is, and an IPv4 address without one through the translator")
@@ -75,9 +75,9 @@ struct ReachabilityTests {
         let provider = try provider("addresses = [\"192.0.2.1\", \"2001:db8::1\"]")
         let now = Clock.now()
         let onlyIPv6 = try reachability(["::/0"])
-        #expect(provider.chooseEndpoints(now: now).first.endpoint.address == "192.0.2.1")
+        #expect(provider.chooseEndpoints(now: now)?.first.endpoint.address == "192.0.2.1")
         provider.setReach(onlyIPv6)
-        #expect(provider.chooseEndpoints(now: now).first.endpoint.address == "2001:db8::1")
+        #expect(provider.chooseEndpoints(now: now)?.first.endpoint.address == "2001:db8::1")
         #expect(provider.isReachable)
         provider.setReach(try reachability(["10.0.0.0/8"]))
         #expect(!provider.isReachable)

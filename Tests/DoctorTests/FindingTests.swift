@@ -49,11 +49,14 @@ struct FindingTests {
 
     @Test("what the daemon knows itself is told")
     func knowledge() {
-        let known = DaemonCheck.Knowledge(loopingServers: ["192.0.2.1:53"], portal: "http://a/", isSwitchedOff: true)
+        let known = DaemonCheck.Knowledge(
+            loopingServers: ["192.0.2.1:53"], portal: "http://a/", isSwitchedOff: true,
+            unresolvedProviders: ["volc"])
         let check = DaemonCheck(
             control: .answers, socket: "/run/s", listeners: [listener(.ours, .ours)], knowledge: known)
-        #expect(check.findings.map(\.gravity) == [.warning, .warning, .note])
-        #expect(check.findings[0].text.contains("192.0.2.1:53") && check.findings[1].text.hasSuffix("http://a/"))
+        #expect(check.findings.map(\.gravity) == [.warning, .warning, .warning, .note])
+        #expect(check.findings[0].text.contains("192.0.2.1:53") && check.findings[2].text.hasSuffix("http://a/"))
+        #expect(check.findings[1].text.hasPrefix("volc waits for an address"))
     }
 
     @Test("a control socket that this user may not open is no fault")

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 import places
 from programs import Program
 
+# The lab lists no service nodes, and those of its Alibaba are addresses without servers.
 _ALICLOUD = {"account": "100000", "service-nodes": False}
+_TENCENT = {"account": "1234", "service-nodes": False}
 _HMAC_KEY, _AES_KEY = "a0b1c2d3e4f5061728394a5b6c7d8e9f", "000102030405060708090a0b0c0d0e0f"
 
 
@@ -42,12 +44,12 @@ KINDS = {
     "doh": Kind("doh", "dns-query", vendor="dns.google", says_missing=True),
     "doh-post": Kind("doh", "dns-query", {"method": "POST"}, vendor="dns.google", says_missing=True),
     "dnspod": Kind("dnspod", "d", has_aaaa=False, repeats_name=False),
-    "dnspod-des": Kind("dnspod-des", "d", {"account": "1234"}, {"key-file": "dnspodpass"}, batch=8),
+    "dnspod-des": Kind("dnspod-des", "d", _TENCENT, {"key-file": "dnspodpass"}, batch=8),
     "dnspod-aes": Kind(
-        "dnspod-aes", "d", {"account": "1234", "expiring": True}, {"key-file": "0123456789abcdef"}, batch=8,
+        "dnspod-aes", "d", {**_TENCENT, "expiring": True}, {"key-file": "0123456789abcdef"}, batch=8,
         is_dated=True),
     "dnspod-https": Kind(
-        "dnspod-https", "d", {"account": "1234"}, {"key-file": "567890"}, batch=8, vendor="119.29.29.99"),
+        "dnspod-https", "d", _TENCENT, {"key-file": "567890"}, batch=8, vendor="119.29.29.99"),
     "alicloud": Kind(
         "alicloud", "", _ALICLOUD, {"key-file": "IAmASecret"}, batch=5, vendor="resolvers.httpdns.aliyuncs.com",
         is_dated=True),

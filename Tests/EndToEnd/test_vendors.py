@@ -76,13 +76,15 @@ class Account:
     has_console: bool = False
     # Whether one request asks for both families.
     asks_both: bool = True
+    # Whether the vendor lists its service nodes.
+    has_nodes: bool = False
 
 
 def _tencent(cipher, kind, key, **more):
     return Account(
         partial(Encrypted, account="1234", cipher=cipher(key)), kind, "d", {"account": "1234"}, {"key-file": key},
         host="119.29.29.98", wrong=("key-file", "another-key-0123"[:len(key)].ljust(len(key), "x")), is_secure=False,
-        batch=8, has_console=True, **more)
+        batch=8, has_console=True, has_nodes=True, **more)
 
 
 def _alibaba(cipher=None):
@@ -90,15 +92,16 @@ def _alibaba(cipher=None):
     secrets = {"key-file": HMAC_KEY, **({"cipher-key-file": AES_KEY} if cipher != "none" else {})}
     return Account(
         partial(Second, account="100000", secret=HMAC_KEY, cipher_key=AES_KEY), "alicloud-v2", "", keys, secrets,
-        wrong=("key-file", HMAC_KEY[::-1]), batch=5, says_missing=True, is_dated=True, has_console=True)
+        wrong=("key-file", HMAC_KEY[::-1]), batch=5, says_missing=True, is_dated=True, has_console=True, has_nodes=True)
 
 
 _BAIDU = Account(
     partial(Baidu, account="100", secret="1234567890"), "baidu", "v4/resolve", {"account": "100"},
-    {"key-file": "1234567890"}, wrong=("key-file", "0987654321"), batch=10, is_dated=True, has_console=True)
+    {"key-file": "1234567890"}, wrong=("key-file", "0987654321"), batch=10, is_dated=True, has_console=True,
+    has_nodes=True)
 _VOLCENGINE = Account(
     partial(Volcengine, account="1023", secret="QlgAuFMwNUwN"), "volcengine", "resolve", {"account": "1023"},
-    {"key-file": "QlgAuFMwNUwN"}, wrong=("key-file", "NwUNQlgAuFMw"), is_dated=True, has_console=True)
+    {"key-file": "QlgAuFMwNUwN"}, wrong=("key-file", "NwUNQlgAuFMw"), is_dated=True, has_console=True, has_nodes=True)
 
 
 def _plain(account, host):
@@ -111,10 +114,11 @@ ACCOUNTS = {
     "dnspod-aes": _tencent(AES, "dnspod-aes", "0123456789abcdef"),
     "dnspod-https": Account(
         partial(Token, token="567890"), "dnspod-https", "d", {"account": "1234"}, {"key-file": "567890"},
-        wrong=("key-file", "98765"), batch=8, has_console=True),
+        wrong=("key-file", "98765"), batch=8, has_console=True, has_nodes=True),
     "alicloud": Account(
         partial(First, account="100000", secret="IAmASecret"), "alicloud", "", {"account": "100000"},
-        {"key-file": "IAmASecret"}, wrong=("key-file", "IAmNoSecret"), batch=5, is_dated=True, has_console=True),
+        {"key-file": "IAmASecret"}, wrong=("key-file", "IAmNoSecret"), batch=5, is_dated=True, has_console=True,
+        has_nodes=True),
     "alicloud-v2": _alibaba("none"),
     "alicloud-v2-cbc": _alibaba("cbc"),
     "alicloud-v2-gcm": _alibaba(),
@@ -125,7 +129,7 @@ ACCOUNTS = {
     "ucloud": Account(
         partial(UCloud, account="100000", secret="AuthSecret"), "ucloud", "", {"account": "100000"},
         {"key-file": "AuthSecret"}, host="httpdns.ucloud.cn", wrong=("key-file", "NoSecret"), is_secure=False,
-        has_aaaa=False, is_dated=True, has_console=True),
+        has_aaaa=False, is_dated=True, has_console=True, has_nodes=True),
     "alidns": Account(AliDNS, "json", "resolve", says_missing=True, asks_both=False),
     "alidns-account": Account(
         partial(AliDNS, account=("9999", "testAK", "testSecret")), "json", "resolve",
@@ -167,11 +171,13 @@ class Vendors(Case):
         return self.own(account.make(options.pop("names", NAMES), **options))
 
     def settings(self, kind, stand_in, wrong=None, **more):
-        """As an operator writes them for this vendor."""
+        """As an operator writes them for this vendor, without the list of nodes."""
         account = ACCOUNTS[kind]
         scheme, host = ("https", stand_in.host) if account.is_secure else ("http", account.host)
         keys = {"name": kind, "dialect": account.dialect, "url": f"{scheme}://{host}:{stand_in.port}/{account.path}",
                 "addresses": list(stand_in.nodes), **account.keys}
+        if account.has_nodes:
+            keys["service-nodes"] = False
         if account.is_secure:
             keys["ca-file"] = str(self.authority.ca_file)
         for key, secret in account.secrets.items():
@@ -224,7 +230,7 @@ class Vendors(Case):
 
     def requests(self, stand_in):
         """Without those for lists of service nodes."""
-        return [request for request in stand_in.requests if not request.path.endswith("/ss")]
+        return [request for request in stand_in.requests if not stand_in.asks_for_list(request)]
 
 
 class Documents(Vendors):
@@ -627,8 +633,7 @@ class Nodes(Vendors):
     def sibling_answers(self, kind, error):
         stand_in, healthy = self.stand_in(kind, nodes=(self.BAD, self.GOOD)), self.healthy()
         stand_in.broken_nodes[self.BAD] = error
-        more = {"service-nodes": False} if kind.startswith("alicloud") else {}
-        server = self.daemon_of(self.settings(kind, stand_in, **more), self.second(healthy))
+        server = self.daemon_of(self.settings(kind, stand_in), self.second(healthy))
         for name in BATCH[:12]:
             self.gets({"192.0.2.99"}, server, name)
         asked = [request.node for request in self.requests(stand_in)]
@@ -652,3 +657,150 @@ class Nodes(Vendors):
                         self.sibling_answers(kind, alibaba_error(code))
                     finally:
                         self.doCleanups()
+
+
+class ServiceNodes(Vendors):
+    """The vendor lists another node than the one of the settings."""
+
+    expected_seconds = 60
+    OWN, LISTED = "127.0.0.1", "127.0.0.2"
+    HUGE = [f"203.{number // 250}.113.{number % 250 + 1}" for number in range(4000)]
+    BAD_LISTS = {
+        "HTML": Reply(200, b"<html>maintenance</html>", "text/html"), "500": Reply(500), "404": Reply(404),
+        "empty": Reply(200), "a huge list": Reply(200, ('{"ip":["' + '","'.join(HUGE) + '"]}').encode()),
+        "a body without end": Reply(200, b"[" * 100_000),
+    }
+
+    def with_list(self, kind, **more):
+        """A stand-in with two nodes, and a daemon that knows the first one."""
+        account = ACCOUNTS[kind]
+        options = {"nodes": (self.OWN, self.LISTED)}
+        if kind == "dnspod-https":
+            # Each of Tencent's nodes has a certificate for its own address.
+            options["certificate"] = self.authority.certificate(Token.host, self.LISTED, file="tencent-nodes")
+            stand_in = self.own(account.make(NAMES, **options))
+        else:
+            stand_in = self.stand_in(kind, **options)
+        stand_in.listed = [self.LISTED]
+        settings = {"addresses": [self.OWN], "service-nodes": True, **more}
+        return stand_in, self.settings(kind, stand_in, **settings)
+
+    def nodes_asked(self, server, stand_in, names):
+        """The nodes that got the questions for these names."""
+        before = len(stand_in.requests)
+        for name in names:
+            self.gets({"192.0.2.99"}, server, name)
+        return {request.node for request in self.requests(stand_in) if request in stand_in.requests[before:]}
+
+    def addresses(self, server, kind):
+        provider = next(entry for entry in server.stats()["providers"] if entry["name"] == kind)
+        return [address["name"].partition(":")[0] for address in provider["addresses"]]
+
+    def test_listed_nodes_are_asked(self):
+        self.each(self.listed_node, lambda account: account.has_nodes)
+
+    def listed_node(self, kind, account):
+        """The settings' address is the fallback. A restart without the list uses the kept one."""
+        stand_in, settings = self.with_list(kind)
+        folder = places.entrust(Path(tempfile.mkdtemp(dir=self.directory)))
+        server = self.daemon_of(settings, store=folder / "cache.db")
+        # Baidu's list comes with the first answer.
+        self.gets(V4, server, "www.shop.example")
+        eventually(lambda: self.addresses(server, kind) == [self.LISTED, self.OWN], what="the list is used")
+        self.assertEqual({self.LISTED}, self.nodes_asked(server, stand_in, BATCH[:8]))
+        self.assertEqual([], stand_in.reasons)
+        self.assertEqual({}, server.failures(kind))
+        server.stop()
+        stand_in.broken_list = Reply(500)
+        server.up()
+        self.assertEqual([self.LISTED, self.OWN], self.addresses(server, kind))
+
+    def test_bad_lists(self):
+        self.each(self.bad_list, lambda account: account.has_nodes)
+
+    def bad_list(self, kind, account):
+        """They change nothing, and the settings' address answers at once."""
+        if kind == "baidu":
+            # Its list is in answers: a bad reply is a bad answer.
+            bad = {"no list": {}, "an empty one": {"ipv4": []}, "text": "x", "addresses of no kind": {"ipv4": [7, "x"]}}
+            replies = {what: Reply(body=json.dumps({
+                "msg": "ok", "serverip": part, "timestamp": int(time.time()), "data": {
+                    name: {"ipv4": {"ip": ["192.0.2.99"], "ttl": 60, "msg": "ok"},
+                           "ipv6": {"msg": "no record", "ttl": 60}} for name in BATCH}}).encode())
+                for what, part in bad.items()}
+        elif kind == "baidu-http":
+            return
+        else:
+            replies = {**self.BAD_LISTS, "none in time": Reply(200, delay=6)}
+        for what, reply in replies.items():
+            with self.subTest(what):
+                stand_in, settings = self.with_list(kind)
+                stand_in.broken_list = reply
+                server = self.daemon_of(settings)
+                if stand_in.list_path:
+                    eventually(lambda: any(map(stand_in.asks_for_list, stand_in.requests)), what="the list is asked for")
+                self.assertEqual({self.OWN}, self.nodes_asked(server, stand_in, BATCH[:4]))
+                self.assertEqual([self.OWN], self.addresses(server, kind))
+                self.assertEqual("up", self.state(server, kind))
+                self.doCleanups()
+
+    def test_a_listed_node_without_a_server(self):
+        self.each(self.dead_node, lambda account: account.has_nodes)
+
+    def dead_node(self, kind, account):
+        stand_in, settings = self.with_list(kind)
+        stand_in.listed = ["127.0.0.9", "127.0.0.9"]
+        server = self.daemon_of(settings)
+        self.gets(V4, server, "www.shop.example")
+        eventually(lambda: self.addresses(server, kind) == ["127.0.0.9", self.OWN], what="the list is used")
+        for name in BATCH[:8]:
+            self.gets({"192.0.2.99"}, server, name)
+        self.assertEqual("up", self.state(server, kind))
+
+    def test_a_list_that_comes_under_load(self):
+        for kind in ("dnspod-https", "ucloud", "alicloud-v2"):
+            with self.subTest(kind):
+                stand_in, settings = self.with_list(kind)
+                stand_in.list_delay = 1
+                names = [f"m{number}.shop.example" for number in range(2000)]
+                stand_in.names = {**NAMES, **{name: Entry(("192.0.2.99",)) for name in names}}
+                server = self.daemon_of(settings)
+                for start in range(0, len(names), 50):
+                    replies = ask_all(server, [(name, "A") for name in names[start:start + 50]])
+                    self.assertEqual([(NOERROR, {"192.0.2.99"})] * 50, [
+                        (reply.rcode, reply.addresses) for reply in replies.values()])
+                    time.sleep(0.05)
+                nodes = [request.node for request in self.requests(stand_in)]
+                self.assertEqual({self.OWN, self.LISTED}, set(nodes))
+                self.assertEqual({self.LISTED}, set(nodes[-20:]))
+                self.assertEqual({}, server.failures(kind))
+                self.doCleanups()
+
+    def test_a_clock_that_is_two_hours_slow(self):
+        """The request for the list is repeated with the vendor's time."""
+        for kind in ("volcengine", "ucloud"):
+            with self.subTest(kind):
+                stand_in, settings = self.with_list(kind)
+                stand_in.clock_offset = HOURS
+                server = self.daemon_of(settings)
+                eventually(lambda: self.addresses(server, kind) == [self.LISTED, self.OWN], what="the list is used")
+                self.assertEqual(1, len(stand_in.refusals))
+                self.doCleanups()
+
+    def test_lists_of_names(self):
+        """Volcengine's hosts: the nameservers know their addresses."""
+        zone = "$ORIGIN example.\n$TTL 600\n@ SOA ns hostmaster 1 7200 900 1209600 30\n@ NS ns\n" \
+            f"node A {self.LISTED}\n"
+        system = self.nsd(zone=zone)
+        certificate = self.authority.certificate(Volcengine.host, "node.example", file="volcengine-nodes")
+        stand_in = self.own(ACCOUNTS["volcengine"].make(
+            NAMES, nodes=(self.OWN, self.LISTED), certificate=certificate))
+        stand_in.hosts = {Volcengine.host, "node.example"}
+        stand_in.listed = ["node.example"]
+        server = self.daemon_of(self.settings(
+            "volcengine", stand_in, **{"addresses": [self.OWN], "service-nodes": True}), system=[system.server])
+        eventually(lambda: self.addresses(server, "volcengine") == [self.LISTED, self.OWN], what="the name is resolved")
+        self.assertEqual({self.LISTED}, self.nodes_asked(server, stand_in, BATCH[:8]))
+        self.assertEqual({"node.example"}, {
+            request.server_name for request in stand_in.requests if request.node == self.LISTED})
+

@@ -62,10 +62,11 @@ struct LabTests {
 
     @Test("the list of service nodes is there, under a fault of its provider too")
     func nodeList() throws {
-        let request = ServiceNodes.request(url: "/p/alpha", account: "100000", region: "global")
+        let listing = AliCloudNodes(url: "/p/alpha", account: "100000", region: "global")
+        let request = listing.request(in: DialectContext(unixMilliseconds: 0, nonce: []))
         let (reply, none) = lab.respond(to: request)
         #expect(none == nil)
-        #expect(try ServiceNodes(reply: reply).text == "192.0.2.53 192.0.2.54 2001:db8::53")
+        #expect(try listing.nodes(in: reply, allowsPrivate: false).text == "192.0.2.53 192.0.2.54 2001:db8::53")
         #expect(post("/fault?kind=hang&provider=alpha") == 200)
         #expect(lab.respond(to: request).fault == .hang)
         #expect(get("/requests").contains(#""providers":{"alpha":2}"#))

@@ -1,12 +1,18 @@
-// The list of Alibaba's service nodes (providers.md 2.4): asked for, heard, kept as text, and said by the lab.
+// Lists of service nodes: Alibaba's (providers.md 2.4) asked for, heard and said by the lab, and the text in which
+// every vendor's list is kept.
 
 import DNSWire
 import HTTPDNS
 import Testing
 
 struct ServiceNodesTests {
+    private let listing = AliCloudNodes(account: "100000", region: "global")
+    private let context = DialectContext(unixMilliseconds: 0, nonce: [])
+
     private func nodes(_ body: String, status: Int = 200) -> Result<ServiceNodes, DialectError> {
-        Result { () throws(DialectError) in try ServiceNodes(reply: reply(body, status: status)) }
+        Result { () throws(DialectError) in
+            try listing.nodes(in: reply(body, status: status), allowsPrivate: false)
+        }
     }
 
     private func text(_ body: String) -> String {
@@ -19,9 +25,9 @@ struct ServiceNodesTests {
 
     @Test("the request says account and region, and is not signed")
     func request() {
-        let request = ServiceNodes.request(url: "https://203.107.1.1/", account: "100000", region: "global")
-        #expect(request == HTTPRequest(url: "https://203.107.1.1/100000/ss?region=global"))
-        #expect(ServiceNodes.request(account: "1", region: "cn").url == "/1/ss?region=cn")
+        let listing = AliCloudNodes(url: "https://203.107.1.1/", account: "100000", region: "global")
+        #expect(listing.request(in: context) == HTTPRequest(url: "https://203.107.1.1/100000/ss?region=global"))
+        #expect(AliCloudNodes(account: "1", region: "cn").request(in: context).url == "/1/ss?region=cn")
     }
 
     @Test("the vendor's own reply: both families, without ports")
@@ -72,7 +78,7 @@ struct ServiceNodesTests {
         let list = address.contains(":") ? "service_ipv6" : "service_ip"
         #expect(text("{\"\(list)\":[\"\(address)\"]}") == "garbage")
         let body = reply("{\"\(list)\":[\"\(address)\"]}")
-        let isPrivateToo = try ServiceNodes(reply: body, allowsPrivate: true)
+        let isPrivateToo = try listing.nodes(in: body, allowsPrivate: true)
         #expect(isPrivateToo.addresses.map(\.description) == [address])
     }
 
@@ -105,6 +111,7 @@ struct ServiceNodesTests {
         "the text is read as it was written",
         arguments: [
             "203.0.113.1", "203.0.113.1 203.0.113.2:8080 2001:db8::1 [2001:db8::2]:443", "disable",
+            "node.example b.node.example:8080 203.0.113.1",
             "disable 203.0.113.1:1",
         ])
     func text(text: String) {
@@ -117,7 +124,9 @@ struct ServiceNodesTests {
             "", " ", "x", "203.0.113.1,203.0.113.2", "203.0.113.1:", "203.0.113.1:0", "203.0.113.1:080",
             "203.0.113.1:65536", "203.0.113.1:+1", "[203.0.113.1]:80", "[2001:db8::1]", "[2001:db8::1]:",
             "203.0.113.1 disable",
-            "203.0.113.1 203.0.113.1", "disabled", "203.0.113.1\n",
+            "203.0.113.1 203.0.113.1", "disabled", "203.0.113.1\n", "localhost", "node.example:", "node.example:0",
+            "node.example:080", "node.example:80:80", "203.0.113.256", "Node.Example", "a b.example", "a..example",
+            "a.example b.example c.example d.example e.example",
         ])
     func wrongTexts(text: String) {
         #expect(ServiceNodes(text: text) == nil)
@@ -126,17 +135,20 @@ struct ServiceNodesTests {
     @Test("the lab's side says both lists, with ports where one is given, and refuses strangers")
     func server() throws {
         let nodes = try #require(ServiceNodes(text: "disable 203.0.113.1 203.0.113.2:8080 2001:db8::1"))
-        let said = nodes.reply(to: ServiceNodes.request(account: "100000", region: "hk"), account: "100000")
+        let asked = AliCloudNodes(account: "100000", region: "hk").request(in: context)
+        let said = AliCloudNodes.reply(with: nodes, to: asked, account: "100000")
         #expect(
             String(decoding: said.body, as: UTF8.self)
                 == #"{"service_ip":["203.0.113.1","203.0.113.2"],"service_ip_port":[443,8080],"#
                 + #""service_ipv6":["2001:db8::1"],"service_status":"disable"}"#)
-        #expect(try ServiceNodes(reply: said).addresses == nodes.addresses)
+        #expect(try listing.nodes(in: said, allowsPrivate: false).addresses == nodes.addresses)
         let refusals = [
             (HTTPRequest(url: "/100001/ss?region=cn"), 403), (HTTPRequest(url: "/100000/ss?region=mars"), 400),
             (HTTPRequest(method: .post, url: "/100000/ss"), 405), (HTTPRequest(url: "/100000/ss"), 200),
         ]
-        for (request, status) in refusals { #expect(nodes.reply(to: request, account: "100000").status == status) }
+        for (request, status) in refusals {
+            #expect(AliCloudNodes.reply(with: nodes, to: request, account: "100000").status == status)
+        }
     }
 
     @Test("cut lists and random bytes never crash, and give only addresses that were said")
@@ -149,7 +161,9 @@ struct ServiceNodesTests {
         var random = SeededBytes(seed: 5)
         for _ in 0..<300 {
             let bytes = random.bytes(count: Int.random(in: 0...200, using: &random.generator))
-            let heard = Result { () throws(DialectError) in try ServiceNodes(reply: HTTPReply(body: bytes)) }
+            let heard = Result { () throws(DialectError) in
+                try listing.nodes(in: HTTPReply(body: bytes), allowsPrivate: false)
+            }
             guard case .failure(.garbage) = heard else {
                 Issue.record("seed 5: \(bytes)")
                 return

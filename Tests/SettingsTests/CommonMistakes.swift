@@ -112,12 +112,12 @@ let commonMistakes: [Case] = [
         "http://HOST[:PORT]/PATH" without user name, query and fragment; a scheme is missing: write \#
         "https://192.0.2.1/dns-query"
         """#),
-    // A URL with a name and no addresses.
+    // A URL with http and a name, and no addresses.
     Case(
-        #"[[provider]]\#nname = "a"\#ndialect = "doh"\#nurl = "https://dns.example/dns-query""#,
+        #"[[provider]]\#nname = "a"\#ndialect = "json"\#nurl = "http://dns.example/resolve""#,
         #"""
-        f:4:7: provider.url: found the host name "dns.example" and no addresses; the daemon does not resolve \#
-        names through itself: add addresses = ["..."] with the server's addresses
+        f:4:7: provider.url: found the host name "dns.example" with http and no addresses; without a \#
+        certificate a forged address would not be noticed: write https://, or add addresses = ["..."]
         """#),
     // A provider without url.
     Case(

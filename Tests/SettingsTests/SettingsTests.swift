@@ -142,6 +142,7 @@ struct SettingsTests {
         third.addresses = [.v4(0x7F00_0001)]
         third.account = nil
         third.keyFile = "/etc/key"
+        third.serviceNodes = true
         #expect(settings.providers == [first, second, third])
     }
 

@@ -76,7 +76,10 @@ let wrongCombinations: [Case] =
             "dnspod-https"
             """,
             "f:11:10: provider.region: found with dialect \"doh\"; allowed: with \"alicloud\", \"alicloud-v2\"",
-            "f:12:17: provider.service-nodes: found with dialect \"doh\"; allowed: with \"alicloud\", \"alicloud-v2\"",
+            """
+            f:12:17: provider.service-nodes: found with dialect "doh"; allowed: with every dialect but "dnspod", \
+            "json", "doh", "template"
+            """,
             """
             f:13:22: provider.client-subnet-form: found with dialect "doh"; allowed: with "dnspod-des", "dnspod-aes"
             """),

@@ -267,12 +267,6 @@ let wrongProviders: [Case] = [
         "http://HOST[:PORT]/PATH" without user name, query and fragment
         """#),
     Case(
-        #"[[provider]]\#nname = "a"\#ndialect = "doh"\#nurl = "https://dns.google/dns-query""#,
-        #"""
-        f:4:7: provider.url: found the host name "dns.google" and no addresses; the daemon does not \#
-        resolve names through itself: add addresses = ["..."] with the server's addresses
-        """#),
-    Case(
         #"[[provider]]\#nname = "a"\#ndialect = "doh"\#nurl = "https://dns.google/dns-query{?dns}""#,
         #"""
         f:4:7: provider.url: found "https://dns.google/dns-query{?dns}"; allowed: \#

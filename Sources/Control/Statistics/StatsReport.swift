@@ -245,7 +245,7 @@ extension StatsReport {
     package struct Provider: Codable, Equatable, Sendable {
         package var name: String
         package var dialect: String
-        /// "up", "down", "throttled", "blocked", "over-budget", "over-quota" or "unmeasured".
+        /// "up", "down", "throttled", "blocked", "over-budget", "over-quota", "unmeasured" or "unresolved".
         package var state: String
         /// Seconds until the provider is asked again; nil if no end is known.
         package var retrySeconds: Int?

@@ -5,7 +5,9 @@
 // resets, which libcurl does not tell from other ends (`provider_retries` counts their cost).
 
 extension MetricFamily {
-    private static let states = ["up", "down", "throttled", "blocked", "over-budget", "over-quota", "unmeasured"]
+    private static let states = [
+        "up", "down", "throttled", "blocked", "over-budget", "over-quota", "unmeasured", "unresolved",
+    ]
 
     static let ofProviders: [MetricFamily] = [
         .gauge("provider_info", "Settings of a provider, as labels; always 1.") {
@@ -15,7 +17,9 @@ extension MetricFamily {
             }
         },
         .gauge("provider_up", "0 if the provider is down or blocked, otherwise 1.") {
-            $0.providers.map { MetricSample(["down", "blocked"].contains($0.state) ? 0 : 1, ("provider", $0.name)) }
+            $0.providers.map {
+                MetricSample(["down", "blocked", "unresolved"].contains($0.state) ? 0 : 1, ("provider", $0.name))
+            }
         },
         .gauge("provider_state", "1 for the current state of a provider, 0 for other states.") {
             $0.providers.flatMap { provider in

@@ -76,7 +76,7 @@ enum TopTables {
     private static func style(of state: String) -> StyledLine.Style {
         switch state {
         case "up": .good
-        case "down", "blocked": .bad
+        case "down", "blocked", "unresolved": .bad
         case "unmeasured": .quiet
         default: .doubtful
         }

@@ -103,10 +103,11 @@ final class PendingQueries: LoopPart {
         guard provider.dialect.supports(question) else {
             return refuse("\(provider.name) does not support \(question)", number)
         }
+        guard let endpoint = provider.endpoints.first else { return refuse(provider.unresolved, number) }
         do throws(DialectError) {
             let request = try provider.dialect.request(for: [question], in: resolving.providers.context(of: provider))
             let fetches = resolving.providers
-            let id = fetches.carry(request, to: provider.endpoints[0], now: now) { [weak self] result in
+            let id = fetches.carry(request, to: endpoint, now: now) { [weak self] result in
                 self?.replied(result, from: provider, to: question, number)
             }
             running[number]?.cancel = { [weak fetches] now in fetches?.cancel(id, now: now) }

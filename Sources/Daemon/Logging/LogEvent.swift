@@ -36,6 +36,9 @@ enum LogEvent {
     case levelChanged(LogLevelReport)
     case providerDown(name: String, reason: String)
     case providerUp(name: String)
+    /// No nameserver and no other provider has an address of its host name.
+    case providerUnresolved(name: String, host: String)
+    case providerResolved(name: String, host: String, [String])
     case providerBlocked(name: String, reason: String)
     /// No provider works; the number of providers by their last failure.
     case providersFail([FetchFailure: Int], hasSystemResolver: Bool)
@@ -79,14 +82,15 @@ enum LogEvent {
     var level: LogLevel {
         switch self {
         case .ready, .servesAs, .pagesServed, .stopping, .stopped, .settingsReloaded, .levelChanged, .providerUp,
+            .providerResolved,
             .providersWork,
             .providerThrottled, .providerAskedAgain, .networkLost, .networkChanged, .networkRecovered,
             .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserverAskedAgain, .providersAvoided,
             .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks, .query, .queriesLeftOut,
             .listenAddress(_, isPresent: true):
             .info
-        case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providersFail,
-            .portal(.suspected), .nameserverLoops, .fileUnreadable, .quota,
+        case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providerUnresolved,
+            .providersFail, .portal(.suspected), .nameserverLoops, .fileUnreadable, .quota,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
             .recorderWritten, .recorderFails:
             .warning
@@ -106,7 +110,8 @@ extension LogEvent {
         case (_, .throttled): self = .providerThrottled(name: name)
         case (.down, _), (.blocked, _): self = .providerUp(name: name)
         case (.throttled, _): self = .providerAskedAgain(name: name)
-        case (.up, _), (.overBudget, _), (.overQuota, _), (.unmeasured, _): return nil
+        case (.up, _), (.overBudget, _), (.overQuota, _), (.unmeasured, _), (_, .unresolved), (.unresolved, _):
+            return nil
         }
     }
 

@@ -23,7 +23,8 @@ extension LogEvent {
             .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .openResolver, .recorderWritten, .query,
             .requestFailed, .quota:
             nil
-        case .providerDown, .providerUp, .providerBlocked, .providersFail, .providersWork, .providerThrottled,
+        case .providerDown, .providerUp, .providerUnresolved, .providerResolved, .providerBlocked, .providersFail,
+            .providersWork, .providerThrottled,
             .providerAskedAgain, .networkLost,
             .networkChanged, .networkRecovered, .portal, .nameserverLoops, .nameserverAskedAgain, .nameserversChanged,
             .storeFails, .storeWorks, .listenAddress:
@@ -58,6 +59,8 @@ extension LogEvent {
         case .providerDown: "provider-down"
         case .providerUp: "provider-up"
         case .providerBlocked: "provider-blocked"
+        case .providerUnresolved: "provider-unresolved"
+        case .providerResolved: "provider-resolved"
         case .providersFail: "providers-fail"
         case .providersWork: "providers-work"
         case .providerThrottled: "provider-throttled"
@@ -124,6 +127,9 @@ extension LogEvent {
                 "provider": .text(warning.provider), "requests": .number(warning.requests),
                 "quota": .text(warning.quota), "used_up": .text(warning.isUsedUp ? "yes" : "no"),
             ]
+        case .providerUnresolved(let name, let host): ["provider": .text(name), "host": .text(host)]
+        case .providerResolved(let name, let host, let addresses):
+            ["provider": .text(name), "host": .text(host), "addresses": .list(addresses)]
         case .divergence(let source): ["source": .text(source)]
         case .providersAvoided(let variable): ["variable": .text(variable)]
         case .switchedOn(let name): ["name": .text(name.description)]

@@ -24,9 +24,7 @@ extension LogEvent {
         case .unfiltered(let reason):
             "no system call filter: \(reason); the limits of the unit or the container still apply"
         case .pagesServed(let address): "metrics and the status page are at http://\(address)/"
-        case .pagesOpen(let address):
-            "every host that can reach \(address) may read metrics and the status page, without a password; set "
-                + "control.metrics-listen to 127.0.0.1 to allow only this machine"
+        case .pagesOpen(let address): LogEvent.open(address)
         case .openResolver: LogEvent.openResolverWarning
         case .stopping(let signal): "stopping on \(signal)"
         case .stopped: "stopped"
@@ -35,6 +33,9 @@ extension LogEvent {
         case .providerDown(let name, let reason): "provider \(name) is down: \(reason)"
         case .providerUp(let name): "provider \(name) is up"
         case .providerBlocked(let name, let reason): "provider \(name) is blocked: \(reason)"
+        case .providerUnresolved(let name, let host): LogEvent.unresolved(name, host)
+        case .providerResolved(let name, let host, let addresses):
+            "provider \(name) is used: \(host) is \(list(addresses))"
         case .providersFail(let failures, let hasSystem): LogEvent.outage(failures, hasSystem)
         case .providersWork(let duration): "a provider works again after \(duration.wholeSeconds) s without any"
         case .providerThrottled(let name): "provider \(name) is throttled: it asked for fewer requests"
@@ -106,6 +107,15 @@ extension LogEvent {
             "system resolver: \(list(nameservers.servers.map(\.description)))"
             + (path.map { ", from \($0)" } ?? "")
         return omitted.isEmpty && unreadable.isEmpty ? asked : "\(asked); not used: \(list(omitted + unreadable))"
+    }
+
+    private static func open(_ page: SocketAddress) -> String {
+        "every host that can reach \(page) may read metrics and the status page, without a password; set "
+            + "control.metrics-listen to 127.0.0.1 to allow only this machine"
+    }
+
+    private static func unresolved(_ provider: String, _ host: String) -> String {
+        "provider \(provider) waits for an address: neither nameservers nor other providers have one for \(host)"
     }
 
     private static func listening(on address: SocketAddress, _ isPresent: Bool) -> String {

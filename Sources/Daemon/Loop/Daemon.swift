@@ -34,7 +34,7 @@ final class Daemon {
     private let recorderFiles: FlightFiles
     private let resolving: ResolvingLoop
     private let switches: ProviderSwitches
-    private let nodeLists: NodeLists
+    private let addressLists: AddressLists
     private let billing: Billing
     private let tests = ProviderTests()
     private let pendingProbes: PendingProbes
@@ -111,9 +111,9 @@ final class Daemon {
                 recorder: recorder)
             switches = ProviderSwitches(resolving, cache)
             translation = NAT64(resolving, cache, view)
-            (nodeLists, billing) = (NodeLists(resolving), Billing(resolving))
+            (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
             upstreams = Upstreams(
-                files: localFiles, ports: ports, resolving: resolving, translation: translation, nodeLists: nodeLists)
+                files: localFiles, ports: ports, resolving: resolving, translation: translation, lists: addressLists)
             roaming = network.map { [cache, view, resolving, translation, upstreams] network in
                 NetworkChangeHandler(network, cache, view, resolving, translation, upstreams)
             }
@@ -215,6 +215,7 @@ final class Daemon {
             portalCheck.take(news, now: now)
             log(.portal(news))
         }
+        addressLists.takeNews().forEach { log($0) }
         resolving.takeStateChanges(now: now).forEach { log($0) }
         (billing.takeNews() + resolving.providers.takeNotable()).forEach { log($0) }
         logQueries(now: now)
@@ -277,7 +278,7 @@ final class Daemon {
             view.set(Partition(nil, settings.providers), settings.providers)
         }
         translation.configure(settings.server, now: now)
-        nodeLists.isPaused = settings.avoidsProviders
+        addressLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         readHosts(now: now)
         readNameservers(now: now)
@@ -348,7 +349,7 @@ final class Daemon {
     private func takeNotes(_ notes: [String: String], now: Instant) {
         switches.restore(notes, now: now)
         removeProvidersAnswersOfSystemNames()
-        nodeLists.begin(notes, now: now)
+        addressLists.begin(notes, now: now)
         billing.restore(notes, now: now)
         evidence.restore(notes)
         roaming?.restore(notes, settings, now: now)

@@ -161,6 +161,7 @@ final class ResolvingLoop: LoopPart {
         let failures = inUse.map { provider -> FetchFailure? in
             switch state(of: provider, now: now) {
             case .down, .blocked: provider.lastFailure
+            case .unresolved: .unreachable
             case .up, .throttled, .overBudget, .overQuota, .unmeasured: nil
             }
         }
@@ -488,7 +489,7 @@ final class ResolvingLoop: LoopPart {
     func standIns(for reason: StandInReason) -> UInt64 { resolver.standIns(for: reason) }
 
     func state(of provider: Provider, now: Instant) -> ProviderState {
-        resolver.state(of: provider.id, now: now) ?? .unmeasured
+        provider.endpoints.isEmpty ? .unresolved : resolver.state(of: provider.id, now: now) ?? .unmeasured
     }
 
     func judged(_ name: Name) -> [JudgedAddress] { resolver.judged(name) }

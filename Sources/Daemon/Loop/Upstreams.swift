@@ -14,17 +14,18 @@ final class Upstreams {
     private let ports: PortBinding
     private let resolving: ResolvingLoop
     private let translation: NAT64
-    private let nodeLists: NodeLists
+    private let addressLists: AddressLists
     private var accounts: [ProviderAccount] = []
 
     init(
-        files: LocalFiles, ports: PortBinding, resolving: ResolvingLoop, translation: NAT64, nodeLists: NodeLists
+        files: LocalFiles, ports: PortBinding, resolving: ResolvingLoop, translation: NAT64,
+        lists: AddressLists
     ) {
         self.files = files
         self.ports = ports
         self.resolving = resolving
         self.translation = translation
-        self.nodeLists = nodeLists
+        addressLists = lists
     }
 
     /// Takes effect at the next announcement.
@@ -36,8 +37,11 @@ final class Upstreams {
         resolving.handle(
             .upstreamsChanged(providers: traits, hasSystem: resolving.system.hasReachableServer), now: now)
         translation.providersChanged(now: now)
-        nodeLists.begin(now: now)
+        addressLists.begin(now: now)
     }
+
+    /// Notes another network.
+    func networkChanged(now: Instant) { addressLists.networkChanged(now: now) }
 
     /// Takes effect at the next announcement, too.
     ///
@@ -52,6 +56,8 @@ final class Upstreams {
             resolving.setNameservers(new.list.servers, now: now)
         }
         nameservers = new
+        guard isOther || areOthers else { return news }
+        addressLists.nameserversChanged(now: now)
         guard isOther else { return news }
         return news + [.nameserversChanged(new.list, from: new.path == settings.resolvConf ? nil : new.path)]
     }

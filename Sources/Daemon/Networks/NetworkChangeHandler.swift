@@ -153,6 +153,7 @@ final class NetworkChangeHandler: LoopPart {
         let news = upstreams.readNameservers(settings.systemResolver, areOthers: true, now: now)
         followRoutes(now: now)
         resolving.networkChanged(to: NetworkKey(network.id.rawValue), now: now)
+        upstreams.networkChanged(now: now)
         forget(forgotten, settings, now: now)
         keepHistory(now: now)
         let words = change.identity.words

@@ -14,14 +14,15 @@ final class Provider {
     var settings: Settings.Provider { account.settings }
     var secrets: ProviderSecrets { account.secrets }
     let dialect: any Dialect
-    private var account: ProviderAccount
-    /// One per address of the settings, in their order; at least one.
+    private(set) var account: ProviderAccount
+    /// One per address of the settings, in their order; none if the host name of the URL is resolved.
     let configuredEndpoints: [HTTPEndpoint]
-    /// Endpoints to dial: the provider's published nodes if there are any, followed by those of the settings as a
-    /// fallback.
+    /// Endpoints to dial; empty until the host name of the URL is resolved.
     private(set) var endpoints: [HTTPEndpoint] {
         didSet { setReach(reachability) }
     }
+    /// The next reply is to be read for its list of service nodes.
+    var wantsNodes = false
     /// How each of `endpoints` is dialled on this network; nil: no route leads there.
     private(set) var ways: [HTTPEndpoint?]
     private var reachability = Reachability()
@@ -48,15 +49,13 @@ final class Provider {
     /// Until then, open connections may deliver replies out of step.
     private var distrustsConnectionsUntil: Instant?
 
-    /// Returns nil for a provider without an address, which settings never give.
     /// - Parameter seed: chooses the node that is dialled first; of the settings' addresses the first one is.
-    init?(id: ProviderID, _ account: ProviderAccount, seed: UInt64) {
+    init(id: ProviderID, _ account: ProviderAccount, seed: UInt64) {
         self.id = id
         dialect = account.dialect
         self.account = account
         self.seed = seed
-        configuredEndpoints = account.settings.addresses.compactMap { account.endpoint($0.description) }
-        guard !configuredEndpoints.isEmpty else { return nil }
+        configuredEndpoints = account.settings.addresses.compactMap { account.endpoint($0) }
         endpoints = configuredEndpoints
         ways = configuredEndpoints
         addresses = AddressChoice(count: endpoints.count, seed: 0)
@@ -83,7 +82,7 @@ final class Provider {
         let types: ProviderTraits.Types = dialect.supports(Provider.unassignedType) ? .any : .listed(Set(listed))
         return ProviderTraits(
             id: id, types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
-            parallelRequests: endpoints.map(\.expectedParallelRequests).max() ?? 1,
+            parallelRequests: HTTPEndpoint.expectedParallelRequests(settings.url.isSecure ? .https : .http),
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
             questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow,
             verifies: settings.url.isSecure, hasOwnNames: settings.hasOwnNames,
@@ -96,21 +95,37 @@ final class Provider {
     /// those must not delay the refreshes of answers that are about to expire.
     private static let refreshesPerSecond = 400
 
-    /// Whether the vendor publishes which of its addresses are to be asked.
-    var followsNodeList: Bool {
-        settings.serviceNodes && [.alicloud, .alicloudV2].contains(settings.dialect)
+    /// The host name to resolve, if the settings have no address for it.
+    var hostName: String? {
+        guard settings.addresses.isEmpty, case .name(let name) = settings.url.host else { return nil }
+        return name
     }
 
-    /// If true, the node list may contain private addresses.
+    /// Why nothing can be sent to a provider without an endpoint; for operators.
+    var unresolved: String { "\(name): no address of \(hostName ?? "its host") is known; see httpdnsctl providers" }
+
+    /// If true, the list of service nodes may contain private addresses.
     var isInPrivateNetwork: Bool { settings.addresses.contains(where: \.isPrivate) }
 
-    func setNodes(_ list: ServiceNodes) {
-        let listed = list.nodes.compactMap { account.endpoint($0.address.description, port: $0.port) }
-        let others = configuredEndpoints.filter { !listed.contains($0) }
-        guard !listed.isEmpty, listed + others != endpoints else { return }
-        endpoints = listed + others
-        addresses = AddressChoice(count: endpoints.count, trialPending: others.count, seed: seed)
+    /// Sets what is dialled from now on. Requests in flight keep their endpoints, and endpoints that stay keep their
+    /// measurements.
+    ///
+    /// - Parameter fallback: dialled while none of the preferred ones works.
+    /// - Returns: whether anything changed.
+    func setEndpoints(_ preferred: [HTTPEndpoint], fallback: [HTTPEndpoint]) -> Bool {
+        var new: [HTTPEndpoint] = []
+        for endpoint in preferred + fallback where !new.contains(endpoint) { new.append(endpoint) }
+        guard new != endpoints else { return false }
+        let fallbackCount = new.count - Set(preferred).count
+        addresses = addresses.replaced(
+            by: new.map { endpoints.firstIndex(of: $0) }, fallbackCount: fallbackCount,
+            seed: preferred.isEmpty ? 0 : seed)
+        endpoints = new
+        return true
     }
+
+    /// Whether some address with a route has not failed since its last answer.
+    var hasWorkingAddress: Bool { endpoints.indices.contains { ways[$0] != nil && !addresses.isFailing($0) } }
 
     /// Returns the client subnet to send to the provider; nil to send none.
     func told(of subnet: ClientSubnet) -> Prefix? {
@@ -145,12 +160,14 @@ final class Provider {
         let dialled: HTTPEndpoint
     }
 
-    /// Returns the endpoint to dial first, the alternatives, and how long the first may be silent.
+    /// Returns the endpoint to dial first, the alternatives, and how long the first may be silent. Nil if no address is
+    /// known.
     ///
     /// - Parameter avoided: endpoints whose replies were of no use to the same question.
     func chooseEndpoints(
         avoiding avoided: [HTTPEndpoint] = [], now: Instant
-    ) -> (first: Way, others: [Way], silence: Duration) {
+    ) -> (first: Way, others: [Way], silence: Duration)? {
+        guard !endpoints.isEmpty else { return nil }
         let isReachable = { [ways, endpoints] in ways[$0] != nil && !avoided.contains(endpoints[$0]) }
         let chosen = addresses.choose(where: isReachable, now: now)
         let others = addresses.others(than: chosen, where: isReachable, now: now).map { way($0) }

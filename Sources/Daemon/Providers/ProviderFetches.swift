@@ -35,6 +35,7 @@ final class ProviderFetches: LoopPart {
     /// One for each provider at most.
     private var exits: [ReportedExit] = []
     private var addressFailures: [(provider: ProviderID, isWrongNode: Bool)] = []
+    private var nodeReplies: [(provider: ProviderID, reply: HTTPReply)] = []
     /// Events from replies: `redirected` is delivered before the results, the others after them.
     private var redirected: [Event] = []
     private var throttled: [Event] = []
@@ -132,11 +133,11 @@ final class ProviderFetches: LoopPart {
     /// Replaces the providers. Those with unchanged endpoints and secrets keep their state.
     func setProviders(_ accounts: [ProviderAccount]) -> [ProviderTraits] {
         let old = providers
-        providers = accounts.compactMap { account in
+        providers = accounts.map { account in
             if let same = old.first(where: { $0.update(account) }) { return same }
             defer { nextProviderID += 1 }
             let new = Provider(id: ProviderID(nextProviderID), account, seed: SystemEntropy().next())
-            new?.setReach(reachability)
+            new.setReach(reachability)
             return new
         }
         shares.keep(providers.map(\.id))
@@ -248,11 +249,6 @@ final class ProviderFetches: LoopPart {
 
     private func index(of id: ProviderID) -> Int? { providers.indices.first { providers[$0].id == id } }
 
-    func setNodes(_ list: ServiceNodes, of provider: ProviderID) {
-        guard let index = index(of: provider) else { return }
-        providers[index].setNodes(list)
-    }
-
     /// Renews connections after a network change. Requests in flight fail unless they are abandoned first.
     func renewConnections(now: Instant) {
         http.renewConnections(now: now)
@@ -282,6 +278,12 @@ final class ProviderFetches: LoopPart {
     func takeBilled() -> [(provider: String, cause: RequestCause)] {
         defer { billed.removeAll(keepingCapacity: true) }
         return billed
+    }
+
+    /// Returns replies to read for their lists of service nodes.
+    func takeNodeReplies() -> [(provider: ProviderID, reply: HTTPReply)] {
+        defer { nodeReplies.removeAll() }
+        return nodeReplies
     }
 
     func takeNotable() -> [LogEvent] {
@@ -324,7 +326,10 @@ final class ProviderFetches: LoopPart {
     private func begin(_ id: RequestShares.ID, now: Instant) {
         guard let request = requests[id] else { return }
         let (fetches, questions) = (request.fetches, request.questions)
-        guard let index = index(of: request.provider) else { return end(id, .other, with: .unreachable, now: now) }
+        guard let index = index(of: request.provider),
+            let (first, others, silence) = providers[index].chooseEndpoints(
+                avoiding: request.earlier.failedEndpoints, now: now)
+        else { return end(id, .other, with: .unreachable, now: now) }
         let message: HTTPRequest
         do throws(DialectError) {
             message = try providers[index].dialect.request(
@@ -335,8 +340,6 @@ final class ProviderFetches: LoopPart {
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
         if providers[index].settings.isBilled { bill(request, at: providers[index].name) }
-        let (first, others, silence) = providers[index].chooseEndpoints(
-            avoiding: request.earlier.failedEndpoints, now: now)
         let timeouts = RequestTimeouts(providers[index].settings.timeout)
         let transfer = http.start(
             TransferRequest(
@@ -386,6 +389,10 @@ final class ProviderFetches: LoopPart {
                 redirected.append(.redirected(host))
             }
             noteExit(in: reply, to: request, flight, now: now)
+            if let provider = provider(request.provider), provider.wantsNodes {
+                provider.wantsNodes = false
+                nodeReplies.append((provider.id, reply))
+            }
             let isNews = learnClock(from: reply, of: request.provider, flight)
             var results = flight.dialect.answers(from: reply, to: request.questions)
             if results.first?.failure?.clockMayBeWrong == true, isNews, !request.earlier.isRedated {

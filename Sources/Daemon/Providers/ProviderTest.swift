@@ -13,6 +13,7 @@ final class ProviderTest {
     private let fetches: ProviderFetches
     /// A copy: what it learns of the provider's clock is for the test alone.
     private var provider: Provider
+    private let endpoint: HTTPEndpoint
     private let stream: ControlStream
     private let wantsJSON: Bool
     private var steps: [Step]
@@ -47,8 +48,12 @@ final class ProviderTest {
     /// The longest pause that an operator is expected to wait for.
     private static let longestPause: Duration = .seconds(15)
 
-    init(_ provider: Provider, _ fetches: ProviderFetches, _ stream: ControlStream, wantsJSON: Bool) {
+    init(
+        _ provider: Provider, at endpoint: HTTPEndpoint, _ fetches: ProviderFetches, _ stream: ControlStream,
+        wantsJSON: Bool
+    ) {
         self.provider = provider
+        self.endpoint = endpoint
         self.fetches = fetches
         self.stream = stream
         self.wantsJSON = wantsJSON
@@ -75,8 +80,7 @@ final class ProviderTest {
 
     func begin(now: Instant) {
         if !wantsJSON {
-            let address = provider.endpoints[0].address
-            stream.send("\(provider.name) (\(provider.dialectName)) at \(address)\n")
+            stream.send("\(provider.name) (\(provider.dialectName)) at \(endpoint.address)\n")
         }
         nextDeadline = now
     }
@@ -94,7 +98,7 @@ final class ProviderTest {
             return stepDone(ProviderTestStep(step.name, failure: error.description), now: now)
         }
         requestID = fetches.carry(
-            request, to: provider.endpoints[0], isOnOwnConnection: step.isOnOwnConnection, now: now
+            request, to: endpoint, isOnOwnConnection: step.isOnOwnConnection, now: now
         ) { [weak self] result in
             self?.replied(result, to: step)
         }

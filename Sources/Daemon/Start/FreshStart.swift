@@ -17,7 +17,7 @@ struct FreshStart {
 
     /// - Parameter hasSystem: there is a nameserver to ask.
     init(_ settings: Settings, _ accounts: [ProviderAccount], _ hosts: HostsTable, hasSystem: Bool, now: Instant) {
-        let providers = accounts.enumerated().compactMap { Provider(id: ProviderID($0.offset), $0.element, seed: 0) }
+        let providers = accounts.enumerated().map { Provider(id: ProviderID($0.offset), $0.element, seed: 0) }
         var resolver = Resolver(seed: 0)
         var actions: [Action] = []
         for event in [

@@ -13,6 +13,8 @@ struct ProviderAccount {
     let names: [QuestionScope]
     let secrets: ProviderSecrets
     let dialect: any Dialect
+    /// Nil: the vendor lists no service nodes, or the settings leave them out.
+    let nodeListing: (any NodeListing)?
     let proxy: HTTPProxy?
 
     /// - Parameter namesOfFile: the contents of `names-file`.
@@ -24,6 +26,7 @@ struct ProviderAccount {
         names = settings.names + namesOfFile
         self.secrets = secrets
         dialect = try ProviderDialects.dialect(settings, secrets)
+        nodeListing = settings.serviceNodes ? ProviderDialects.nodeListing(settings, secrets) : nil
         guard let proxy = settings.proxy else {
             self.proxy = nil
             return
@@ -80,6 +83,13 @@ struct ProviderAccount {
         }
     }
 
+    /// Whether a service node has a certificate for its own address. Tencent's clients check that one, after the list
+    /// itself came over TLS.
+    var nodesHaveOwnCertificates: Bool {
+        guard settings.dialect == .dnspodHTTPS, case .address = settings.url.host else { return false }
+        return true
+    }
+
     /// The only name on the vendor's certificate, if the URL has an address in its place.
     private var vendorName: String? {
         guard settings.dialect == .baidu, case .address = settings.url.host else { return nil }
@@ -88,12 +98,16 @@ struct ProviderAccount {
 
     /// Returns the endpoint to dial for one of the provider's addresses, with its TLS name.
     ///
-    /// - Parameter port: nil: the URL's.
-    func endpoint(_ address: String, port: UInt16? = nil) -> HTTPEndpoint? {
+    /// - Parameters:
+    ///   - port: nil: the URL's.
+    ///   - host: the name or address that the certificate must be valid for, unless the settings have another one; nil:
+    ///     the URL's.
+    func endpoint(_ address: Address, port: UInt16? = nil, host: String? = nil) -> HTTPEndpoint? {
         let sni = settings.sni ?? vendorName
         return HTTPEndpoint(
-            scheme: settings.url.isSecure ? .https : .http, host: settings.url.host.plainText,
-            port: port ?? settings.url.port, address: address, sni: sni, verifyName: settings.verifyName ?? vendorName,
+            scheme: settings.url.isSecure ? .https : .http, host: host ?? settings.url.host.plainText,
+            port: port ?? settings.url.port, address: address.description, sni: sni,
+            verifyName: settings.verifyName ?? vendorName,
             hostHeader: settings.host, caFile: settings.caFile, proxy: proxy,
             idleSeconds: Int(settings.idle.wholeSeconds), maxRequestsPerConnection: settings.connectionRequests)
     }

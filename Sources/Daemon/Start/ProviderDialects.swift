@@ -34,13 +34,34 @@ enum ProviderDialects {
         case .json: return JSONDialect(url: url, account: aliDNSAccount(settings, key))
         case .doh: return DoHDialect(url: url, method: settings.method == .get ? .get : .post)
         case .volcengine: return Volcengine(url: url, account: account, secret: key)
-        case .baidu: return Baidu(url: url, account: account, secret: key)
+        case .baidu: return Baidu(url: url, account: account, secret: key, wantsNodes: settings.serviceNodes)
         case .ucloud: return UCloud(url: url, account: account, secret: key)
         case .alicloud: return AliCloud(url: url, account: account, secret: secrets.key?.text)
         case .alicloudV2: return try aliCloudV2(settings, secrets)
         case .template: return try template(settings, key)
         }
     }
+
+    /// Nil for a vendor that lists no service nodes.
+    static func nodeListing(_ settings: Settings.Provider, _ secrets: ProviderSecrets) -> (any NodeListing)? {
+        let url = settings.url.path
+        let account = settings.account ?? ""
+        let key = secrets.key?.text ?? ""
+        switch settings.dialect {
+        case .dnspod, .json, .doh, .template: return nil
+        case .dnspodDES: return DNSPodNodes(url: url, .encrypted(encrypted(settings, key: key, .des)))
+        case .dnspodAES: return DNSPodNodes(url: url, .encrypted(encrypted(settings, key: key, .aes)))
+        case .dnspodHTTPS: return DNSPodNodes(url: url, .token(key))
+        case .alicloud, .alicloudV2:
+            return AliCloudNodes(url: url, account: account, region: settings.region ?? defaultRegion)
+        case .volcengine: return VolcengineNodes(url: url, account: account, secret: key)
+        case .baidu: return BaiduNodes()
+        case .ucloud:
+            return UCloudNodes(url: url, account: account, secret: key, isSecure: settings.url.isSecure)
+        }
+    }
+
+    static let defaultRegion = "global"
 
     private static func encrypted(
         _ settings: Settings.Provider, key: String, _ cipher: DNSPodEncrypted.Algorithm

@@ -105,6 +105,11 @@ package struct DNSPodEncrypted: AddressDialect {
 
     package func reply(to error: DialectError) -> HTTPReply { DNSPodEnterprise.reply(to: error) }
 
+    /// The parameters of a request for the list of service addresses.
+    var identification: [(name: String, value: String)] {
+        [(name: "id", value: account), (name: "alg", value: algorithm.rawValue)]
+    }
+
     // MARK: ciphers
 
     private static let ivBytes = 16
@@ -113,6 +118,11 @@ package struct DNSPodEncrypted: AddressDialect {
     private static func withoutPadding(_ text: [UInt8]) -> [UInt8] {
         let isPadding = { (byte: UInt8) in [0x00, 0x0A, 0x0D, 0x20].contains(byte) }
         return Array(text.reversed().drop(while: isPadding).reversed())
+    }
+
+    /// Decrypts a whole body, with line ends around it.
+    func decrypted(_ body: [UInt8]) throws(DialectError) -> [UInt8] {
+        DNSPodEncrypted.withoutPadding(try decrypt(DNSPodText.trimmed(body[...]) ?? []))
     }
 
     /// Returns nil if the system lacks the cipher.

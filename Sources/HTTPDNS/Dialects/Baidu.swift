@@ -9,12 +9,15 @@ package struct Baidu: AddressDialect {
     private let secret: String
     /// Version 3 has no type parameter and no IPv6.
     private let isVersion3: Bool
+    /// Replies are to list the service's addresses, too (`BaiduNodes`).
+    private let wantsNodes: Bool
 
     /// - Parameter url: its path selects the version: `/v4/resolve` or `/v3/resolve`.
-    package init(url: String, account: String, secret: String) {
+    package init(url: String, account: String, secret: String, wantsNodes: Bool = false) {
         self.url = url
         self.account = account
         self.secret = secret
+        self.wantsNodes = wantsNodes
         isVersion3 = URLQuery.path(of: url).split(separator: "/").contains("v3")
     }
 
@@ -40,6 +43,7 @@ package struct Baidu: AddressDialect {
         ]
         if !isVersion3 { parameters.append((name: "type", value: Baidu.text(of: families))) }
         if let client = context.clientAddress { parameters.append((name: "ip", value: client)) }
+        if wantsNodes { parameters.append((name: "alt_server_ip", value: "true")) }
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
     }
 

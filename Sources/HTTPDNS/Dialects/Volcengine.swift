@@ -35,7 +35,7 @@ package struct Volcengine: AddressDialect {
             case .v6: "28"
             case .both: ""
             }
-        let timestamp = String(context.unixMilliseconds + Volcengine.lifetimeMilliseconds)
+        let timestamp = Volcengine.expiry(in: context)
         var parameters = [(name: "domain", value: domain)]
         if !ip.isEmpty { parameters.append((name: "ip", value: ip)) }
         if !type.isEmpty { parameters.append((name: "type", value: type)) }
@@ -44,6 +44,11 @@ package struct Volcengine: AddressDialect {
             (name: "sign", value: try signature(domain: domain, timestamp: timestamp, ip: ip, type: type)),
         ]
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
+    }
+
+    /// Returns the time until which a signature is valid, in milliseconds since 1970.
+    static func expiry(in context: DialectContext) -> String {
+        String(context.unixMilliseconds + lifetimeMilliseconds)
     }
 
     /// Signs all six values; absent ones are empty.

@@ -17,6 +17,8 @@ package enum ProviderState: String, Equatable, Sendable, CaseIterable {
     case overQuota = "over-quota"
     /// Has not answered yet, and not failed either.
     case unmeasured
+    /// No address of its host name is known.
+    case unresolved
 }
 
 package struct ProviderEstimate: Equatable, Sendable {

@@ -33,6 +33,22 @@ package struct AddressChoice: Sendable {
         current = first
     }
 
+    /// Returns the choice among other addresses. Those that stay keep their measurements and failures.
+    ///
+    /// - Parameters:
+    ///   - origins: for each address, which one of the present it is; nil: a new one.
+    ///   - fallbackCount: number of addresses at the end that are used only if the others fail.
+    package func replaced(by origins: [Int?], fallbackCount: Int, seed: UInt64) -> AddressChoice {
+        var new = AddressChoice(count: origins.count, trialPending: fallbackCount, seed: seed)
+        new.choices = choices
+        for (index, origin) in origins.enumerated() {
+            guard let origin else { continue }
+            new.addresses[index] = addresses[origin]
+            if origin == current, index < new.preferred { new.current = index }
+        }
+        return new
+    }
+
     /// Forgets measurements and failures. The reserve addresses stay.
     package mutating func reset() {
         addresses = Array(repeating: Address(), count: addresses.count)
@@ -88,6 +104,9 @@ package struct AddressChoice: Sendable {
         guard addresses.indices.contains(index) else { return }
         addresses[index].breaker.failed(now: now)
     }
+
+    /// Whether the address has failed since its last answer.
+    package func isFailing(_ index: Int) -> Bool { !addresses[index].breaker.isClosed }
 
     package func isWorking(_ index: Int, now: Instant) -> Bool { !addresses[index].breaker.isOpen(now) }
 

@@ -57,10 +57,12 @@ struct DaemonCheck: Equatable, Sendable {
         let portal: String?
         /// The operator has switched providers off, at least for some names.
         let isSwitchedOff: Bool
+        /// Providers whose host names have no known address.
+        let unresolvedProviders: [String]
         /// Quotas of which 80 % or all are used.
         var quotas: [QuotaWarning] = []
 
-        static let none = Knowledge(loopingServers: [], portal: nil, isSwitchedOff: false)
+        static let none = Knowledge(loopingServers: [], portal: nil, isSwitchedOff: false, unresolvedProviders: [])
     }
 
     let control: Control
@@ -90,6 +92,13 @@ struct DaemonCheck: Equatable, Sendable {
             Finding(
                 .warning, .daemon, "the nameserver \(server) forwards queries back to the daemon; not used",
                 remedy: "configure another upstream there, or another nameserver under [system-resolver]")
+        }
+        findings += knowledge.unresolvedProviders.map { provider in
+            Finding(
+                .warning, .providers,
+                "\(provider) waits for an address of its host name: no nameserver and no other "
+                    + "provider has one",
+                remedy: "dig the name at a nameserver of this network, or set addresses of the provider")
         }
         if let portal = knowledge.portal {
             findings.append(

@@ -46,6 +46,7 @@ struct Examination {
             status.map {
                 DaemonCheck.Knowledge(
                     loopingServers: $0.loopingServers, portal: $0.portal, isSwitchedOff: !$0.switches.isEmpty,
+                    unresolvedProviders: $0.providers.filter { $0.state == "unresolved" }.map(\.name),
                     quotas: $0.quotas ?? [])
             } ?? .none
         places =

@@ -46,6 +46,7 @@ def check(isTrue, code, reason=None):
 
 class _Service(SignedStandIn):
     host = "resolvers.httpdns.aliyuncs.com"
+    list_path = "/ss"
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -53,14 +54,12 @@ class _Service(SignedStandIn):
         self.is_signed_only = True
         # An account error: InvalidAccount or AccountNotExists. None if the account is served.
         self.account_error = None
-        # Of the list of nodes.
-        self.service_nodes = list(self.nodes)
 
     def answer(self, request):
         check(request.method == "GET", "MethodNotAllowed")
         if self.account_error:
             check(False, self.account_error)
-        if request.path == f"/{self.account}/ss":
+        if request.path == f"/{self.account}{self.list_path}":
             return self._list(request)
         return self.resolve(request)
 
@@ -70,7 +69,7 @@ class _Service(SignedStandIn):
     def _list(self, request):
         given = self.read(request, [], ["region", "n", "t", "s", *TELEMETRY])
         check(given.get("region", "cn") in REGIONS, "MissingArgument", f"region {given.get('region')}")
-        return as_json({"service_ip": self.service_nodes, "service_ipv6": []})
+        return as_json({"service_ip": self.listed, "service_ipv6": []})
 
     def read(self, request, required, optional):
         try:

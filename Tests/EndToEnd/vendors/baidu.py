@@ -39,7 +39,10 @@ class Baidu(SignedStandIn):
         self._check(is_address(given.get("ip", "192.0.2.1")), "InvalidParameter", "ip")
         request.names, request.families = names, FAMILIES[kind]
         data = {name: self._answer(name, request.families) for name in names if self.is_registered(name)}
-        return self._reply({"msg": "ok", "data": data, "clientip": given.get("ip", request.peer)})
+        body = {"msg": "ok", "data": data, "clientip": given.get("ip", request.peer)}
+        if given.get("alt_server_ip") != "true":
+            return self._reply(body)
+        return self.broken_list or self._reply({**body, "serverip": {"ipv4": self.listed, "ipv6": []}})
 
     def _answer(self, name, families):
         entry = self.entry(name)

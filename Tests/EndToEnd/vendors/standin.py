@@ -7,7 +7,7 @@ import threading
 import time
 import urllib.parse
 from collections import namedtuple
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import formatdate
 from http.client import responses
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,6 +24,8 @@ class Reply:
     body: bytes = b""
     type: str = "text/plain"
     headers: dict = field(default_factory=dict)
+    # Seconds until it is sent, beside the stand-in's own.
+    delay: float = 0
 
 
 class Refused(Exception):
@@ -99,6 +101,8 @@ class StandIn:
     # The vendor's own host, or an address: the only one on the certificate. None if the vendor has no TLS.
     host = None
     throttled_reply = Reply(429, headers={"Retry-After": "3"})
+    # The end of the path of requests for the list of nodes; None if the vendor has none, or lists them in answers.
+    list_path = None
 
     def __init__(self, names, nodes=("127.0.0.1",), certificate=None):
         """`certificate` is a pair of PEM files; without it the stand-in speaks HTTP."""
@@ -118,6 +122,13 @@ class StandIn:
         self.seen_as = lambda peer: peer
         # What a node answers instead of everything else, by its address.
         self.broken_nodes = {}
+        # The service nodes that the vendor lists, and a reply instead of that list.
+        self.listed = list(nodes)
+        self.broken_list = None
+        # Seconds until that list is sent.
+        self.list_delay = 0
+        # Names that a handshake may have. An address is not named in a handshake (RFC 6066 section 3).
+        self.hosts = {None if is_address(self.host) else self.host}
         self.requests = []
         self.refusals = []
         self._lock = threading.Lock()
@@ -144,6 +155,9 @@ class StandIn:
     def is_registered(self, name):
         return self.registered is None or any(
             name == domain or name.endswith("." + domain) for domain in self.registered)
+
+    def asks_for_list(self, request):
+        return self.list_path is not None and request.path.endswith(self.list_path)
 
     # What a test reads.
 
@@ -175,9 +189,12 @@ class StandIn:
             try:
                 if request.node in self.broken_nodes:
                     return self.broken_nodes[request.node]
+                if self.broken_list and self.asks_for_list(request):
+                    return self.broken_list
                 if self.is_throttled:
                     raise Refused(self.throttled_reply, "throttled")
-                return self.answer(request)
+                reply = self.answer(request)
+                return replace(reply, delay=self.list_delay) if self.asks_for_list(request) else reply
             except Refused as refused:
                 self.refusals.append((refused.reason, request.target))
                 return refused.reply
@@ -197,12 +214,9 @@ class StandIn:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*certificate)
         context.set_alpn_protocols(["http/1.1"])
-        # An address is not named in a handshake (RFC 6066 section 3).
-        wanted = None if is_address(self.host) else self.host
-
         def check(connection, server_name, _):
             connection.server_name = server_name
-            if server_name != wanted:
+            if server_name not in self.hosts:
                 self.refusals.append((f"server name {server_name}", ""))
                 return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
             return None
@@ -261,7 +275,7 @@ class _Handler(BaseHTTPRequestHandler):
             headers=headers, body=body, server_name=getattr(self.request, "server_name", None))
         stand_in = self.server.stand_in
         reply = stand_in.respond(request)
-        time.sleep(stand_in.delay)
+        time.sleep(stand_in.delay + reply.delay)
         fields = {"Content-Type": reply.type, "Content-Length": len(reply.body), **reply.headers}
         if stand_in.is_dated:
             fields["Date"] = formatdate(stand_in.now, usegmt=True)

@@ -73,6 +73,10 @@ class _Service(StandIn):
             raise Refused(Reply(501), f"method {request.method}")
         if request.path != self.path:
             raise Refused(Reply(404), f"path {request.path}")
+        return self.parameters(request, required, optional)
+
+    @staticmethod
+    def parameters(request, required, optional):
         try:
             return request.parameters(required, optional)
         except BadParameters as error:
@@ -104,6 +108,8 @@ class Free(_Service):
 class _Paid(_Service):
     """The parameters and replies of both paid services."""
 
+    list_path = "/conf"
+
     # How a reply says that a single name without prefix has no record: "", or "0".
     empty = ""
     # The documents have the client's address once, at the end; the SDKs want it on each line.
@@ -113,6 +119,10 @@ class _Paid(_Service):
         super().__init__(*arguments, **options)
         # Whether requests must have the time of their expiry beside their names, as the newest SDK sends them.
         self.wants_expiry = False
+
+    def conf(self):
+        """The service addresses, for an hour (document 379/116336)."""
+        return f"log:0|domain:0|ip:{';'.join(self.listed)}|ttl:60"
 
     def names_of(self, text):
         """The names of `dn`, which may end in the time at which the request expires."""
@@ -170,9 +180,11 @@ class Encrypted(_Paid):
         self.clients = []
 
     def answer(self, request):
+        if self.asks_for_list(request):
+            self._check_account(self.parameters(request, ["id", "alg"], []))
+            return Reply(body=self.cipher.encrypt(self.conf()).encode())
         given = self.read(request, ["dn", "id"], ["alg", "ip", "ttl", "clientip", "query", "type", "timeout", "sdk"])
-        self.check(given["id"] == self.account, f"account {given['id']}", UNAUTHORISED)
-        self.check(given.get("alg", "des") == self.cipher.name, f"cipher {given.get('alg')}", UNAUTHORISED)
+        self._check_account(given)
         client = request.peer
         if given.get("ip"):
             client = self._decrypted(given["ip"]) if self.ip_form == "encrypted" else given["ip"]
@@ -181,6 +193,10 @@ class Encrypted(_Paid):
                 self.clients.append(client)
         text = self.lines(request, given, self.names_of(self._decrypted(given["dn"])), client)
         return Reply(body=self.cipher.encrypt(text).encode() if text or self.is_empty_encrypted else b"")
+
+    def _check_account(self, given):
+        self.check(given["id"] == self.account, f"account {given['id']}", UNAUTHORISED)
+        self.check(given.get("alg", "des") == self.cipher.name, f"cipher {given.get('alg')}", UNAUTHORISED)
 
     def _decrypted(self, digits):
         try:
@@ -199,6 +215,10 @@ class Token(_Paid):
         self.token = token
 
     def answer(self, request):
+        if self.asks_for_list(request):
+            given = self.parameters(request, ["token"], [])
+            self.check(given["token"] == self.token, "token", UNAUTHORISED)
+            return Reply(body=self.conf().encode())
         given = self.read(
             request, ["dn", "token"], ["id", "ip", "ttl", "clientip", "query", "type", "timeout", "sdk"])
         self.check(given["token"] == self.token, "token", UNAUTHORISED)

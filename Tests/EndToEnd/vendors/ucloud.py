@@ -18,6 +18,8 @@ UNAUTHORISED = error(401, "UNAUTHORIZED", "request is unauthorized")
 
 
 class UCloud(SignedStandIn):
+    list_path = "/service"
+
     def answer(self, request):
         if request.method != "GET":
             raise Refused(error(405, "METHOD_NOT_ALLOWED", "method"), f"method {request.method}")
@@ -34,9 +36,9 @@ class UCloud(SignedStandIn):
         self._check(given["timestamp"].isdigit() and abs(int(given["timestamp"]) - self.now) <= LIFETIME, "timestamp")
         self._check(request.headers.get("authorization") == self._signature(given), "signature")
         if call == "service":
-            node = f"http://{self.nodes[0]}:{self.port}"
-            return self._reply({"auth_id": account, "client_ip": request.peer, "best_service_node": node,
-                                "service_node_list": [node]})
+            nodes = [f"http://{node}:{self.port}" for node in self.listed]
+            return self._reply({"auth_id": account, "client_ip": request.peer, "best_service_node": nodes[0],
+                                "service_node_list": nodes})
         return self._resolve(request, given["host"])
 
     @staticmethod

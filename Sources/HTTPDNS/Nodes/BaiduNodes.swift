@@ -1,0 +1,28 @@
+// Baidu's list of service addresses: `serverip` in replies to questions that have `alt_server_ip=true` (providers.md
+// 7.1). An object with arrays "ipv4" and "ipv6".
+
+import DNSWire
+
+package struct BaiduNodes: NodeListing {
+    package init() {}
+
+    package let comesWithAnswers = true
+
+    package func request(in context: DialectContext) throws(DialectError) -> HTTPRequest { throw .unsupported }
+
+    package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceNodes {
+        let body = try JSONValue.decode(try reply.acceptedBody())
+        guard let list = body["serverip"] else { throw .garbage("JSON without serverip") }
+        let texts = ["ipv4", "ipv6"].flatMap { list[$0]?.elements ?? [] }.compactMap(\.scalarText)
+        return try ServiceNodes(
+            heard: texts.compactMap { Address(unbracketed: $0) }.map { ServiceNodes.Node($0) },
+            allowsPrivate: allowsPrivate)
+    }
+}
+
+extension Address {
+    /// Brackets around IPv6 were seen in the vendor's client (providers.md, correction C4).
+    fileprivate init?(unbracketed text: String) {
+        self.init(text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text)
+    }
+}

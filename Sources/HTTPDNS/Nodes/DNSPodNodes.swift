@@ -1,0 +1,52 @@
+// Tencent's list of service addresses (`/conf`, providers.md 1.7 and correction C6): fields "key:value" between "|",
+// such as "log:0|domain:0|ip:119.29.29.98;119.28.28.98|ttl:60". Over HTTP it is encrypted like replies to questions.
+
+import DNSWire
+
+package struct DNSPodNodes: NodeListing {
+    package enum Proof: Sendable {
+        case encrypted(DNSPodEncrypted)
+        case token(String)
+    }
+
+    private let url: String
+    private let proof: Proof
+
+    /// The vendor's clients ignore other values.
+    private static let minutes = 1...1440
+
+    /// - Parameter url: the URL for questions; the list is at `conf` beside it.
+    package init(url: String, _ proof: Proof) {
+        self.url = DNSPodNodes.sibling("conf", of: url)
+        self.proof = proof
+    }
+
+    package func request(in context: DialectContext) -> HTTPRequest {
+        let parameters =
+            switch proof {
+            case .encrypted(let dialect): dialect.identification
+            case .token(let token): [(name: "token", value: token)]
+            }
+        return HTTPRequest(url: URLQuery.append(parameters, to: url))
+    }
+
+    package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceNodes {
+        let body = try DNSPodEnterprise.acceptedBody(of: reply, expires: false)
+        let text: [UInt8]
+        switch proof {
+        case .encrypted(let dialect): text = try dialect.decrypted(body)
+        case .token: text = body
+        }
+        var fields: [Substring: Substring] = [:]
+        for field in String(decoding: text, as: UTF8.self).split(whereSeparator: { "|\r\n".contains($0) }) {
+            guard let colon = field.firstIndex(of: ":") else { continue }
+            fields[field[..<colon]] = field[colon...].dropFirst()
+        }
+        let minutes = fields["ttl"].flatMap { Int($0) }.flatMap { DNSPodNodes.minutes.contains($0) ? $0 : nil }
+        // Split no further than a usable list goes.
+        let texts = (fields["ip"] ?? "").split(separator: ";", maxSplits: ServiceNodes.maxNodes)
+        return try ServiceNodes(
+            heard: texts.compactMap { Address(String($0)) }.map { ServiceNodes.Node($0) },
+            lifetimeSeconds: (minutes ?? 60) * 60, allowsPrivate: allowsPrivate)
+    }
+}

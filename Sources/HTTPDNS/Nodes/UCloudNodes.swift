@@ -1,0 +1,37 @@
+// UCloud's list of service nodes (`/ACCOUNT/service`, providers.md 7.2): URLs, the best one first.
+
+import DNSWire
+
+package struct UCloudNodes: NodeListing {
+    private let url: String
+    private let dialect: UCloud
+    private let scheme: String
+
+    /// - Parameters:
+    ///   - url: as for `UCloud`.
+    ///   - isSecure: whether the provider's URL is https; nodes of the other scheme are left out.
+    package init(url: String, account: String, secret: String, isSecure: Bool) {
+        let base = url.hasSuffix("/") ? url.dropLast() : url[...]
+        self.url = "\(base)/\(account)/service"
+        dialect = UCloud(url: url, account: account, secret: secret)
+        scheme = isSecure ? "https://" : "http://"
+    }
+
+    package func request(in context: DialectContext) throws(DialectError) -> HTTPRequest {
+        let parameters = [(name: "timestamp", value: String(context.unixSeconds))]
+        return HTTPRequest(
+            url: URLQuery.append(parameters, to: url),
+            headers: HTTPHeaders([.init("Authorization", try dialect.signature(parameters))]))
+    }
+
+    package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceNodes {
+        let body = try JSONValue.decode(try reply.acceptedBody())
+        let urls = [body["best_service_node"]].compactMap { $0 } + (body["service_node_list"]?.elements ?? [])
+        return try ServiceNodes(heard: urls.compactMap { node($0.scalarText ?? "") }, allowsPrivate: allowsPrivate)
+    }
+
+    private func node(_ url: String) -> ServiceNodes.Node? {
+        guard url.hasPrefix(scheme) else { return nil }
+        return ServiceNodes.Node(text: url.dropFirst(scheme.count).prefix { $0 != "/" })
+    }
+}

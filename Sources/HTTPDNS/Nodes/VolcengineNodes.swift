@@ -1,0 +1,44 @@
+// Volcengine's list of service hosts (`/svc_meta`, providers.md 3 and correction C7): names or addresses, those for
+// normal use first.
+
+package struct VolcengineNodes: NodeListing {
+    private let url: String
+    private let account: String
+    private let secret: String
+
+    /// - Parameter url: the URL for questions; the list is at `svc_meta` beside it.
+    package init(url: String, account: String, secret: String) {
+        self.url = VolcengineNodes.sibling("svc_meta", of: url)
+        self.account = account
+        self.secret = secret
+    }
+
+    /// The `ts` of the list that the client has; 0 asks for the whole list.
+    private static let noList = "0"
+
+    /// The signature is UNCONFIRMED; it follows the rule for questions, with the values of this request.
+    package func request(in context: DialectContext) throws(DialectError) -> HTTPRequest {
+        let expiry = Volcengine.expiry(in: context)
+        let values = Signature.sorted([secret, expiry, account, VolcengineNodes.noList])
+        return HTTPRequest(
+            url: URLQuery.append(
+                [
+                    (name: "account_id", value: account), (name: "svc_meta_ts", value: VolcengineNodes.noList),
+                    (name: "timestamp", value: expiry),
+                    (name: "sign", value: try Signature.md5(values.joined(separator: "_"))),
+                ], to: url))
+    }
+
+    package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceNodes {
+        let body = try JSONValue.decode(try reply.acceptedBody())
+        guard let list = body["svc_meta"] else { throw .garbage("JSON without svc_meta") }
+        let hosts = ["main_domains", "backup_domains"].flatMap { list[$0]?.elements ?? [] }
+        var lifetimeSeconds: Int?
+        if case .integer(let minutes)? = body["update_interval_min"], (1...1440).contains(minutes) {
+            lifetimeSeconds = minutes * 60
+        }
+        return try ServiceNodes(
+            heard: hosts.compactMap { $0.scalarText.flatMap { ServiceNodes.Node(text: $0[...]) } },
+            lifetimeSeconds: lifetimeSeconds, allowsPrivate: allowsPrivate)
+    }
+}

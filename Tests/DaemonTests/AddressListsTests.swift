@@ -1,0 +1,168 @@
+// Lists of providers' addresses: when they are asked for, and whose list is used.
+
+import Control
+import DNSWire
+import HTTPClient
+import LinuxIO
+import Resolver
+import Settings
+import Testing
+
+@testable import Daemon
+
+struct AddressListsTests {
+    private let stand: ResolvingStand
+    private let now = Clock.now()
+    private let note = "nodes of ali"
+    private let inAnHour = Clock.wallMilliseconds() + 3_600_000
+
+    init() throws {
+        stand = try ResolvingStand()
+    }
+
+    private func providers(region: String = "global") throws -> [Settings.Provider] {
+        let text = """
+            [[provider]]
+            name = "ali"
+            dialect = "alicloud"
+            url = "http://192.0.2.1/"
+            account = "139450"
+            region = "\(region)"
+            """
+        return try Settings.parse(bytes: Array(text.utf8), file: "test").providers
+    }
+
+    private var dialled: [String] { stand.resolving.providers.providers.flatMap { $0.endpoints.map(\.address) } }
+
+    @Test("without a store a list is asked for at once; nothing else would tell what is kept")
+    func memoryOnly() throws {
+        let lists = AddressLists(stand.resolving)
+        try stand.setProviders(providers(), now: now)
+        lists.begin(now: now)
+        #expect(lists.nextDeadline == now)
+    }
+
+    @Test("while no provider is to be asked, none is asked for its list either")
+    func paused() throws {
+        let lists = AddressLists(stand.resolving)
+        try stand.setProviders(providers(), now: now)
+        lists.begin(now: now)
+        lists.isPaused = true
+        #expect(lists.nextDeadline == nil)
+        lists.timePassed(now: now)
+        lists.isPaused = false
+        #expect(lists.nextDeadline == now)
+    }
+
+    @Test("a kept list is used and not asked for again, until the provider's name is given to another region")
+    func kept() throws {
+        let lists = AddressLists(stand.resolving)
+        try stand.setProviders(providers(region: "cn"), now: now)
+        lists.begin([note: "\(inAnHour) alicloud/139450/cn 203.0.113.1"], now: now)
+        #expect(dialled == ["203.0.113.1", "192.0.2.1"], "the settings' address stands behind the list")
+        #expect(try #require(lists.nextDeadline) > now + .seconds(3500))
+        try stand.setProviders(providers(region: "sg"), now: now)
+        lists.begin(now: now)
+        #expect(dialled == ["192.0.2.1"])
+        #expect(lists.nextDeadline == now)
+    }
+
+    @Test("a kept list that asks not to be used holds for a provider that is new, too")
+    func disabled() throws {
+        let lists = AddressLists(stand.resolving)
+        try stand.setProviders(providers(), now: now)
+        lists.begin([note: "\(inAnHour) alicloud/139450/global disable"], now: now)
+        let provider = try #require(stand.resolving.providers.providers.first)
+        #expect(stand.resolving.state(of: provider, now: now) == .throttled)
+    }
+
+    // MARK: providers by host name
+
+    private func byName(_ names: String...) throws -> [Settings.Provider] {
+        let text = names.map { name in
+            """
+            [[provider]]
+            name = "\(name)"
+            dialect = "doh"
+            url = "https://dns.example/\(name)"
+
+            """
+        }
+        return try Settings.parse(bytes: Array(text.joined().utf8), file: "test").providers
+    }
+
+    @Test("a provider without an address is unresolved and not asked, and its host name is asked for at once")
+    func unresolved() throws {
+        let lists = AddressLists(stand.resolving)
+        try stand.setProviders(byName("a", "b"), now: now)
+        lists.begin(now: now)
+        #expect(lists.nextDeadline == now)
+        let providers = stand.resolving.providers
+        #expect(providers.providers.allSatisfy { stand.resolving.state(of: $0, now: now) == .unresolved })
+        #expect(providers.unreachable == Set(providers.providers.map(\.id)))
+        // Neither nameservers nor other providers: that is in the log once, and tried again.
+        lists.timePassed(now: now)
+        let waiting = "waits for an address: neither nameservers nor other providers have one for dns.example"
+        #expect(lists.takeNews().map(\.line.text) == ["provider a \(waiting)", "provider b \(waiting)"])
+        #expect(try #require(lists.nextDeadline) > now)
+    }
+
+    @Test("kept addresses of a host name are used by every provider with this name, for the certificate of the name")
+    func keptAddresses() throws {
+        let lists = AddressLists(stand.resolving)
+        try stand.setProviders(byName("a", "b"), now: now)
+        lists.begin(["addresses of dns.example": "\(inAnHour) - 203.0.113.1 2001:db8::1"], now: now)
+        #expect(dialled == ["203.0.113.1", "2001:db8::1", "203.0.113.1", "2001:db8::1"])
+        let providers = stand.resolving.providers
+        #expect(providers.providers.allSatisfy { $0.endpoints.allSatisfy { $0.host == "dns.example" } })
+        #expect(providers.unreachable.isEmpty)
+        #expect(lists.takeNews().count == 2)
+        #expect(try #require(lists.nextDeadline) > now + .seconds(3500))
+        lists.networkChanged(now: now)
+        #expect(lists.nextDeadline == now, "another network, and the addresses are used until there are others")
+        #expect(dialled.count == 4)
+        try stand.setProviders(byName("b", "c"), now: now)
+        lists.begin(now: now)
+        #expect(dialled.count == 4)
+    }
+
+    @Test("a kept list of names is used as soon as their addresses are known, each with its own certificate")
+    func namesInLists() throws {
+        let text = """
+            [[provider]]
+            name = "volc"
+            dialect = "volcengine"
+            url = "https://httpdns.example/resolve"
+            account = "1023"
+            key-file = "/k"
+            service-nodes = true
+            """
+        let lists = AddressLists(stand.resolving)
+        let settings = try Settings.parse(bytes: Array(text.utf8), file: "test").providers
+        try stand.setProviders(settings, now: now)
+        lists.begin(
+            [
+                "nodes of volc": "\(inAnHour) volcengine/1023/ node.example:8443 203.0.113.9",
+                "addresses of node.example": "\(inAnHour) - 203.0.113.1",
+                "addresses of httpdns.example": "\(inAnHour) - 203.0.113.2",
+            ], now: now)
+        let endpoints = try #require(stand.resolving.providers.providers.first).endpoints
+        #expect(
+            endpoints.map { "\($0.address):\($0.port) \($0.host)" } == [
+                "203.0.113.1:8443 node.example", "203.0.113.9:443 httpdns.example", "203.0.113.2:443 httpdns.example",
+            ])
+    }
+
+    @Test(
+        "a kept text that nothing was written as is left out",
+        arguments: [
+            "", "x", "1 -", "1 - x y", "9223372036854775807 - <html>", "-9223372036854775808 - 203.0.113.1",
+        ])
+    func wrongNotes(text: String) throws {
+        let lists = AddressLists(stand.resolving)
+        try stand.setProviders(byName("a"), now: now)
+        lists.begin(["addresses of dns.example": text], now: now)
+        #expect(dialled == (text.hasSuffix("203.0.113.1") ? ["203.0.113.1"] : []))
+        #expect(lists.nextDeadline == now)
+    }
+}
