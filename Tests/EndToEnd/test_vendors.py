@@ -504,6 +504,7 @@ class Refusals(Vendors):
                 stand_in, healthy = self.stand_in(kind), self.healthy()
                 stand_in.registered = {"shop.example"}
                 settings = self.settings(kind, stand_in, dialect="template", template=template)
+                del settings["service-nodes"]
                 if kind == "ucloud":
                     settings["url"] += "100000/resolve"
                 server = self.daemon_of(settings, self.second(healthy))

@@ -34,8 +34,7 @@ extension LogEvent {
         case .providerUp(let name): "provider \(name) is up"
         case .providerBlocked(let name, let reason): "provider \(name) is blocked: \(reason)"
         case .providerUnresolved(let name, let host): LogEvent.unresolved(name, host)
-        case .providerResolved(let name, let host, let addresses):
-            "provider \(name) is used: \(host) is \(list(addresses))"
+        case .providerResolved(let name, let host, let addresses): resolved(name, host, addresses)
         case .providersFail(let failures, let hasSystem): LogEvent.outage(failures, hasSystem)
         case .providersWork(let duration): "a provider works again after \(duration.wholeSeconds) s without any"
         case .providerThrottled(let name): "provider \(name) is throttled: it asked for fewer requests"
@@ -116,6 +115,10 @@ extension LogEvent {
 
     private static func unresolved(_ provider: String, _ host: String) -> String {
         "provider \(provider) waits for an address: neither nameservers nor other providers have one for \(host)"
+    }
+
+    private func resolved(_ provider: String, _ host: String, _ addresses: [String]) -> String {
+        "provider \(provider) is used: \(host) is \(list(addresses))"
     }
 
     private static func listening(on address: SocketAddress, _ isPresent: Bool) -> String {
