@@ -12,6 +12,7 @@ from programs import Program
 # The lab lists no service nodes, and those of its Alibaba are addresses without servers.
 _ALICLOUD = {"account": "100000", "service-nodes": False}
 _TENCENT = {"account": "1234", "service-nodes": False}
+_UCLOUD = {"account": "100000", "service-nodes": False}
 _HMAC_KEY, _AES_KEY = "a0b1c2d3e4f5061728394a5b6c7d8e9f", "000102030405060708090a0b0c0d0e0f"
 
 
@@ -66,7 +67,7 @@ KINDS = {
         "baidu", "v4/resolve", {"account": "100"}, {"key-file": "1234567890"}, batch=10, vendor="httpdns.baidubce.com",
         is_dated=True),
     "ucloud": Kind(
-        "ucloud", "", {"account": "100000"}, {"key-file": "AuthSecret"}, has_aaaa=False, is_dated=True),
+        "ucloud", "", _UCLOUD, {"key-file": "AuthSecret"}, has_aaaa=False, is_dated=True),
     # Volcengine once more, described as a template, without its own dialect.
     "template": Kind(
         "template", "resolve", {"account": "1023", "template": {

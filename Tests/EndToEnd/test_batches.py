@@ -57,7 +57,7 @@ class Paid(Case):
         path = self.provider.directory / "key"
         path.write_text(content)
         places.entrust(path).chmod(0o600)
-        return {**provider, "account": "1234", "key-file": str(path)}
+        return {**provider, "account": "1234", "key-file": str(path), "service-nodes": False}
 
     def paid(self, name="paid"):
         return self.keyed({**self.provider.provider("dnspod", name), "dialect": "dnspod-https"}, LAB_TOKEN)
