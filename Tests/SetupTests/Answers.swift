@@ -38,8 +38,8 @@ extension VendorAccount {
     }
 
     var needsAddresses: Bool {
-        guard case .name = Settings.ProviderURL(url)?.host else { return false }
-        return addresses.isEmpty
+        guard let url = Settings.ProviderURL(url), case .name = url.host else { return false }
+        return addresses.isEmpty && !url.isSecure
     }
 }
 

@@ -36,11 +36,11 @@ struct SetupDialogueTests {
     @Test("numbers, names and other values give the same answers as flags")
     func values() throws {
         var asked = try dialogue()
-        let lines = ["1, cloudflare", "yes", "volcengine", "1023", "192.0.2.1 192.0.2.2", "", "2 3", "2", "y"]
+        let lines = ["1, cloudflare", "yes", "volcengine", "1023", "", "2 3", "2", "y"]
         #expect(type(lines, into: &asked) == [])
         #expect(asked.isAccepted)
         let same =
-            "--providers alidns,cloudflare --account volcengine --account-id 1023 --addresses 192.0.2.1,192.0.2.2 "
+            "--providers alidns,cloudflare --account volcengine --account-id 1023 "
             + "--key-file /etc/httpdnsd/volcengine.key --lan 192.168.7.5,fd00::5 --take-over yes"
         #expect(try asked.answers.settingsFile() == answers(same).settingsFile())
     }

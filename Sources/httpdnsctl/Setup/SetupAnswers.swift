@@ -67,7 +67,7 @@ struct SetupAnswers: Sendable {
             case .accountID: accountID == nil && service?.id == .required
             case .accessKey: accessKey == nil && service?.accessKey == .required
             case .url: false
-            case .addresses: service != nil && dialled.isEmpty
+            case .addresses: service != nil && dialled.isEmpty && !isResolved
             case .keyFile: keyFile == nil && service?.keyFile == .required
             case .lan: lan == nil
             case .allow: allow == nil && !addressesWithoutNetwork.isEmpty
@@ -100,6 +100,9 @@ struct SetupAnswers: Sendable {
     var shownKeyFile: String? {
         keyFile.map { $0.hasPrefix("/") ? $0 : SetupAnswers.credentialMark + $0 }
     }
+
+    /// The daemon resolves the host name of an https URL, and the certificate guards it.
+    private var isResolved: Bool { Settings.ProviderURL(providerURL)?.isSecure ?? false }
 
     /// The networks of other machines that may query.
     var networks: [Prefix] { allow ?? (lan ?? []).compactMap(\.network).withoutRepetition }
