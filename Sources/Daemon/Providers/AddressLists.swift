@@ -213,8 +213,8 @@ final class AddressLists: LoopPart {
     /// Whether a provider may be asked for another one's name. An account may be billed for each question, or serve
     /// its own names only.
     private func canResolve(_ name: String, _ provider: Provider) -> Bool {
-        provider.settings.account == nil && provider.settings.keyFile == nil && !provider.isShadow
-            && provider.isReachable && provider.hostName != name
+        provider.settings.account == nil && provider.settings.keyFile == nil && !provider.settings.hasOwnNames
+            && !provider.isShadow && provider.isReachable && provider.hostName != name
     }
 
     private func resolved(_ key: Key, _ name: String, _ lookup: HostLookup) {
