@@ -107,7 +107,7 @@ let package = Package(
             ], resources: ["Explanations"]),
         tests("DayTests", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Serving", "Store", "TestSupport"]),
         tests("TakeoverTests", ["httpdnsctl", "DNSWire", "Resolver", "TestSupport"]),
-        tests("DoctorTests", ["httpdnsctl", "DNSWire", "Resolver", "TestSupport"]),
+        tests("DoctorTests", ["httpdnsctl", "Control", "DNSWire", "Resolver", "TestSupport"]),
         tests("SetupTests", ["httpdnsctl", "DNSWire", "LinuxIO", "Settings"]),
         tests("BugReportTests", ["httpdnsctl", "Settings"]),
         tests("ManualTests", ["Control", "Daemon", "HTTPServer", "Settings", "TestSupport"]),

@@ -74,6 +74,10 @@ struct ProvidersReportTests {
         (alidns.connections.reused, alidns.connections.retried) = (48_000, 1)
         var volc = StatsReport.Provider(name: "volc", dialect: "volcengine", state: "throttled")
         (volc.retrySeconds, volc.clockOffsetMilliseconds, volc.usesProxy) = (12, -3_600_000, true)
+        var billed = StatsReport.Provider.Billed()
+        (billed.day, billed.month) = (["client": 0, "refresh": 0], ["client": 800, "refresh": 1400, "hedge": 0])
+        (billed.quota, billed.quotaShare) = ("2000/month", 1.1)
+        volc.billed = billed
         var other = StatsReport.Provider(name: "other", dialect: "doh", state: "unmeasured")
         var shadow = StatsReport.Provider.Shadow()
         (shadow.asked, shadow.same, shadow.overlapping, shadow.different, shadow.failed) = (20, 15, 3, 1, 1)
@@ -97,6 +101,8 @@ struct ProvidersReportTests {
         volc    volcengine  throttled 12s  -       -      -      -        0         0       0/0/0/0
           clock 3600000 ms behind the local clock
           uses a proxy
+          billed today 0; this month 2,200 (refresh 1,400, client 800)
+          quota 2000/month, 100.0 % used
         other   doh         unmeasured     -       -      -      -        0         0       0/0/0/0
           shadow requests 20: same 15, overlapping 3, different 1, failed 1
 

@@ -1,7 +1,9 @@
 // What the checks of the daemon and its port say.
 
-@testable import httpdnsctl
+import Control
 import Testing
+
+@testable import httpdnsctl
 
 @Suite("Findings about the daemon and its port")
 struct FindingTests {
@@ -49,14 +51,16 @@ struct FindingTests {
 
     @Test("what the daemon knows itself is told")
     func knowledge() {
+        let quota = QuotaWarning(provider: "paid", requests: 80, quota: "100/day", isUsedUp: false)
         let known = DaemonCheck.Knowledge(
             loopingServers: ["192.0.2.1:53"], portal: "http://a/", isSwitchedOff: true,
-            unresolvedProviders: ["volc"])
+            unresolvedProviders: ["volc"], quotas: [quota])
         let check = DaemonCheck(
             control: .answers, socket: "/run/s", listeners: [listener(.ours, .ours)], knowledge: known)
-        #expect(check.findings.map(\.gravity) == [.warning, .warning, .warning, .note])
+        #expect(check.findings.map(\.gravity) == [.warning, .warning, .warning, .warning, .note])
         #expect(check.findings[0].text.contains("192.0.2.1:53") && check.findings[2].text.hasSuffix("http://a/"))
         #expect(check.findings[1].text.hasPrefix("volc waits for an address"))
+        #expect(check.findings[3].text == quota.text)
     }
 
     @Test("a control socket that this user may not open is no fault")

@@ -84,6 +84,15 @@ struct BilledRequestsTests {
         #expect(requests.total(.month) == 11, "October")
     }
 
+    @Test("counts of an earlier life go on at a start before the clock is set")
+    func earlierThanClock() {
+        var requests = BilledRequests(unixMilliseconds: 5000)
+        requests.add(counted(5))
+        requests.add(1, .client, unixMilliseconds: 6000)
+        requests.turn(to: Self.noon + Self.hour)
+        #expect(requests.total(.day) == 6 && requests.total(.month) == 6)
+    }
+
     @Test("a quota is nearly used from 80 % and used up from 100 % on")
     func levels() {
         let levels = [79, 80, 99, 100, 101].map { counted($0).level(of: .init(100, per: .month)) }

@@ -1,5 +1,6 @@
 // A system resolver that is asked first, honest providers, and probes, for many names on a virtual clock. Clients
-// repeat their questions; the world counts what providers were asked, and which forged addresses clients got after a verdict.
+// repeat their questions; the world counts what providers were asked, and which forged addresses clients got after a
+// verdict.
 
 import DNSWire
 import TestSupport

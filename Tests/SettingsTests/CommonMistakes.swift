@@ -117,7 +117,7 @@ let commonMistakes: [Case] = [
         #"[[provider]]\#nname = "a"\#ndialect = "json"\#nurl = "http://dns.example/resolve""#,
         #"""
         f:4:7: provider.url: found the host name "dns.example" with http and no addresses; without a \#
-        certificate a forged address would not be noticed: write https://, or add addresses = ["..."]
+        certificate a forged address would not be noticed: use https, or add addresses = ["..."]
         """#),
     // A provider without url.
     Case(

@@ -16,6 +16,7 @@ final class Billing: LoopPart {
     /// Providers whose counts changed since they were stored.
     private var unsaved: Set<String> = []
     private var news: [LogEvent] = []
+    private var isRestored: Bool
     /// When counts are stored and periods are compared with the clock.
     private(set) var nextDeadline: Instant?
 
@@ -24,6 +25,7 @@ final class Billing: LoopPart {
 
     init(_ resolving: ResolvingLoop) {
         self.resolving = resolving
+        isRestored = resolving.store == nil
     }
 
     /// Nil for a provider whose requests are not billed.
@@ -42,13 +44,18 @@ final class Billing: LoopPart {
         }
     }
 
-    /// Adds the counts of the store.
+    /// Adds the counts of the store. Notes of providers that are no longer configured are removed after their month.
     func restore(_ notes: [String: String], now: Instant) {
+        isRestored = true
         let wall = Clock.wallMilliseconds()
+        let configured = Set(resolving.providers.providers.map(\.name))
         for (name, text) in notes where name.hasPrefix(Billing.notePrefix) {
             guard let kept = BilledRequests(text: text) else { continue }
             let provider = String(name.dropFirst(Billing.notePrefix.count))
             requests[provider, default: BilledRequests(unixMilliseconds: wall)].add(kept)
+            if !configured.contains(provider), requests[provider]?.total(.month) == 0 {
+                resolving.store?.note(name, nil, now: now)
+            }
         }
         compareWithQuotas(now: now)
     }
@@ -59,14 +66,8 @@ final class Billing: LoopPart {
     }
 
     func timePassed(now: Instant) {
-        let billed = resolving.providers.takeBilled()
         let isDue = nextDeadline.map { $0 <= now } ?? false
-        guard isDue || !billed.isEmpty else { return }
-        let wall = Clock.wallMilliseconds()
-        for (provider, cause) in billed {
-            requests[provider, default: BilledRequests(unixMilliseconds: wall)].add(1, cause, unixMilliseconds: wall)
-            unsaved.insert(provider)
-        }
+        guard collect() || isDue else { return }
         if isDue {
             save(now: now)
             nextDeadline = nil
@@ -74,8 +75,23 @@ final class Billing: LoopPart {
         compareWithQuotas(now: now)
     }
 
-    /// Stores the counts that changed.
+    /// Counts the questions that were sent since the last call.
+    ///
+    /// - Returns: whether there were any.
+    private func collect() -> Bool {
+        let billed = resolving.providers.takeBilled()
+        let wall = Clock.wallMilliseconds()
+        for (provider, cause) in billed {
+            requests[provider, default: BilledRequests(unixMilliseconds: wall)].add(1, cause, unixMilliseconds: wall)
+            unsaved.insert(provider)
+        }
+        return !billed.isEmpty
+    }
+
+    /// Stores the counts that changed, unless those of the store are still to come.
     func save(now: Instant) {
+        _ = collect()
+        guard isRestored else { return }
         for provider in unsaved.sorted() {
             resolving.store?.note(Billing.notePrefix + provider, requests[provider]?.text, now: now)
         }
@@ -102,7 +118,9 @@ final class Billing: LoopPart {
                 if level > known, let warning = warning(provider, requests) { news.append(.quota(warning)) }
             }
             levels[provider.name] = level
-            if areNew || level != known { resolving.handle(.overQuota(provider.id, until: end), now: now) }
+            // Again while it is used up: the clock may have been set.
+            guard areNew || level != known || level == .usedUp else { continue }
+            resolving.handle(.overQuota(provider.id, until: end), now: now)
         }
         let isOpen = !unsaved.isEmpty || levels.values.contains { $0 > .free }
         nextDeadline = isOpen ? nextDeadline ?? now + Billing.interval : nil

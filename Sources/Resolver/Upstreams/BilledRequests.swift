@@ -71,6 +71,7 @@ package struct BilledRequests: Equatable, Sendable {
     /// Adds what was counted before, for example before a restart, as far as its periods have not ended.
     package mutating func add(_ earlier: BilledRequests) {
         var earlier = earlier
+        if day < BilledRequests.firstDay { day = max(day, earlier.day) }
         earlier.turn(to: Int64(day) * BilledRequests.dayMilliseconds)
         for (period, causes) in earlier.counts {
             counts[period, default: [:]].merge(causes) { $0 + $1 }
