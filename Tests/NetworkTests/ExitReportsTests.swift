@@ -85,6 +85,36 @@ struct ExitReportsTests {
         }
     }
 
+    @Test("a liar that answers nearly everything moves no network while others report the present carrier now and then")
+    func preferredLiar() throws {
+        var reports = try reports()
+        #expect(try report(home, by: 9, at: 0, to: &reports) == nil)
+        for provider in [1, 2] { #expect(try report(home, by: provider, at: provider, to: &reports) == nil) }
+        for tenth in 1..<9000 {
+            #expect(try report("11.1.0.\(tenth % 200)", by: 9, at: tenth * 100, to: &reports) == nil)
+            if tenth % 1000 == 0 { #expect(try report(home, by: 1, at: tenth * 100 + 1, to: &reports) == nil) }
+        }
+        #expect(reports.carrier.prefixes == [homePrefix])
+    }
+
+    @Test("a liar that has moved the network, alone at first, is outvoted after the hold and moves it no further")
+    func returnFromLie() throws {
+        var reports = ExitReports(now: start)
+        var carrier = Carrier()
+        carrier.set(try #require(mobilePrefix))
+        reports.entered(carrier, isOtherCarrier: true, now: start)
+        for second in 0..<300 {
+            #expect(try report("22.2.0.1", by: 9, at: second * 1000, to: &reports) == nil)
+            if second % 60 == 1 {
+                for provider in [1, 2] {
+                    #expect(try report(home, by: provider, at: second * 1000, to: &reports) == nil)
+                }
+            }
+        }
+        #expect(try report("22.2.0.1", by: 9, at: 300_000, to: &reports) == nil)
+        #expect(try report(home, by: 1, at: 301_000, to: &reports) == homePrefix)
+    }
+
     @Test("a provider that has contradicted the others does not move a network that is entered again")
     func liarAfterChange() throws {
         var reports = try reports()

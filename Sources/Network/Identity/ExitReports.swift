@@ -2,8 +2,9 @@
 // without clock and I/O.
 //
 // A carrier is told by the prefix of its addresses: a /16 of IPv4, a /32 of IPv6. One provider may lie, and one reply
-// may be odd. So another prefix counts once two providers have reported it, or one has in all its replies for 2 s. It
-// does not if as many others reported the present prefix meanwhile. Reports survive a network change: a provider that
+// may be odd. So another prefix counts once two providers have reported it, unless as many others reported the present
+// prefix meanwhile. One provider is enough, after 2 s, only if none of the others can contradict it: none reported the
+// present prefix within the last 5 min, and no two agree on a third. Reports survive a network change: a provider that
 // the others have contradicted does not convince on the next network either.
 
 package import DNSWire
@@ -51,7 +52,7 @@ package struct ExitReports: Sendable {
         fileprivate let since: Instant
         fileprivate let count: Int
         /// When this provider last reported the present carrier.
-        fileprivate let carrierAt: Instant?
+        fileprivate var carrierAt: Instant?
 
         fileprivate var family: RecordType { address.recordType }
     }
@@ -77,6 +78,11 @@ package struct ExitReports: Sendable {
 
     /// - Parameter isOtherCarrier: the network changed because another carrier was confirmed.
     package mutating func entered(_ carrier: Carrier, isOtherCarrier: Bool, now: Instant) {
+        for index in reports.indices {
+            let prefix = carrier.prefix(of: reports[index].family)
+            guard prefix != self.carrier.prefix(of: reports[index].family) else { continue }
+            reports[index].carrierAt = reports[index].prefix == prefix ? reports[index].at : nil
+        }
         self.carrier = carrier
         enteredAt = now
         carrierSeenAt = now
@@ -118,5 +124,16 @@ package struct ExitReports: Sendable {
         guard agreeing == 0 else { return agreeing + 1 > contradicting }
         let begin = max(report.since, enteredAt)
         return contradicting == 0 && report.count > 1 && report.at - begin >= NetworkBounds.exitConfirmation
+            && !canContradict(report, others)
+    }
+
+    /// Whether other providers may know better than this one. A preferred provider answers most requests, so the last
+    /// reports of the others may be minutes old.
+    private func canContradict(_ report: Report, _ others: [Report]) -> Bool {
+        let recent = others.filter { $0.prefix != report.prefix && report.at - $0.at < NetworkBounds.carrierHold }
+        return recent.contains { other in
+            other.carrierAt.map { report.at - $0 < NetworkBounds.carrierHold } ?? false
+                || recent.contains { $0.provider != other.provider && $0.prefix == other.prefix }
+        }
     }
 }

@@ -20,11 +20,12 @@ package enum NetworkBounds {
     /// Maximum size of an identity as text, for one line of a report. The note has room for `maxKnown` of them.
     static let maxWordsBytes = 240
 
-    /// Time in which all replies of a single provider must report another carrier. If it lies, others report the
-    /// present one by then.
+    /// Time in which all replies of a single provider must report another carrier, if no other provider can contradict
+    /// it: one odd reply, or two, change nothing.
     static let exitConfirmation: Duration = .seconds(2)
     /// Time between two changes of the carrier: a router may send each connection through another one, or a carrier has
-    /// addresses of several prefixes.
+    /// addresses of several prefixes. Also how long a provider's report can contradict those of another one: longer
+    /// than the time between two background measurements.
     static let carrierHold: Duration = .seconds(300)
     /// Reports of exit addresses: one of each family for 32 providers, the most that the settings allow.
     static let maxExitReports = 64
