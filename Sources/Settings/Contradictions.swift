@@ -95,7 +95,7 @@ extension ProviderDraft {
                 (
                     "url",
                     "provider.url: found the host name \(quoted(host)) with http and no addresses; without a "
-                        + "certificate a forged address would not be noticed: write https://, or add "
+                        + "certificate a forged address would not be noticed: use https, or add "
                         + "addresses = [\"...\"]"
                 ))
         }
