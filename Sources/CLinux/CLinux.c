@@ -3,9 +3,11 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -35,6 +37,10 @@ int clinux_epoll_control(int epoll, int operation, int descriptor, uint32_t even
 
 int clinux_epoll_wait(int epoll, struct clinux_event *events, int count, int milliseconds) {
     return epoll_wait(epoll, (struct epoll_event *)events, count, milliseconds);
+}
+
+int clinux_exchange(const char *one, const char *other) {
+    return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
 }
 
 int clinux_name_this_thread(const char *name) {

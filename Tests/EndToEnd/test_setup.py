@@ -344,6 +344,19 @@ class Meanwhile(Machine):
         self.assertEqual("# root's\n", self.place.read("/etc/own/file.toml"))
         self.assertEqual("file.toml\n", self.place.run("ls", "-A", "/etc/own").stdout)
 
+    def test_an_edit_is_not_lost_while_the_file_is_replaced(self):
+        """An editor takes no lock: it saves its file right before the new one comes to its place."""
+        self.place.write(FILE, "# mine\n")
+        self.place.write("/etc/edited", "# edited\n")
+        slow = ("strace", "-o", "/dev/null", "-e", "inject=rename,renameat2:delay_enter=500000")
+        editor = f"while ! [ -e {FILE}.old-1 ]; do sleep 0.01; done; mv /etc/edited {FILE}"
+        edit = subprocess.Popen((*self.place.prefix, "timeout", "10", "sh", "-c", editor))
+        ended = self.run_setup("--replace", *FLAGS, prefix=slow)
+        self.assertEqual(0, edit.wait())
+        self.assertEqual("# edited\n", self.place.read(FILE))
+        self.assertEqual((1, f"httpdnsctl: {FILE} has changed meanwhile; run setup again\n"), (ended.returncode, ended.stderr))
+        self.assertEqual(["httpdnsd.toml"], self.place.run("ls", "-A", "/etc/httpdnsd").stdout.split())
+
     def test_no_version_is_lost_when_six_write_at_once(self):
         self.place.write(FILE, "# mine\n")
         texts = {"# mine\n"}

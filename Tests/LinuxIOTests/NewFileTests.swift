@@ -31,13 +31,13 @@ struct NewFileTests {
 
     @Test("a new file can belong to another user, if the process may give it away")
     func owner() throws {
-        let own = Machine.user
-        let other = Privileges.isRoot ? (userID: Machine.sharedID, groupID: Machine.sharedID) : own
-        try NewFile.write([1], at: directory("a"), owner: other)
+        let (userID, groupID) = Privileges.isRoot ? (Machine.sharedID, Machine.sharedID) : Machine.user
+        try NewFile.write([1], at: directory("a"), FileRights(userID: userID, groupID: groupID, mode: 0o640))
         let status = try FileStatus(at: directory("a"))
-        #expect(status.ownerID == other.userID && status.groupID == other.groupID && status.mode == 0o600)
+        #expect(status.ownerID == userID && status.groupID == groupID && status.mode == 0o640)
         guard !Privileges.isRoot else { return }
-        #expect(throws: SystemError.self) { try NewFile.write([1], at: directory("b"), owner: (0, 0)) }
+        let roots = FileRights(userID: 0, groupID: 0, mode: 0o600)
+        #expect(throws: SystemError.self) { try NewFile.write([1], at: directory("b"), roots) }
         #expect(throws: SystemError.self) { try FileStatus(at: directory("b")) }
     }
 

@@ -41,6 +41,10 @@ static inline void clinux_prefetch(const void *_Nonnull address) { __builtin_pre
 /// lacks).
 int clinux_clock_is_synchronised(void);
 
+/// Exchanges two entries of directories in one step, of any kind: renameat2 with RENAME_EXCHANGE (GNU only). EINVAL if
+/// the file system can't.
+int clinux_exchange(const char *_Nonnull one, const char *_Nonnull other);
+
 /// Names the calling thread (GNU only); at most 15 bytes. Returns 0 or an error number.
 int clinux_name_this_thread(const char *_Nonnull name);
 

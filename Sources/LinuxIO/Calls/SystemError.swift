@@ -22,6 +22,8 @@ extension SystemError {
     package var isExhaustion: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) }
     /// The file is larger than the caller's limit.
     package var isTooLarge: Bool { code == EFBIG }
+    /// The file system lacks the operation.
+    package var isUnsupported: Bool { code == EINVAL || code == EOPNOTSUPP }
     package var isReadOnly: Bool { code == EROFS }
     package var isNoSuchFile: Bool { code == ENOENT }
     package var isAlreadyThere: Bool { code == EEXIST }

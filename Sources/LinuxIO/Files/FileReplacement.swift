@@ -11,11 +11,7 @@ package enum FileReplacement {
         _ bytes: [UInt8], _ rights: FileRights, at path: String, by unfinished: String
     ) throws(SystemError) {
         try remove(unfinished)
-        let file = try NewFile.create(unfinished)
-        try write(bytes, to: file)
-        try SystemCall.run("fchown") { fchown(file.raw, rights.userID, rights.groupID) }
-        try SystemCall.run("fchmod") { fchmod(file.raw, rights.mode) }
-        try SystemCall.run("fsync") { fsync(file.raw) }
+        try NewFile.write(bytes, at: unfinished, rights)
         try move(unfinished, to: path)
     }
 

@@ -1,19 +1,22 @@
-// Creates a file for its owner alone, durably. Never overwrites, and follows no link.
+// Creates a file durably. Never overwrites, and follows no link.
 
 import Glibc
 
 package enum NewFile {
-    /// Writes a new file with mode 0600. An incomplete file is removed.
+    /// Writes a new file. An incomplete file is removed.
     ///
-    /// - Parameter owner: user and group; by default those of the process.
+    /// - Parameter rights: by default those of a file for the process's user alone: mode 0600.
     /// - Throws: EEXIST, EACCES, ENOENT (no such directory), ENOSPC, EPERM (another owner without root) and the like.
     package static func write(
-        _ bytes: [UInt8], at path: String, owner: (userID: UInt32, groupID: UInt32)? = nil
+        _ bytes: [UInt8], at path: String, _ rights: FileRights? = nil
     ) throws(SystemError) {
         let file = try create(path)
         do throws(SystemError) {
-            if let owner { try SystemCall.run("fchown") { fchown(file.raw, owner.userID, owner.groupID) } }
             try FileReplacement.write(bytes, to: file)
+            if let rights {
+                try SystemCall.run("fchown") { fchown(file.raw, rights.userID, rights.groupID) }
+                try SystemCall.run("fchmod") { fchmod(file.raw, rights.mode) }
+            }
             try SystemCall.run("fsync") { fsync(file.raw) }
             try FileReplacement.syncParent(of: path)
         } catch {
@@ -23,7 +26,7 @@ package enum NewFile {
     }
 
     /// Creates an empty file with mode 0600, to be written.
-    static func create(_ path: String) throws(SystemError) -> FileDescriptor {
+    private static func create(_ path: String) throws(SystemError) -> FileDescriptor {
         guard !path.utf8.contains(0) else { throw SystemError(call: "open", code: ENOENT) }
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         return FileDescriptor(owning: try SystemCall.run("open") { unsafe open(path, flags, 0o600) })

@@ -64,17 +64,10 @@ struct Setup {
                 "user \(Machine.user.userID) can't write \(files.path); \(remedy)\n"
                     + "--dry-run shows the file, and --output FILE writes it elsewhere", Exit.failed)
         }
-        _ = formerPath(files)
-        return files
-    }
-
-    /// Exits if there is no free name for the former file.
-    private func formerPath(_ files: SetupFiles) -> String? {
-        let path = files.formerPath
-        guard !files.exists || path != nil else {
+        guard !files.exists || files.formerPath != nil else {
             fail("\(files.path).old-1 and all further names are taken; remove some", Exit.failed)
         }
-        return path
+        return files
     }
 
     private func machine(_ flags: SetupFlags, _ files: SetupFiles) -> SetupMachine {
@@ -141,22 +134,29 @@ struct Setup {
         do throws(SystemError) {
             let lock = try files.lock()
             defer { _ = lock }
-            guard try !files.hasChanged() else {
-                fail("\(files.path) has changed meanwhile; run setup again", Exit.failed)
-            }
-            let former = formerPath(files)
+            guard try !files.hasChanged() else { failChanged(files, writtenKey) }
             if let key = answers.key, let keyFile = answers.keyFile {
                 write(key, at: keyFile)
                 writtenKey = keyFile
             }
-            try files.write(text, keeping: former)
-            var report = SetupReport(path: files.path, former: former)
+            guard var report = try files.write(text) else { failChanged(files, writtenKey) }
             report.keyFile = writtenKey
             return report
         } catch {
-            let key = writtenKey.map { "\nthe key is written already, to \($0)" } ?? ""
-            fail("can't write \(files.path): \(error)\(KeptRecord.remedy(error, files.path))\(key)", Exit.failed)
+            let remedy =
+                error.isUnsupported
+                ? "\nits file system can't replace it safely; write another file with --output, and move it"
+                : KeptRecord.remedy(error, files.path)
+            fail("can't write \(files.path): \(error)\(remedy)\(Setup.note(writtenKey))", Exit.failed)
         }
+    }
+
+    private func failChanged(_ files: SetupFiles, _ writtenKey: String?) -> Never {
+        fail("\(files.path) has changed meanwhile; run setup again\(Setup.note(writtenKey))", Exit.failed)
+    }
+
+    private static func note(_ writtenKey: String?) -> String {
+        writtenKey.map { "\nthe key is written already, to \($0)" } ?? ""
     }
 
     /// Exits if the key cannot be written.

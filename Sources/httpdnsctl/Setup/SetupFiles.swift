@@ -1,5 +1,6 @@
 // The files of `httpdnsctl setup`: keeps a former settings file, writes the new one and a key. Decides nothing.
 
+import Control
 import DNSWire
 import LinuxIO
 
@@ -44,10 +45,12 @@ struct SetupFiles {
     /// Where an existing file is kept: the first free name; nil if there is no file, or no free name.
     var formerPath: String? {
         guard exists else { return nil }
-        return (1...SetupFiles.maxFormer).lazy.map { "\(path).old-\($0)" }.first { name in
-            (try? FileSnapshot(at: name, maxBytes: SetupFiles.maxBytes)) == .absent
-        }
+        return formerPaths.first { (try? FileSnapshot(at: $0, maxBytes: SetupFiles.maxBytes)) == .absent }
     }
+
+    private var formerPaths: [String] { (1...SetupFiles.maxFormer).map { "\(formerPrefix)\($0)" } }
+
+    private var formerPrefix: String { "\(path).old-" }
 
     /// Owner and mode of the new file: those of the former one.
     private var rights: FileRights {
@@ -64,23 +67,44 @@ struct SetupFiles {
         try ChangeLock.take(directory, patience: SetupFiles.patience)
     }
 
-    /// Whether the file has changed since the initializer read it. The answer holds only under the lock.
+    /// Whether the file has changed since the initializer read it.
     func hasChanged() throws(SystemError) -> Bool {
         try FileSnapshot(at: path, maxBytes: SetupFiles.maxBytes) != former
     }
 
-    /// Replaces the file. A reader sees the old one or the new one.
+    /// Writes the file and keeps the former one, with its owner and mode, under the first free name. A reader sees the
+    /// old one or the new one.
     ///
-    /// - Parameter kept: where the former file stays, with its owner and mode.
-    func write(_ text: String, keeping kept: String?) throws(SystemError) {
-        if let kept { try SystemFiles.put(FileState(former), at: kept, isWrittenOver: false) }
-        try FileReplacement.put(Array(text.utf8), rights, at: path, by: SystemPaths.unfinished(path))
+    /// - Returns: nil if the file has changed since the initializer read it, and stays.
+    func write(_ text: String) throws(SystemError) -> SetupReport? {
+        let bytes = Array(text.utf8)
+        guard exists else {
+            do throws(SystemError) {
+                try FileExchange.create(bytes, rights, at: path, by: SystemPaths.unfinished(path))
+                return SetupReport(path: path, former: nil)
+            } catch {
+                guard error.isAlreadyThere else { throw error }
+                return nil
+            }
+        }
+        for kept in formerPaths {
+            do throws(SystemError) {
+                let isReplaced = try FileExchange.replace(
+                    former, at: path, keeping: kept, with: bytes, rights, maxBytes: SetupFiles.maxBytes)
+                return isReplaced ? SetupReport(path: path, former: kept) : nil
+            } catch {
+                guard error.isAlreadyThere, kept != formerPaths.last else { throw error }
+            }
+        }
+        return nil
     }
 
     /// Writes a new file with a key, for its owner alone.
     static func writeKey(_ key: String, at path: String) throws(SystemError) {
         try FileReplacement.makeDirectory(parent(of: path))
-        try NewFile.write(Array("\(key)\n".utf8), at: path, owner: keyOwner())
+        let (userID, groupID) = try keyOwner()
+        try NewFile.write(
+            Array("\(key)\n".utf8), at: path, FileRights(userID: userID, groupID: groupID, mode: 0o600))
     }
 
     /// The user who must own a new key: the daemon's, or without root the caller.
