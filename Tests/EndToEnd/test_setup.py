@@ -325,6 +325,8 @@ class Meanwhile(Machine):
         typist.wait_for("/etc/none does not exist; create it first")
         typist.answer("Key file", FILE)
         typist.wait_for("is the settings file; a key has a file of its own")
+        typist.answer("Key file", f"{FILE}.old-1")
+        typist.wait_for("may become a copy of the settings file; ")
         typist.wait_for("Key file")
         typist.type("\x03")
         self.assertEqual(1, typist.end())

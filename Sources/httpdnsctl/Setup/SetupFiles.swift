@@ -118,6 +118,9 @@ struct SetupFiles {
         guard SetupFiles.resolved(keyPath) != path else {
             return .fault("\(keyPath) is the settings file; a key has a file of its own")
         }
+        guard !SetupFiles.resolved(keyPath).hasPrefix(formerPrefix) else {
+            return .fault("\(keyPath) may become a copy of the settings file; a key has a file of its own")
+        }
         guard let place = MachineFiles.place(keyPath, .secret("key-file")) else {
             return .fault("\(keyPath) can't be examined: its directory is not open to you; run setup with sudo")
         }
