@@ -197,6 +197,17 @@ class Flags(Machine):
         self.assertEqual("640 root", self.status_of(FILE))
         self.assertEqual(self.place.read(FILE), self.place.read(f"{FILE}.old-2"))
 
+    def test_what_is_not_a_regular_file_is_not_replaced(self):
+        self.place.run("ln", "-s", "/proc/self/fd/1", "/etc/link.toml")
+        self.place.run("mkfifo", "/etc/fifo.toml")
+        for path in ("/dev/stdout", "/etc/link.toml", "/etc/fifo.toml", "/etc/ssl"):
+            for flags in (FLAGS, ("--replace", *FLAGS)):
+                refused = self.run_setup("--output", path, *flags)
+                self.assertEqual((1, ""), (refused.returncode, refused.stdout))
+                self.assertEqual(f"httpdnsctl: {path} is not a regular file; name another one with --output, or - for "
+                                 "standard output\n", refused.stderr)
+        self.assertEqual("symbolic link\n", self.place.run("stat", "-c", "%F", "/etc/link.toml").stdout)
+
     def test_without_a_daemon_nothing_is_taken_over(self):
         ended = self.run_setup(*FLAGS[:-1], "yes")
         self.assertEqual((2, ""), (ended.returncode, ended.stderr))

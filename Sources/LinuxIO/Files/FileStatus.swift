@@ -4,6 +4,9 @@ import Glibc
 
 package struct FileStatus: Equatable, Sendable {
     package let isDirectory: Bool
+    package let isRegular: Bool
+    /// In bytes.
+    package let size: Int
     package let ownerID: UInt32
     package let groupID: UInt32
     package let mode: UInt32
@@ -16,6 +19,8 @@ package struct FileStatus: Equatable, Sendable {
         var status = stat()
         try SystemCall.run("stat") { unsafe stat(path, &status) }
         isDirectory = status.st_mode & S_IFMT == S_IFDIR
+        isRegular = status.st_mode & S_IFMT == S_IFREG
+        size = Int(status.st_size)
         ownerID = status.st_uid
         groupID = status.st_gid
         mode = status.st_mode & 0o7777

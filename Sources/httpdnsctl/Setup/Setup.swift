@@ -46,7 +46,9 @@ struct Setup {
         }
         guard !flags.isDryRun else { return files }
         guard files.isReplaceable else {
-            fail("\(files.path) is not a file; name another one with --output", Exit.failed)
+            fail(
+                "\(files.path) is not a regular file; name another one with --output, or - for standard output",
+                Exit.failed)
         }
         guard flags.replaces || !files.exists else {
             fail(

@@ -29,9 +29,15 @@ struct SetupFiles {
 
     var exists: Bool { former != .absent }
 
-    /// Whether the path can be written: it is free, or has a file or a link.
+    /// Whether the path can be written: it is free, or has a regular file, or a link that leads to one or nowhere. What
+    /// the links of /dev lead to depends on the process.
     var isReplaceable: Bool {
-        former != .directory && former != .other && !["", ".", ".."].contains(SystemPaths.name(of: path))
+        guard !["", ".", ".."].contains(SystemPaths.name(of: path)), directory != "/dev" else { return false }
+        return switch former {
+        case .absent, .file: true
+        case .link: (try? FileStatus(at: path))?.isRegular ?? true
+        case .directory, .other: false
+        }
     }
 
     /// Whether this user may write a file with the owner of the former one.
