@@ -37,6 +37,7 @@ struct SetupReportTests {
             #expect(next(other, takesOver: takesOver) == ["sudo systemctl restart httpdnsd", use])
             #expect(next(other, takesOver: takesOver, isStandardFile: false) == [own, use])
         }
+        #expect(next(report(.doesNotReload)) == ["sudo httpdnsctl reload", use])
         #expect(next(report(.refuses)) == ["sudo rm /etc/httpdnsd/httpdnsd.toml"])
         #expect(
             next(report(.refuses, former: "/etc/httpdnsd/a b"))
@@ -67,10 +68,24 @@ struct SetupReportTests {
                 """)
     }
 
+    @Test("a refusal that is not about the file does not blame it")
+    func forbidden() {
+        var report = report(.doesNotReload)
+        report.findings = ["reload is for root"]
+        #expect(
+            report.rendered(asJSON: false) == """
+                wrote /etc/httpdnsd/httpdnsd.toml
+                reload is for root
+                the running daemon has not read this file yet
+
+                """)
+    }
+
     @Test("only a daemon with this file takes over, and another outcome is named")
     func takeOver() {
         for (daemon, isTaken) in [
-            (SetupReport.Daemon.absent, false), (.readsAnotherFile, false), (.reloaded, true), (.refuses, false),
+            (SetupReport.Daemon.absent, false), (.readsAnotherFile, false), (.reloaded, true), (.doesNotReload, false),
+            (.refuses, false),
         ] {
             var report = report(daemon)
             #expect(!report.takesOver)
@@ -104,8 +119,10 @@ struct SetupReportTests {
         let refused = Array(Reply.notReloaded(["a", "b"]).rendered(asJSON: true).utf8)
         #expect(ReloadReport(answer: refused) == nil)
         #expect(ReloadRefusal(answer: refused)?.reasons == ["a", "b"])
+        #expect(ReloadRefusal(answer: refused)?.isOfSettings == true)
         let forbidden = Array(Reply.refusal(Refusal("not for you")).rendered(asJSON: true).utf8)
         #expect(ReloadRefusal(answer: forbidden)?.reasons == ["not for you"])
+        #expect(ReloadRefusal(answer: forbidden)?.isOfSettings == false)
     }
 
     @Test(

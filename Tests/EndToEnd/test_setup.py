@@ -227,6 +227,17 @@ class Flags(Machine):
         self.assertIn(f"sudo httpdnsd --config {other}\n", ended.stdout)
         self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
 
+    def test_a_user_who_may_not_reload_is_told_so(self):
+        self.install()
+        self.place.write(FILE, "# theirs\n")
+        self.place.run("chown", "-R", "65534:65534", "/etc/httpdnsd")
+        ended = self.run_setup("--replace", *FLAGS[:-2], prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
+        self.assertEqual((0, ""), (ended.returncode, ended.stderr))
+        self.assertIn("reload is for ", ended.stdout)
+        self.assertIn("the running daemon has not read this file yet\n", ended.stdout)
+        self.assertNotIn("refuses this file", ended.stdout)
+        self.assertIn("Next:\n    sudo httpdnsctl reload\n    sudo httpdnsctl system use\n", ended.stdout)
+
     def test_every_spelling_of_the_daemons_file_is_its_file(self):
         self.install()
         for spelling in ("/etc/httpdnsd/./httpdnsd.toml", "//etc//httpdnsd//httpdnsd.toml", "/etc/ssl/../httpdnsd/httpdnsd.toml"):

@@ -7,6 +7,8 @@ package struct SetupReport: Codable, Equatable, Sendable {
         /// It runs with another settings file.
         case readsAnotherFile = "reads-another-file"
         case reloaded
+        /// It has not read the file, because this user may not have it do so.
+        case doesNotReload = "does-not-reload"
         /// It keeps its former settings.
         case refuses
     }
@@ -25,7 +27,7 @@ package struct SetupReport: Codable, Equatable, Sendable {
     package var daemonFile: String?
     /// Changed settings that take effect only after a restart.
     package var needRestart: [String] = []
-    /// Why the daemon refuses the settings.
+    /// Why the daemon refuses the settings, or to read them.
     package var findings: [String] = []
     /// Commands, in their order.
     package var next: [String] = []
@@ -58,6 +60,7 @@ package struct SetupReport: Codable, Equatable, Sendable {
         switch daemon {
         // A restart would fail with the new file.
         case .refuses: next = [former.map { "sudo mv \(shellWord($0)) \(path)" } ?? "sudo rm \(path)"]
+        case .doesNotReload: next = ["sudo httpdnsctl reload"] + use
         case .readsAnotherFile: next = [start("restart")] + use
         case .absent: next = [start("start")] + use
         case .reloaded where !needRestart.isEmpty: next = ["sudo systemctl restart httpdnsd"] + use
@@ -82,6 +85,9 @@ package struct SetupReport: Codable, Equatable, Sendable {
             lines.append("the running daemon reads \(daemonFile ?? "another file"), and not this one")
             lines.append("stop that daemon before you start one with this file")
         case .reloaded: lines.append(ReloadReport(needRestart: needRestart).text)
+        case .doesNotReload:
+            lines += findings
+            lines.append("the running daemon has not read this file yet")
         case .refuses:
             lines += findings
             lines.append("the running daemon refuses this file, and continues with its former settings")

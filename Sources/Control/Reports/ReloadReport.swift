@@ -24,7 +24,7 @@ package struct ReloadReport: Codable, Equatable, Sendable {
     }
 }
 
-/// The answer to `reload --json` if the settings were refused.
+/// The answer to `reload --json` if the settings or the request were refused.
 package struct ReloadRefusal: Codable, Equatable, Sendable {
     let error: String
     /// Complaints about the settings; nil if the request itself was refused.
@@ -39,6 +39,9 @@ package struct ReloadRefusal: Codable, Equatable, Sendable {
         guard let refusal: ReloadRefusal = decoded(String(decoding: answer, as: UTF8.self)) else { return nil }
         self = refusal
     }
+
+    /// Whether the daemon has read the settings, and found them wrong. It may refuse the request itself instead.
+    package var isOfSettings: Bool { findings != nil }
 
     package var reasons: [String] { findings ?? [error] }
 }

@@ -203,8 +203,9 @@ struct Setup {
             report.daemon = .reloaded
             report.needRestart = reloaded.needRestart
         } else {
-            report.daemon = .refuses
-            report.findings = ReloadRefusal(answer: answer)?.reasons ?? []
+            let refusal = ReloadRefusal(answer: answer)
+            report.daemon = refusal?.isOfSettings == true ? .refuses : .doesNotReload
+            report.findings = refusal?.reasons ?? []
         }
     }
 
@@ -220,7 +221,7 @@ extension SetupReport {
         switch daemon {
         case .refuses: Exit.failed
         case .absent: isTakeOverAsked ? Exit.cannotConnect : 0
-        case .readsAnotherFile: isTakeOverAsked ? Exit.failed : 0
+        case .readsAnotherFile, .doesNotReload: isTakeOverAsked ? Exit.failed : 0
         case .reloaded: 0
         }
     }
