@@ -70,6 +70,8 @@ class Asked(Machine):
         typist.answer("1. Which companies", "none")
         typist.answer("2. Do you have an account", "yes")
         typist.wait_for("8  baidu")
+        typist.answer("Service: ", "y")
+        typist.wait_for("choose a number")
         typist.answer("Service: ", "nonsense")
         typist.wait_for('found "nonsense"; allowed: no, alidns')
         typist.answer("Service: ", "8")

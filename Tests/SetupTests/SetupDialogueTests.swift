@@ -60,7 +60,7 @@ struct SetupDialogueTests {
             #expect(asked.question?.subject == .answer(.providers))
         }
         #expect(type(["5", "maybe", "2"], into: &asked) == ["found \"maybe\"; allowed: no, yes"])
-        #expect(type([""], into: &asked) == ["an answer is needed here"])
+        #expect(type(["", "y"], into: &asked) == ["an answer is needed here", "choose a number"])
         #expect(type(["8", "1"], into: &asked) == [])
         #expect(asked.question?.subject == .answer(.keyFile))
         let complaint = type(["hunter2"], into: &asked)
@@ -111,8 +111,18 @@ struct SetupDialogueTests {
         var asked = try dialogue("--providers google --account no --take-over no")
         #expect(type(["198.51.100.1"], into: &asked) == [])
         #expect(asked.question?.subject == .answer(.allow))
+        #expect(asked.question?.lines == ["   No interface of this machine has the address 198.51.100.1."])
         #expect(type(["198.51.100.0/24"], into: &asked) == [])
         #expect(asked.question?.subject == .confirmation)
+    }
+
+    @Test("an interface with the prefix length 32 names no network")
+    func noNetwork() throws {
+        let point = InterfaceAddress(interface: "ppp0", address: .v4(0xC633_6401), prefixLength: 32)
+        var asked = try dialogue(
+            "--providers google --account no --take-over no", SetupMachine(addresses: [point]))
+        #expect(type(["198.51.100.1"], into: &asked) == [])
+        #expect(asked.question?.lines == ["   This machine knows no network of 198.51.100.1."])
     }
 
     @Test("without root, the take-over is not asked")

@@ -43,8 +43,8 @@ struct SetupDialogue: Sendable {
         case .confirmation: try takeConfirmation(question.value(of: line))
         case .answer(let answer):
             let value = try question.value(of: line)
-            guard answer == .account, !hasAccount else { return try answers.take(answer, value) }
-            try takeAccount(value)
+            guard answer == .account else { return try answers.take(answer, value) }
+            try hasAccount ? takeService(value) : takeAccount(value)
         }
     }
 
@@ -69,6 +69,11 @@ struct SetupDialogue: Sendable {
         }
     }
 
+    private mutating func takeService(_ value: String) throws(SetupRefusal) {
+        guard SetupAnswers.isYes(value) != true else { throw SetupRefusal("choose a number") }
+        try answers.take(.account, value)
+    }
+
     private mutating func takeConfirmation(_ value: String) throws(SetupRefusal) {
         isConfirmed = SetupAnswers.isYes(value)
         guard isConfirmed != nil else { throw SetupRefusal("found \(tomlString(value)); allowed: yes, no") }
@@ -89,7 +94,7 @@ struct SetupDialogue: Sendable {
         case .allow:
             SetupQuestion(
                 subject: .answer(answer),
-                lines: ["   No interface tells the network of \(answers.addressesWithoutNetwork)."],
+                lines: ["   \(unknownNetwork)."],
                 prompt: "Networks of all machines that may query, such as 192.168.1.0/24")
         case .takeOver: takeOverQuestion
         }
@@ -153,6 +158,13 @@ struct SetupDialogue: Sendable {
             ],
             choices: [SetupQuestion.Choice(value: "no", meaning: "this machine only")] + addresses, usual: "no",
             prompt: "Answer, or another address")
+    }
+
+    private var unknownNetwork: String {
+        let unknown = (answers.lan ?? []).filter { $0.network == nil }.map(\.listen.address)
+        let isOwn = answers.machine.addresses.contains { unknown.contains($0.address) }
+        return (isOwn ? "This machine knows no network of " : "No interface of this machine has the address ")
+            + answers.addressesWithoutNetwork
     }
 
     private var takeOverQuestion: SetupQuestion {
