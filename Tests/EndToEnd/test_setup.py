@@ -276,6 +276,23 @@ class Flags(Machine):
         self.assertIn("install -m 600 -o httpdnsd KEYFILE /etc/missing.key", missing.stderr)
         self.assertNothingWritten()
 
+    def test_a_key_file_that_holds_no_key_is_refused(self):
+        self.place.run("useradd", "--system", "httpdnsd")
+        self.place.run("mkfifo", "--mode=600", "/etc/a.key")
+        self.place.run("install", "-m", "600", "-o", "httpdnsd", "/dev/null", "/etc/b.key")
+        for path, reason in (("/etc/a.key", "is not a regular file"), ("/etc/b.key", "is empty"), ("/etc/c/", 'ends with "/"')):
+            refused = self.run_setup(*ACCOUNT, "--key-file", path)
+            self.assertEqual(3, refused.returncode)
+            self.assertIn(f"--key-file: {path} {reason}; ", refused.stderr)
+        self.assertNothingWritten()
+
+    def test_a_directory_that_takes_no_files_is_named(self):
+        refused = self.run_setup("--output", "/sys/a.toml", *FLAGS)
+        self.assertEqual(1, refused.returncode)
+        self.assertRegex(refused.stderr, "^httpdnsctl: (can't write /sys/a.toml: .*\nthe directory /sys is not writable"
+                                         "|user 0 can't write /sys/a.toml; is its file system read-only[?]\n)")
+        self.assertNotIn("immutable", refused.stderr)
+
     def test_without_providers_the_nameservers_of_the_network_answer(self):
         self.install()
         ended = self.run_setup("--providers", "none", "--account", "no", "--lan", "no", "--take-over", "yes")

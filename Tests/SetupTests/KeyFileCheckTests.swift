@@ -45,6 +45,25 @@ struct KeyFileCheckTests {
         #expect(verdict("/d", [directory]) == .fault("/d is a directory; a key has a file of its own"))
     }
 
+    @Test("a file that cannot hold a key, or holds none")
+    func unusable() {
+        var status = Self.file(0o600)
+        status.isEmpty = true
+        #expect(verdict("/k", [status]) == .fault("/k is empty; put the key into it, or remove it"))
+        status.isSpecial = true
+        #expect(verdict("/k", [status]) == .fault("/k is not a regular file; put the key into one"))
+    }
+
+    @Test("the remedy for a caller without an account is a command")
+    func callerWithoutName() {
+        let caller = FileCheck.User(name: "user 4321", id: 4321, groups: [100], group: "100")
+        for (owner, remedy) in [(0, "chgrp 100 /k; chmod g+r /k"), (4321, "chmod u+r /k")] as [(UInt32, String)] {
+            #expect(
+                verdict("/k", [Self.file(0o200, owner: owner)], daemon: nil, caller: caller)
+                    == .fault("/k (key-file) can't be read by user 4321; remedy: \(remedy)"))
+        }
+    }
+
     @Test("without the daemon's user, root and the caller read the key")
     func withoutUser() {
         let file = Self.file(0o600, owner: 1000)
@@ -76,7 +95,8 @@ struct KeyFileCheckTests {
                 "/d/e does not exist; create it first, or \(other)"
             ),
             (verdict("/f/k", [Self.file(0o644), nil]), "/f is not a directory; name another file"),
-            (verdict("/d/", [nil]), "/d/ is a directory; a key has a file of its own"),
+            (verdict("/d/", [nil]), "/d/ ends with \"/\"; name a file"),
+            (verdict("/d/e/", [Self.directory(), nil]), "/d/e/ ends with \"/\"; name a file"),
             (
                 verdict("/shut/k", [Self.directory(0o700), nil]),
                 "httpdnsd can't search /shut to reach /shut/k; \(other)"

@@ -8,6 +8,10 @@ struct FileCheck: Sendable {
         let owner: UInt32
         let group: UInt32
         let mode: UInt32
+        /// Neither a regular file nor a directory.
+        var isSpecial = false
+        /// A file without a byte.
+        var isEmpty = false
 
         /// - Parameter bit: 4 to read, 2 to write, 1 to search a directory or execute a file.
         func allows(_ user: User, _ bit: UInt32) -> Bool {
@@ -22,6 +26,16 @@ struct FileCheck: Sendable {
         let name: String
         let id: UInt32
         let groups: Set<UInt32>
+        /// Its own group, as chgrp takes it.
+        let group: String
+
+        /// - Parameter group: by default the one with the name of the user.
+        init(name: String, id: UInt32, groups: Set<UInt32>, group: String? = nil) {
+            self.name = name
+            self.id = id
+            self.groups = groups
+            self.group = group ?? name
+        }
     }
 
     enum Purpose: Equatable, Sendable {
@@ -126,10 +140,12 @@ struct FileCheck: Sendable {
             ]
         case .secret(let key):
             guard !status.allows(user, 4) else { return [] }
+            let remedy =
+                status.owner == user.id
+                ? "chmod u+r \(place.path)" : "chgrp \(user.group) \(place.path); chmod g+r \(place.path)"
             return [
                 Finding(
-                    .fault, .files, "\(place.path) (\(key)) can't be read by \(user.name)",
-                    remedy: "chgrp \(user.name) \(place.path); chmod g+r \(place.path)")
+                    .fault, .files, "\(place.path) (\(key)) can't be read by \(user.name)", remedy: remedy)
             ]
         case .make(let what):
             guard !status.allows(user, 2) || !status.allows(user, 1) else { return [] }

@@ -63,8 +63,9 @@ enum MachineFiles {
                 let status = try FileStatus(at: walked.isEmpty ? "/" : walked)
                 steps.append(
                     FileCheck.Status(
-                        isDirectory: status.isDirectory, owner: status.ownerID, group: status.groupID, mode: status.mode
-                    ))
+                        isDirectory: status.isDirectory, owner: status.ownerID, group: status.groupID,
+                        mode: status.mode, isSpecial: !status.isRegular && !status.isDirectory,
+                        isEmpty: status.size == 0))
             } catch {
                 guard !error.isPermissionDenied else { return nil }
                 steps.append(nil)

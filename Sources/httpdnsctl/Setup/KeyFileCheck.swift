@@ -13,10 +13,11 @@ struct KeyFileCheck: Sendable {
     private static let elsewhere = "name a file in another directory, such as /etc/httpdnsd"
 
     var verdict: SetupMachine.KeyFile {
-        let isDirectory = place.status?.isDirectory ?? place.path.hasSuffix("/")
-        guard !isDirectory else { return .fault("\(place.path) is a directory; a key has a file of its own") }
-        guard place.status == nil else { return verdictOfFile }
-        return faultOfMissing.map { .fault($0) } ?? .missing
+        guard let status = place.status else { return faultOfMissing.map { .fault($0) } ?? .missing }
+        if status.isDirectory { return .fault("\(place.path) is a directory; a key has a file of its own") }
+        if status.isSpecial { return .fault("\(place.path) is not a regular file; put the key into one") }
+        if status.isEmpty { return .fault("\(place.path) is empty; put the key into it, or remove it") }
+        return verdictOfFile
     }
 
     /// By the rules of the doctor.
@@ -31,6 +32,7 @@ struct KeyFileCheck: Sendable {
 
     /// Why no new file can be written there; nil if it can.
     private var faultOfMissing: String? {
+        guard !place.path.hasSuffix("/") else { return "\(place.path) ends with \"/\"; name a file" }
         let steps = KeyFileCheck.existingSteps(of: place)
         let directory = KeyFileCheck.existingDirectory(of: place)
         guard steps.allSatisfy(\.isDirectory) else { return "\(directory) is not a directory; name another file" }

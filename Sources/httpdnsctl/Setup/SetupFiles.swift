@@ -139,7 +139,7 @@ struct SetupFiles {
             daemon: FileCheck.User(
                 name: SetupFiles.userName, passwd: MachineFiles.text("/etc/passwd"),
                 group: MachineFiles.text("/etc/group")),
-            caller: FileCheck.User(name: "user \(userID)", id: userID, groups: [groupID]),
+            caller: FileCheck.User(name: "user \(userID)", id: userID, groups: [groupID], group: "\(groupID)"),
             isWritable: FileStatus.isWritable(directory: KeyFileCheck.existingDirectory(of: place))
         ).verdict
     }

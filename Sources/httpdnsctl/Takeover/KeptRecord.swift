@@ -64,6 +64,10 @@ enum KeptRecord {
     /// Returns advice for a file that cannot be written, or an empty string.
     static func remedy(_ error: SystemError, _ path: String) -> String {
         if error.isReadOnly { return "\nits file system is read-only; nothing can be changed there" }
+        if error.isPermissionDenied, !MachineFiles.exists(path) {
+            return
+                "\nthe directory \(path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }) is not writable"
+        }
         if error.isPermissionDenied { return "\nis it immutable? see: lsattr \(path); then: chattr -i \(path)" }
         return ""
     }
