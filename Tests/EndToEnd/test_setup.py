@@ -366,8 +366,9 @@ class Meanwhile(Machine):
         typist.wait_for("/etc/none does not exist; create it first")
         typist.answer("Key file", FILE)
         typist.wait_for("is the settings file; a key has a file of its own")
-        typist.answer("Key file", f"{FILE}.old-1")
-        typist.wait_for("may become a copy of the settings file; ")
+        for copy in (f"{FILE}.old-1", "/etc/httpdnsd/.httpdnsd.toml.httpdnsd-new"):
+            typist.answer("Key file", copy)
+            typist.wait_for("may become a copy of the settings file; ")
         typist.wait_for("Key file")
         typist.type("\x03")
         self.assertEqual(1, typist.end())

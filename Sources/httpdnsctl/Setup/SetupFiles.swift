@@ -58,6 +58,11 @@ struct SetupFiles {
 
     private var formerPrefix: String { "\(path).old-" }
 
+    /// Whether a file beside the settings has one of the names that `write` uses.
+    private func isCopy(_ other: String) -> Bool {
+        other.hasPrefix(formerPrefix) || other == SystemPaths.unfinished(path)
+    }
+
     /// Owner and mode of the new file: those of the former one.
     private var rights: FileRights {
         if case .file(_, let rights) = former { return rights }
@@ -124,7 +129,7 @@ struct SetupFiles {
         guard SetupFiles.resolved(keyPath) != path else {
             return .fault("\(keyPath) is the settings file; a key has a file of its own")
         }
-        guard !SetupFiles.resolved(keyPath).hasPrefix(formerPrefix) else {
+        guard !isCopy(SetupFiles.resolved(keyPath)) else {
             return .fault("\(keyPath) may become a copy of the settings file; a key has a file of its own")
         }
         guard let place = MachineFiles.place(keyPath, .secret("key-file")) else {
