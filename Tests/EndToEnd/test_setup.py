@@ -208,6 +208,8 @@ class Flags(Machine):
                 self.assertEqual((1, ""), (refused.returncode, refused.stdout))
                 self.assertEqual(f"httpdnsctl: {path} is not a regular file; name another one with --output, or - for "
                                  "standard output\n", refused.stderr)
+        redirected = self.place.run("sh", "-c", 'exec "$@" >/etc/output', "sh", *self.command("setup", "--replace", "--output", "/etc/link.toml", *FLAGS))
+        self.assertEqual((1, ""), (redirected.returncode, self.place.read("/etc/output")))
         self.assertEqual("symbolic link\n", self.place.run("stat", "-c", "%F", "/etc/link.toml").stdout)
 
     def test_without_a_daemon_nothing_is_taken_over(self):

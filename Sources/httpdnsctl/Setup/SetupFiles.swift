@@ -35,9 +35,14 @@ struct SetupFiles {
         guard !["", ".", ".."].contains(SystemPaths.name(of: path)), directory != "/dev" else { return false }
         return switch former {
         case .absent, .file: true
-        case .link: (try? FileStatus(at: path))?.isRegular ?? true
+        case .link(let target, _): !isOfProcess(target) && (try? FileStatus(at: path))?.isRegular ?? true
         case .directory, .other: false
         }
+    }
+
+    /// Whether a link leads to an open file of the process, such as its output.
+    private func isOfProcess(_ target: [UInt8]) -> Bool {
+        ["/dev/", "/proc/"].contains { target.starts(with: $0.utf8) }
     }
 
     /// Whether this user may write a file with the owner of the former one.
