@@ -4,7 +4,7 @@ extension Settings {
     /// In the order of the written file.
     static let sectionNames = [
         "server", "provider", "system-resolver", "cache", "prefetch", "stale", "probe", "network", "control", "log",
-        "rule",
+        "notify", "rule",
     ]
 
     package var effectiveTOML: String {
@@ -25,6 +25,7 @@ extension Settings {
             Settings.section("[control]", Control.keys, control),
             Settings.section("[log]", Log.keys, log),
         ]
+        parts += receivers.map { Settings.section("[[notify]]", ReceiverDraft.keys, ReceiverDraft($0)) }
         parts += rules.map { Settings.section("[[rule]]", Rule.keys, $0) }
         return parts.joined(separator: "\n")
     }

@@ -15,6 +15,8 @@ struct Findings {
     private static let maxProviders = 32
     /// Bounds the number of exceptions to the general settings.
     private static let maxRules = 1000
+    /// Each event is sent to every receiver.
+    private static let maxReceivers = 4
 
     /// Where each known key belongs.
     private static let homes: [(header: String, keys: [String])] = [
@@ -29,6 +31,7 @@ struct Findings {
         ("under [network]", Settings.Network.keys.map(\.name)),
         ("under [control]", Settings.Control.keys.map(\.name)),
         ("under [log]", Settings.Log.keys.map(\.name)),
+        ("under [[notify]]", ReceiverDraft.keys.map(\.name)),
         ("under [[rule]]", Settings.Rule.keys.map(\.name)),
     ]
 
@@ -58,6 +61,7 @@ struct Findings {
             case "network": read(Settings.Network.keys, in: key, of: node, into: &settings.network)
             case "control": read(Settings.Control.keys, in: key, of: node, into: &settings.control)
             case "log": read(Settings.Log.keys, in: key, of: node, into: &settings.log)
+            case "notify": settings.receivers = receivers(node)
             case "rule": settings.rules = rules(node, providers: providerNames(in: root))
             default: top(key, node, into: &settings)
             }
@@ -154,13 +158,24 @@ struct Findings {
             }
             // A key with an invalid value counts as missing; a second error would only repeat the first.
             guard all.count == before else { continue }
-            for (key, text) in draft.contradictions {
-                note(key.flatMap { element.member($0) } ?? element, aboutKey: key == nil, text)
-            }
+            note(draft.contradictions, in: element)
             providers += draft.provider.map { [$0] } ?? []
         }
         judgeShadows(providers, in: node)
         return providers
+    }
+
+    private mutating func receivers(_ node: TOMLNode) -> [Settings.Receiver] {
+        var receivers: [Settings.Receiver] = []
+        for (element, members) in tables(node, named: "notify", 0...Findings.maxReceivers) {
+            let before = all.count
+            var draft = ReceiverDraft()
+            read(ReceiverDraft.keys, in: "notify", header: "[[notify]]", of: members, into: &draft)
+            guard all.count == before else { continue }
+            note(draft.contradictions, in: element)
+            receivers += draft.receiver.map { [$0] } ?? []
+        }
+        return receivers
     }
 
     private mutating func template(_ table: TOMLNode) -> Settings.Provider.Template {
@@ -282,6 +297,12 @@ struct Findings {
         note(
             node, aboutKey: true,
             "unknown key \(quoted(key)) \(place)\(hint) allowed: \(known.joined(separator: ", "))")
+    }
+
+    private mutating func note(_ contradictions: [(key: String?, text: String)], in table: TOMLNode) {
+        for (key, text) in contradictions {
+            note(key.flatMap { table.member($0) } ?? table, aboutKey: key == nil, text)
+        }
     }
 
     private mutating func note(_ node: TOMLNode, aboutKey: Bool = false, _ text: String) {

@@ -4,11 +4,12 @@ extension Settings {
     /// Stands for a removed text.
     package static let removed = "(removed)"
 
-    /// Without accounts, users of proxies, unusual paths of URLs, and the texts of templates that form a request; also
-    /// `withoutPastedKeys`. Contents of key files are never part of settings.
+    /// Without accounts, users of proxies, unusual paths of URLs, the texts of templates that form a request, and paths
+    /// and queries of receivers; also `withoutPastedKeys`. Contents of key files are never part of settings.
     package var redacted: Settings {
         var settings = withoutPastedKeys
         settings.providers = settings.providers.map(\.redacted)
+        settings.receivers = settings.receivers.map(\.redacted)
         return settings
     }
 
@@ -16,12 +17,15 @@ extension Settings {
     package var withoutPastedKeys: Settings {
         var settings = self
         settings.providers = providers.map(\.withoutPastedKeys)
+        settings.receivers = receivers.map(\.withoutPastedKeys)
         return settings
     }
 
     /// The texts that `redacted` removes, for a search in other texts.
     package var redactedTexts: Set<String> {
-        Set(zip(providers, redacted.providers).flatMap { $0.texts.subtracting($1.texts) })
+        let redacted = redacted
+        return Set(zip(providers, redacted.providers).flatMap { $0.texts.subtracting($1.texts) })
+            .union(zip(receivers, redacted.receivers).flatMap { $0.texts.subtracting($1.texts) })
     }
 }
 
@@ -74,4 +78,27 @@ extension Settings.Provider.Template {
     }
 
     fileprivate var texts: [String] { [query, joiner] + headers + signed }
+}
+
+extension Settings.Receiver {
+    fileprivate var redacted: Self {
+        var receiver = self
+        let location = url.location
+        let path = location.path == "/" ? "/" : "/\(Settings.removed)"
+        receiver.url = Settings.ReceiverURL(
+            location: Settings.ProviderURL(
+                isSecure: location.isSecure, host: location.host, port: location.port, path: path),
+            query: url.query.map { _ in Settings.removed })
+        return receiver
+    }
+
+    fileprivate var withoutPastedKeys: Self {
+        var receiver = self
+        if keyFile?.hasPrefix("/") == false { receiver.keyFile = Settings.removed }
+        return receiver
+    }
+
+    fileprivate var texts: Set<String> {
+        Set([url.location.path, url.query].compactMap(\.self) + secretFiles.map(\.file))
+    }
 }

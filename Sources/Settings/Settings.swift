@@ -18,6 +18,8 @@ package struct Settings: Equatable, Sendable {
     package var network = Network()
     package var control = Control()
     package var log = Log()
+    /// Up to 4, in file order.
+    package var receivers: [Receiver] = []
     /// Up to 1,000, in file order.
     package var rules: [Rule] = []
 

@@ -164,6 +164,15 @@ extension Format<Settings.ProviderURL> {
         parse: { Settings.ProviderURL($0) }, write: \.description)
 }
 
+extension Format<Settings.ReceiverURL> {
+    /// Errors do not show the value: path and query may hold a token, and a user may have a password.
+    static let receiverURL = Format.text(
+        allowed: "\"https://HOST[:PORT]/PATH[?QUERY]\" or \"http://HOST[:PORT]/PATH[?QUERY]\" without user name and "
+            + "fragment",
+        parse: { Settings.ReceiverURL($0) }, write: \.description
+    ).hidingUnlessPath
+}
+
 extension Format<String> {
     /// Fits any vendor's name and a statistics line.
     private static let maxProviderNameBytes = 32

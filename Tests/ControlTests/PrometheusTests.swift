@@ -176,6 +176,9 @@ struct PrometheusTests {
         report.network.lastRecoveryMilliseconds = 340
         (recovery.count, recovery.atMost) = (10, ["50": 2, "100": 3])
         report.network.recoveryMilliseconds = ["route": recovery]
+        var receiver = StatsReport.Receiver(name: "https://192.0.2.7")
+        receiver.failures = ["timeout": 11]
+        report.notify = [receiver]
         return report
     }
 }

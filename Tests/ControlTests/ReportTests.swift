@@ -40,6 +40,10 @@ struct ReportTests {
         (stats.process.startSeconds, stats.process.settingsSeconds) = (1_800_000_000, 1_800_000_900)
         stats.udpReceiveErrors = 2
         stats.network = network
+        var receiver = StatsReport.Receiver(name: "https://192.0.2.7")
+        (receiver.state, receiver.posts, receiver.failures) = ("failing", 7, ["timeout": 3])
+        (receiver.waiting, receiver.accepted, receiver.dropped) = (4, 5, 2)
+        stats.notify = [receiver]
         return stats
     }
 
@@ -66,6 +70,8 @@ struct ReportTests {
                 "network":{"causes":{"route":2,"wake":1},"changes":3,"id":"6f2c1a09","kind":"wifi",\#
                 "last_recovery_ms":340,\#
                 "recovery_ms":{"route":{"at_most":{"250":0,"500":2},"count":2,"p50":340,"p95":410,"sum":700}}},\#
+                "notify":[{"accepted":5,"dropped":2,"failures":{"timeout":3},"name":"https://192.0.2.7","posts":7,\#
+                "state":"failing","waiting":4}],\#
                 "pages":{"cut":0,"requests":0},\#
                 "prefetch":{"failed":0,"started":0,"succeeded":0,"used":0},\#
                 "probe":{"broken_evidence":0,"divergences":1,"done":9,"dropped":2,\#
@@ -139,6 +145,12 @@ struct ReportTests {
         network.recovery_ms.route.p50              340
         network.recovery_ms.route.p95              410
         network.recovery_ms.route.sum              700
+        notify.https://192.0.2.7.accepted          5
+        notify.https://192.0.2.7.dropped           2
+        notify.https://192.0.2.7.failures.timeout  3
+        notify.https://192.0.2.7.posts             7
+        notify.https://192.0.2.7.state             failing
+        notify.https://192.0.2.7.waiting           4
         pages.cut                                  0
         pages.requests                             0
         prefetch.failed                            0

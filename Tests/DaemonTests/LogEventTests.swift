@@ -34,6 +34,8 @@ struct LogEventTests {
         (.networkChanged(id: "1", words: "w", cause: .wake), "network-changed"),
         (.portal(.suspected), "portal-suspected"), (.nameserverLoops("a"), "nameserver-loops"),
         (.nameserverAskedAgain("a"), "nameserver-asked-again"),
+        (.receiver(.fails(name: "a", reason: "r")), "receiver-fails"),
+        (.receiver(.works(name: "a", after: .seconds(1))), "receiver-works"),
         (.fileUnreadable(path: "a", reason: "r"), "file-unreadable"), (.storeWorks(path: "a"), "store-works"),
     ]
 

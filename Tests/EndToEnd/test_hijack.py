@@ -17,6 +17,7 @@ from digging import dig
 from fakes import FakeNameserver, reply
 from places import eventually
 from programs import ctl
+from receivers import Receiver
 from sites import Sites, keeps_silent, says
 from wire import NOERROR, Datagrams
 
@@ -176,6 +177,19 @@ class Hijack(Played):
         self.assertEqual({self.genuine, self.second}, set(verified["addresses"]))
         self.assertEqual([BANK], verified["certificate"]["names"])
         self.assertLess(abs(first["seconds"] - time.time()), 120)
+
+    def test_a_receiver_gets_the_evidence_as_it_is_shown(self):
+        receiver = self.own(Receiver())
+        self.say(self.liar, BANK, self.forged, ttl=2)
+        self.say(self.honest, BANK, self.genuine, self.second, ttl=2)
+        server = self.daemon(
+            [self.liar.provider("json", "liar"), self.honest.provider("json", "honest")],
+            sections=f"""{self.sites.settings()}\n[[notify]]\nurl = "http://127.0.0.1:{receiver.port}"\n""")
+        self.ask(server, BANK, 20, until=lambda: len(self.evidence(server)) > 0)
+        events = eventually(lambda: receiver.of_kind("evidence"), what="the evidence")
+        evidence = [event["evidence"] for event in events]
+        self.assertEvidence(evidence)
+        self.assertEqual(self.evidence(server)[:len(evidence)], evidence)
 
     def test_who_is_honest_again_is_trusted_again(self):
         self.say(self.liar, BANK, self.forged, ttl=2)

@@ -92,10 +92,15 @@ class WithDaemon(Reports):
                  "v4": "ips"}},
         ]
 
+    def receiver(self):
+        key = self.file("notify.key", "canary-of-the-receivers-key\n", 0o600)
+        return (f'[[notify]]\nurl = "http://127.0.0.1:{free_port()}/canary-of-the-hook?t=canary-of-the-token"\n'
+                f'key-file = "{key}"\n')
+
     def test_everything_is_in_it_but_no_secret_and_no_client(self):
         lab = self.lab()
         server = self.daemon([lab.provider("json"), *self.secrets()], sections="[[rule]]\nmatch = [\"corp.example\"]\n"
-                             "resolver = \"vendor\"\n")
+                             "resolver = \"vendor\"\n" + self.receiver())
         with Datagrams(server.address, source=CLIENT) as client:
             self.assertEqual(LAB_WWW, client.ask("www.lab.example").addresses)
             client.ask("wiki.corp.example")
@@ -108,7 +113,7 @@ class WithDaemon(Reports):
         self.assertRegex(sections["machine"], r"^cores \d+\nmemory MemTotal: ")
         self.assertIn(f"# {server.config}\n", sections["settings"])
         for line in ('account = "(removed)"', 'access-key = "(removed)"', 'query = "(removed)"', 'v4 = "ips"',
-                     f'key-file = "{self.directory}/canary.key"', '[[rule]]\nmatch = ["corp.example"]'):
+                     f'key-file = "{self.directory}/canary.key"', f'key-file = "{self.directory}/notify.key"', '[[rule]]\nmatch = ["corp.example"]'):
             self.assertIn(line, sections["settings"])
         self.assertIn(f"pid {server.process.pid} ", sections["status"])
         self.assertIn("\nchecked: settings, daemon, ", sections["doctor"])

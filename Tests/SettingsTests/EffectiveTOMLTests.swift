@@ -60,6 +60,10 @@ struct EffectiveTOMLTests {
             "[probe]\nenabled = false\nports = [8443, 443]\ntimeout = \"1500ms\"\nca-file = \"/etc/ca.pem\"",
             "http = true", "client-rate = \"off\"\nprefix-rate = \"7/s\"",
             "filter-aaaa = \"no-route\"\ndns64 = \"auto\"",
+            "[[notify]]\nurl = \"https://alerts.example:8443/a?b=c&d\"\naddresses = [\"2001:db8::7\"]\n"
+                + "events = [\"recovery\", \"outage\"]\nkey-file = \"notify\"\nca-file = \"/etc/ca.pem\"",
+            "[[notify]]\nurl = \"http://192.0.2.7/\"\naddresses = [\"192.0.2.7\"]\n"
+                + "events = [\"evidence\", \"outage\", \"recovery\"]",
             "[network]\nwatch = false", "probe = true", "probe-ports = [853]",
             "resolver = \"system\"", "resolver = \"httpdns\"", "resolver = \"y\"", "allow-private = true",
         ] {
@@ -97,6 +101,7 @@ struct EffectiveTOMLTests {
         let settings = try parse(text.joined(separator: "\n"))
         #expect(settings.providers.count == Settings.defaults.providers.count + 1)
         #expect(settings.providers.contains { $0.template != nil } && settings.rules.count == 3)
+        #expect(settings.receivers.count == 1)
     }
 }
 
@@ -108,6 +113,14 @@ private func example() throws -> String {
 private let oddFile = #"""
     only-listed = true
     direct-only = true
+    [[notify]]
+    url = "https://alerts.example:8443/a?b=c&d"
+    addresses = ["2001:db8::7"]
+    events = ["recovery", "outage"]
+    key-file = "notify"
+    ca-file = "/etc/ca.pem"
+    [[notify]]
+    url = "http://192.0.2.7"
     [server]
     listen = ["[fe80::1]:5353"]
     threads = 3

@@ -42,6 +42,13 @@ struct RedactionTests {
         cipher-key-file = "canary-6"
         proxy = "http://canary@192.0.2.9:3128"
         proxy-key-file = "canary-7"
+        [[notify]]
+        url = "https://alerts.example/canary-8/events?token=canary-9"
+        addresses = ["192.0.2.4"]
+        key-file = "canary-10"
+        [[notify]]
+        url = "http://192.0.2.5:8080"
+        key-file = "/etc/httpdnsd/notify.key"
         """
 
     /// Every key of a provider must be in one of these: a new one may hold a secret.
@@ -63,6 +70,7 @@ struct RedactionTests {
         #expect(Set(ProviderDraft.keys.map(\.name)) == Self.removed.union(Self.shown))
         #expect(
             Set(Settings.Provider.Template.keys.map(\.name)) == Self.removedOfTemplate.union(Self.shownOfTemplate))
+        #expect(Set(ReceiverDraft.keys.map(\.name)) == ["url", "key-file", "addresses", "events", "ca-file"])
     }
 
     @Test("no secret is left, and all else is")
@@ -76,12 +84,15 @@ struct RedactionTests {
             #"proxy-key-file = "/etc/httpdnsd/proxy.key""#, #"query = "(removed)""#,
             #"headers = ["(removed)", "(removed)"]"#, #"signed = ["(removed)", "(removed)"]"#, #"join = "(removed)""#,
             #"v4 = "ips""#, #"url = "https://192.0.2.2/resolve""#, #"access-key = "(removed)""#,
+            #"url = "https://alerts.example/(removed)?(removed)""#, #"url = "http://192.0.2.5:8080/""#,
+            #"key-file = "/etc/httpdnsd/notify.key""#,
             #"key-file = "(removed)""#, #"cipher-key-file = "(removed)""#, #"proxy-key-file = "(removed)""#,
         ] {
             #expect(shown.split(separator: "\n").contains(Substring(line)), "\(line) is not in \(shown)")
         }
         let texts = settings.redactedTexts
         #expect(texts.isSuperset(of: (1...7).map { "canary-\($0)" } + ["canary", "/canary/dns-query"]))
+        #expect(texts.isSuperset(of: ["/canary-8/events", "token=canary-9", "canary-10"]))
         // Nor a credential with the name of its provider, which stands everywhere.
         for text in ["/resolve", Settings.removed, "pasted"] { #expect(!texts.contains(text), "\(text)") }
     }
@@ -90,7 +101,7 @@ struct RedactionTests {
     func pastedKeys() throws {
         let shown = try Settings.parse(bytes: Array(Self.text.utf8), file: "f").withoutPastedKeys.effectiveTOML
         for number in [1, 2, 3, 5] { #expect(shown.contains("canary-\(number)")) }
-        for number in [4, 6, 7] { #expect(!shown.contains("canary-\(number)")) }
+        for number in [4, 6, 7, 10] { #expect(!shown.contains("canary-\(number)")) }
         #expect(shown.contains(#"key-file = "/etc/httpdnsd/vendor.key""#))
     }
 

@@ -21,7 +21,8 @@ let wrongSections: [Case] = [
         #"[sever]\#nthreads = 1"#,
         #"""
         f:1:1: unknown key "sever" at the top; did you mean "server"? allowed: only-listed, \#
-        direct-only, server, provider, system-resolver, cache, prefetch, stale, probe, network, control, log, rule
+        direct-only, server, provider, system-resolver, cache, prefetch, stale, probe, network, control, log, \#
+        notify, rule
         """#),
     Case(
         #"[server]\#nquite-something-else = 1"#,
@@ -54,7 +55,7 @@ let wrongSections: [Case] = [
         #"a = {b = {c = 1}}"#,
         #"""
         f:1:1: unknown key "a" at the top; allowed: only-listed, direct-only, server, provider, \#
-        system-resolver, cache, prefetch, stale, probe, network, control, log, rule
+        system-resolver, cache, prefetch, stale, probe, network, control, log, notify, rule
         """#),
 ]
 

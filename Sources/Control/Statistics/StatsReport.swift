@@ -32,6 +32,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var system = System()
     package var probe = Probe()
     package var network = Network()
+    package var notify: [Receiver] = []
     package var pages = Pages()
     package var process = Process()
 
@@ -44,7 +45,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
 
     package enum CodingKeys: String, CodingKey {
         case schema, version, queries, responses, rcodes, dropped, inflight, unsent, durations, cache, prefetch, shares,
-            stale, store, providers, system, probe, network, pages, process
+            stale, store, providers, system, probe, network, notify, pages, process
         case connections = "tcp"
         case udpReceiveErrors = "udp_rcvbuf_errors"
         case uptimeSeconds = "uptime_s"

@@ -15,6 +15,7 @@ struct Statistics {
     let pendingProbes: PendingProbes
     let evidence: EvidenceLog
     let billing: Billing
+    let notifier: Notifier
     let network: NetworkMonitor?
     /// NAT64 prefix through which IPv4 is reached.
     let translationPrefix: NAT64Prefix?
@@ -102,6 +103,7 @@ struct Statistics {
         report.connections.open = resolving.streams.openConnections
         report.connections.refused = Int(resolving.streams.refusedConnections)
         report.connections.evicted = Int(resolving.streams.evictedConnections)
+        report.notify = notifier.statistics
         (report.pages.requests, report.pages.cut) = pages?.counts ?? (0, 0)
         fill(&report, from: sum)
         fillDurations(&report)

@@ -68,6 +68,7 @@ enum LogEvent {
     case nameserverAskedAgain(String)
     /// The path is the nameservers' file if it differs from the one in the settings.
     case nameserversChanged(NameserverList, from: String?)
+    case receiver(ReceiverNews)
     case fileUnreadable(path: String, reason: String)
     case storeLoaded(path: String, LoadReport)
     case storeSetAside(path: String, SetAside)
@@ -86,13 +87,13 @@ enum LogEvent {
             .providersWork,
             .providerThrottled, .providerAskedAgain, .networkLost, .networkChanged, .networkRecovered,
             .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserverAskedAgain, .providersAvoided,
-            .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks, .query, .queriesLeftOut,
+            .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks, .receiver(.works), .query, .queriesLeftOut,
             .listenAddress(_, isPresent: true):
             .info
         case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providerUnresolved,
             .providersFail, .portal(.suspected), .nameserverLoops, .fileUnreadable, .quota,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
-            .recorderWritten, .recorderFails:
+            .recorderWritten, .recorderFails, .receiver(.fails):
             .warning
         case .settingsRefused, .notStarted: .error
         case .requestFailed: .debug

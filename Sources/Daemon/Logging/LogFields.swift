@@ -27,7 +27,7 @@ extension LogEvent {
             .providersWork, .providerThrottled,
             .providerAskedAgain, .networkLost,
             .networkChanged, .networkRecovered, .portal, .nameserverLoops, .nameserverAskedAgain, .nameserversChanged,
-            .storeFails, .storeWorks, .listenAddress:
+            .storeFails, .storeWorks, .receiver, .listenAddress:
             LogEvent.changesAtOnce
         case .addressLeftOut, .unfiltered, .probesOff, .divergence, .providersAvoided, .fileUnreadable,
             .storeSetAside, .recorderFails, .queriesLeftOut:
@@ -86,6 +86,8 @@ extension LogEvent {
         case .storeSetAside: "store-set-aside"
         case .storeFails: "store-fails"
         case .storeWorks: "store-works"
+        case .receiver(.fails): "receiver-fails"
+        case .receiver(.works): "receiver-works"
         case .recorderWritten: "recorder-written"
         case .recorderFails: "recorder-fails"
         case .query: "query"
@@ -142,6 +144,9 @@ extension LogEvent {
             ]
         case .providersWork(let duration): ["after_ms": .number(duration.wholeMilliseconds)]
         case .networkRecovered(let duration): ["after_ms": .number(duration.wholeMilliseconds)]
+        case .receiver(.fails(let name, let reason)): ["receiver": .text(name), "reason": .text(reason)]
+        case .receiver(.works(let name, let duration)):
+            ["receiver": .text(name), "after_ms": .number(duration.wholeMilliseconds)]
         case .portal(.redirects(let host)): ["host": .text(host.description)]
         case .nameserverLoops(let server), .nameserverAskedAgain(let server): ["server": .text(server)]
         case .nameserversChanged(let nameservers, _):

@@ -18,8 +18,7 @@ extension LogEvent {
                 + "system resolver \(list(systemServers))"
         case .addressLeftOut(let failure): failure
         case .listenAddress(let address, let isPresent): LogEvent.listening(on: address, isPresent)
-        case .servesAs(let user, let userID, let groupID):
-            "dropped privileges: user \(user) (\(userID)), group \(groupID), no capabilities"
+        case .servesAs(let user, let userID, let groupID): LogEvent.dropped(to: user, userID, groupID)
         case .sharesUser(let userID): LogEvent.sharing(userID)
         case .unfiltered(let reason):
             "no system call filter: \(reason); the limits of the unit or the container still apply"
@@ -62,6 +61,7 @@ extension LogEvent {
             "\(path) is \(setAside.finding); renamed to \(setAside.newPath), a new file was created"
         case .storeFails(let path, let failure): "\(path) can't be used, the cache is in memory only: \(failure)"
         case .storeWorks(let path): "\(path) can be used again"
+        case .receiver(let news): news.text
         case .recorderWritten(let path): LogEvent.recorded(in: path)
         case .recorderFails(let path, let reason): "the flight recorder can't be written to \(path): \(reason)"
         case .query(let report): String(report.line.dropLast())
@@ -136,6 +136,10 @@ extension LogEvent {
             .joined(separator: ", ")
         return "every provider fails (\(counts)): "
             + (hasSystemResolver ? "the system resolver answers" : "only cached answers are left")
+    }
+
+    private static func dropped(to user: String, _ userID: UInt32, _ groupID: UInt32) -> String {
+        "dropped privileges: user \(user) (\(userID)), group \(groupID), no capabilities"
     }
 
     private static func recorded(in path: String) -> String {

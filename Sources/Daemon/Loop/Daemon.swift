@@ -40,6 +40,7 @@ final class Daemon {
     private let pendingProbes: PendingProbes
     private let queries: PendingQueries
     private let evidence: EvidenceLog
+    private let notifier: Notifier
     private let portalCheck: PortalCheck
     private let threads: ServingThreads
     private let localFiles: LocalFiles
@@ -119,7 +120,7 @@ final class Daemon {
             }
             pendingProbes = PendingProbes(resolving)
             queries = PendingQueries(resolving)
-            evidence = EvidenceLog(resolving)
+            (evidence, notifier) = (EvidenceLog(resolving), Notifier(resolving))
             portalCheck = PortalCheck(resolving) { [roaming] in roaming?.network.identity }
             threads = ServingThreads(
                 ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
@@ -216,7 +217,11 @@ final class Daemon {
             log(.portal(news))
         }
         addressLists.takeNews().forEach { log($0) }
-        resolving.takeStateChanges(now: now).forEach { log($0) }
+        for change in resolving.takeStateChanges(now: now) {
+            log(change)
+            notifier.take(change, now: now)
+        }
+        notifier.takeNews().forEach { log($0) }
         (billing.takeNews() + resolving.providers.takeNotable()).forEach { log($0) }
         logQueries(now: now)
         recorderFiles.counted(threads.tally, resolving, now: now)
@@ -236,6 +241,7 @@ final class Daemon {
         guard !divergences.isEmpty else { return }
         let sources = evidence.add(
             divergences, network: view.partition(for: .none), wallMilliseconds: Clock.wallMilliseconds(), now: now)
+        notifier.take(evidence.latest(divergences.count), now: now)
         for source in sources { log(.divergence(source: resolving.name(of: source))) }
     }
 
@@ -272,6 +278,7 @@ final class Daemon {
         recorderFiles.setDirectory(settings.log.usedRecorderDirectory)
         watches.scope = FlightScope(settings.log.recorder)
         upstreams.setAccounts(provisions.accounts)
+        notifier.configure(provisions.receivers, now: now)
         if let roaming {
             roaming.setView(settings, now: now)
         } else {
@@ -386,7 +393,7 @@ final class Daemon {
     private func statistics(now: Instant) -> Statistics {
         Statistics(
             resolving: resolving, threads: threads, cache: cache, pendingProbes: pendingProbes,
-            evidence: evidence, billing: billing, network: roaming?.network,
+            evidence: evidence, billing: billing, notifier: notifier, network: roaming?.network,
             translationPrefix: translation.prefixes.first,
             nameserverSource: upstreams.nameservers.path, startedAt: startedAt,
             startSeconds: startedAtWall / 1000, settingsSeconds: settingsAtWall / 1000, now: now,

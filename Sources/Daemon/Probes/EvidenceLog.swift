@@ -34,6 +34,13 @@ final class EvidenceLog {
         reportOfSlot.values.sorted { ($0.seconds, $0.number) < ($1.seconds, $1.number) }
     }
 
+    /// Returns the reports that were added last.
+    func latest(_ count: Int) -> [EvidenceReport] {
+        (nextNumber - min(count, nextNumber, EvidenceLog.capacity)..<nextNumber).compactMap {
+            reportOfSlot[$0 % EvidenceLog.capacity]
+        }
+    }
+
     func divergences(of source: Source) -> Int { Int(countOfSource[source] ?? 0) }
 
     /// Restores reports from the store, except in slots taken by reports that were added before the store was loaded.

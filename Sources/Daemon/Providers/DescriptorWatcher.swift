@@ -32,3 +32,16 @@ final class DescriptorWatcher {
         }
     }
 }
+
+extension HTTPClient {
+    /// Creates a client whose sockets this loop watches.
+    convenience init(on loop: EventLoop) {
+        let watcher = DescriptorWatcher(loop)
+        self.init { descriptor, wants in watcher.update(descriptor, wants) }
+        watcher.onReady = { [unowned self] descriptor, readiness in
+            socketReady(
+                descriptor, readable: readiness.contains(.readable), writable: readiness.contains(.writable),
+                failed: readiness.contains(.failed) || readiness.contains(.hangUp), now: Clock.now())
+        }
+    }
+}

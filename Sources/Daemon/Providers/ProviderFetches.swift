@@ -112,13 +112,7 @@ final class ProviderFetches: LoopPart {
 
     init(loop: EventLoop) {
         self.loop = loop
-        let watcher = DescriptorWatcher(loop)
-        http = HTTPClient { descriptor, wants in watcher.update(descriptor, wants) }
-        watcher.onReady = { [unowned self] descriptor, readiness in
-            http.socketReady(
-                descriptor, readable: readiness.contains(.readable), writable: readiness.contains(.writable),
-                failed: readiness.contains(.failed) || readiness.contains(.hangUp), now: Clock.now())
-        }
+        http = HTTPClient(on: loop)
     }
 
     var nextDeadline: Instant? {

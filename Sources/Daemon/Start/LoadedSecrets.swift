@@ -7,6 +7,7 @@ import Settings
 
 struct LoadedSecrets {
     let accounts: [ProviderAccount]
+    let receivers: [ReceiverAccount]
     let probes: ProbeSetup
 
     /// Reports all errors together.
@@ -19,9 +20,15 @@ struct LoadedSecrets {
         var complaints = [OpenResolverCheck.complaint(listen: listen, allow: settings.server.allow)].compactMap { $0 }
             .map { "\(SettingsFile.path(options)): \($0)" }
         var accounts: [ProviderAccount] = []
+        var receivers: [ReceiverAccount] = []
         var probes = ProbeSetup.off
         do throws(SettingsFile.Unusable) {
             accounts = try ProviderAccount.all(in: settings, options)
+        } catch {
+            complaints += error.complaints
+        }
+        do throws(SettingsFile.Unusable) {
+            receivers = try ReceiverAccount.all(in: settings, options)
         } catch {
             complaints += error.complaints
         }
@@ -34,6 +41,7 @@ struct LoadedSecrets {
         }
         guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
         self.accounts = accounts
+        self.receivers = receivers
         self.probes = probes
     }
 }

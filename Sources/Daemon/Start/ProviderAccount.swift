@@ -128,7 +128,7 @@ extension HTTPProxy {
 
 extension Settings.ProviderURL.Host {
     /// Without the brackets of an IPv6 address in a URL.
-    fileprivate var plainText: String {
+    var plainText: String {
         switch self {
         case .name(let name): name
         case .address(let address): address.description

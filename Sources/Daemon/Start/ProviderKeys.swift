@@ -1,5 +1,5 @@
-// Secrets of providers and proxies, read from key files at start and at each reload. Complaints never contain any
-// part of them.
+// Secrets of providers, proxies and receivers, read from key files at start and at each reload. Complaints never
+// contain any part of them.
 
 import Control
 import LinuxIO
@@ -18,25 +18,41 @@ struct ProviderKeys {
     /// Far more than any vendor's token or key; keeps a wrong path from filling memory.
     private static let maxFileBytes = 1024
 
+    /// A key of the settings that names the file of a secret.
+    struct File {
+        /// The table of the key, such as "provider vendor".
+        let owner: String
+        let key: String
+        let file: String
+    }
+
+    init(
+        _ providers: [Settings.Provider], settingsFile: String,
+        credentials: String? = Environment.value(of: "CREDENTIALS_DIRECTORY"), user: FileReader = .process
+    ) throws(SettingsFile.Unusable) {
+        let files = providers.flatMap { provider in
+            provider.secretFiles.map { File(owner: "provider \(provider.name)", key: $0.key, file: $0.file) }
+        }
+        try self.init(files: files, settingsFile: settingsFile, credentials: credentials, user: user)
+    }
+
     /// - Parameters:
     ///   - settingsFile: named in complaints, because paths are corrected there.
     ///   - credentials: the directory in which systemd puts LoadCredential= files.
     ///   - user: the user and group with whose permissions the process reads.
     init(
-        _ providers: [Settings.Provider], settingsFile: String,
+        files: [File], settingsFile: String,
         credentials: String? = Environment.value(of: "CREDENTIALS_DIRECTORY"), user: FileReader = .process
     ) throws(SettingsFile.Unusable) {
         var complaints: [String] = []
-        for provider in providers {
-            for (key, file) in provider.secretFiles where secretOfFile[file] == nil {
-                do throws(Misfit) {
-                    secretOfFile[file] = try ProviderKeys.secret(file, credentials, user)
-                } catch {
-                    let shown = file.hasPrefix("/") ? file : "(a value that is not shown, because it may be a key)"
-                    complaints.append(
-                        "\(settingsFile): provider \(provider.name): \(key) \(shown): \(error.finding); \(error.remedy)"
-                    )
-                }
+        for named in files where secretOfFile[named.file] == nil {
+            do throws(Misfit) {
+                secretOfFile[named.file] = try ProviderKeys.secret(named.file, credentials, user)
+            } catch {
+                let shown =
+                    named.file.hasPrefix("/") ? named.file : "(a value that is not shown, because it may be a key)"
+                complaints.append(
+                    "\(settingsFile): \(named.owner): \(named.key) \(shown): \(error.finding); \(error.remedy)")
             }
         }
         guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
@@ -49,6 +65,9 @@ struct ProviderKeys {
             cipherKey: provider.cipherKeyFile.flatMap { secretOfFile[$0] },
             proxyPassword: provider.proxyKeyFile.flatMap { secretOfFile[$0] })
     }
+
+    /// The secret in a file that was passed to the initializer.
+    subscript(file file: String) -> Secret? { secretOfFile[file] }
 
     private struct Misfit: Error {
         let finding: String

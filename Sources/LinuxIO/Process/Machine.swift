@@ -14,6 +14,16 @@ package enum Machine {
     /// Processors this process may use; a container may grant fewer than the machine has.
     package static var coreCount: Int { max(1, Int(clinux_processors())) }
 
+    /// Empty if unknown.
+    package static var hostName: String {
+        var name = [CChar](repeating: 0, count: maxHostNameBytes + 1)
+        guard unsafe gethostname(&name, maxHostNameBytes) == 0 else { return "" }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// HOST_NAME_MAX of Linux.
+    private static let maxHostNameBytes = 64
+
     package static var processID: Int32 { getpid() }
 
     /// Maximum number of open descriptors (RLIMIT_NOFILE); 0 if unknown.

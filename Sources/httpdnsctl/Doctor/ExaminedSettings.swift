@@ -47,6 +47,11 @@ struct ExaminedSettings {
                 places.append(MachineFiles.place(file, .secret("\(key) of \(provider.name)")))
             }
         }
+        for receiver in settings.receivers {
+            for (key, file) in receiver.secretFiles where file.hasPrefix("/") {
+                places.append(MachineFiles.place(file, .secret("\(key) of \(receiver.url.origin)")))
+            }
+        }
         let store = settings.cache.store
         if let store, let slash = store.lastIndex(of: "/") {
             let directory = slash == store.startIndex ? "/" : String(store[..<slash])

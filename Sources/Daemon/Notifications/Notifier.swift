@@ -1,0 +1,184 @@
+// Sends events to the receivers of `[[notify]]` by POST. It has connections of its own, so a receiver that is slow or
+// hangs takes no place from a provider. `NotificationQueue` decides what is sent when.
+
+import Control
+import Crypto
+import DNSWire
+import HTTPClient
+import HTTPDNS
+import LinuxIO
+import Resolver
+import Settings
+
+final class Notifier: LoopPart {
+    private let http: HTTPClient
+    private let resolving: ResolvingLoop
+    private let host = Machine.hostName
+    /// Of this process, so that batch numbers of another one differ.
+    private let run = SystemEntropy().next()
+    private var receivers: [Receiver] = []
+    private var news: [LogEvent] = []
+
+    private static let timeout: Duration = .seconds(10)
+    private static let connectTimeout: Duration = .seconds(5)
+    private static let signatureHeader = "Httpdnsd-Signature"
+
+    private struct Receiver {
+        let account: ReceiverAccount
+        let endpoints: [HTTPEndpoint]
+        var queue = NotificationQueue()
+        var transfer: TransferID?
+        var posts: UInt64 = 0
+        var failures: [String: UInt64] = [:]
+    }
+
+    init(_ resolving: ResolvingLoop) {
+        self.resolving = resolving
+        http = HTTPClient(on: resolving.loop)
+    }
+
+    /// Receivers with unchanged settings and keys keep their queues.
+    func configure(_ accounts: [ReceiverAccount], now: Instant) {
+        let old = receivers
+        for receiver in old where !accounts.contains(receiver.account) {
+            if let transfer = receiver.transfer { http.cancel(transfer, now: now) }
+        }
+        receivers = accounts.map { account in
+            old.first { $0.account == account } ?? Receiver(account: account, endpoints: account.endpoints)
+        }
+    }
+
+    // MARK: events
+
+    func take(_ evidence: [EvidenceReport], now: Instant) {
+        for report in evidence { add(.evidence(report), now: now) }
+    }
+
+    /// Takes the events that receivers may want from those of the log.
+    func take(_ event: LogEvent, now: Instant) {
+        let seconds = Clock.wallMilliseconds() / 1000
+        switch event {
+        case .providersFail(let failures, let hasSystemResolver):
+            let counts = failures.map { ($0.key.rawValue, $0.value) }
+            add(
+                .outage(
+                    Dictionary(counts, uniquingKeysWith: +), hasSystemResolver: hasSystemResolver, seconds: seconds),
+                now: now)
+        case .providersWork(let duration):
+            for index in receivers.indices { receivers[index].queue.hasten(now: now) }
+            add(.recovery(outageSeconds: Int(duration.wholeSeconds), seconds: seconds), now: now)
+        default: break
+        }
+    }
+
+    private func add(_ event: NotificationReport.Event, now: Instant) {
+        for index in receivers.indices
+        where receivers[index].account.settings.events.contains(where: { $0.rawValue == event.event.rawValue }) {
+            receivers[index].queue.add(event, now: now)
+        }
+    }
+
+    // MARK: time
+
+    var nextDeadline: Instant? {
+        receivers.reduce(http.nextDeadline) { Instant.earliest($0, $1.queue.nextDeadline) }
+    }
+
+    func timePassed(now: Instant) {
+        http.timePassed(now: now)
+        for ended in http.takeFinished() { take(ended, now: now) }
+        for index in receivers.indices { sendDue(index, now: now) }
+        http.flush(now: now)
+    }
+
+    /// Returns the changes of receivers since the last call, for the log.
+    func takeNews() -> [LogEvent] {
+        defer { news = [] }
+        return news
+    }
+
+    private func sendDue(_ index: Int, now: Instant) {
+        guard let due = receivers[index].queue.nextDeadline, due <= now else { return }
+        let receiver = receivers[index]
+        let ways = receiver.endpoints.compactMap { resolving.providers.reachability.way(to: $0) }
+        guard !ways.isEmpty else { return receivers[index].queue.postpone(now: now) }
+        guard let batch = receivers[index].queue.begin(now: now) else { return }
+        // Another address after each failure: the first one may accept connections and never answer.
+        let turn = receiver.queue.failures % ways.count
+        let body = NotificationReport(
+            host: host, batch: "\(String(run, radix: 16))-\(batch.number)",
+            sentSeconds: Clock.wallMilliseconds() / 1000, dropped: Int(receiver.queue.dropped), events: batch.events
+        ).body
+        receivers[index].posts += 1
+        guard let headers = Notifier.headers(of: body, signedWith: receiver.account.key) else {
+            return ended(index, failure: ("local", "HMAC-SHA256 is not available"), now: now)
+        }
+        receivers[index].transfer = http.start(
+            TransferRequest(
+                method: .post, endpoint: ways[turn], target: receiver.account.settings.url.target, headers: headers,
+                body: body, timeout: Notifier.timeout, connectTimeout: Notifier.connectTimeout,
+                needsOwnConnection: true, elsewhere: Array(ways[(turn + 1)...] + ways[..<turn])),
+            now: now)
+    }
+
+    /// Nil if the system's policy forbids the algorithm.
+    private static func headers(of body: [UInt8], signedWith key: Secret?) -> [(name: String, value: String)]? {
+        var headers = [("Content-Type", "application/json"), ("User-Agent", "httpdnsd/\(programVersion)")]
+        guard let key else { return headers }
+        guard let code = try? Digest.hmacSHA256(key: Array(key.text.utf8), body) else { return nil }
+        headers.append((signatureHeader, Hex.encode(code)))
+        return headers
+    }
+
+    private func take(_ finished: HTTPClient.Finished, now: Instant) {
+        guard let index = receivers.firstIndex(where: { $0.transfer == finished.id }) else { return }
+        receivers[index].transfer = nil
+        switch finished.result {
+        case .success(let reply) where 200..<300 ~= reply.status: ended(index, failure: nil, now: now)
+        case .success(let reply) where 300..<400 ~= reply.status:
+            ended(index, failure: ("redirected", "redirects (status \(reply.status)), which is not followed"), now: now)
+        case .success(let reply): ended(index, failure: ("status", "status \(reply.status)"), now: now)
+        case .failure(let failure): ended(index, failure: (failure.kind, failure.description), now: now)
+        }
+    }
+
+    private func ended(_ index: Int, failure: (kind: String, reason: String)?, now: Instant) {
+        let name = receivers[index].account.name
+        if let failure { receivers[index].failures[failure.kind, default: 0] += 1 }
+        switch receivers[index].queue.end(isAccepted: failure == nil, now: now) {
+        case .fails: news.append(.receiver(.fails(name: name, reason: failure?.reason ?? "")))
+        case .works(let duration): news.append(.receiver(.works(name: name, after: duration)))
+        case nil: break
+        }
+    }
+
+    // MARK: statistics
+
+    var statistics: [StatsReport.Receiver] {
+        receivers.map { receiver in
+            var report = StatsReport.Receiver(name: receiver.account.name)
+            if receiver.queue.isFailing { report.state = "failing" }
+            report.posts = Int(receiver.posts)
+            report.failures = receiver.failures.mapValues { Int($0) }
+            report.waiting = receiver.queue.count
+            report.accepted = Int(receiver.queue.accepted)
+            report.dropped = Int(receiver.queue.dropped)
+            return report
+        }
+    }
+}
+
+/// For the log.
+enum ReceiverNews {
+    /// It does not accept events.
+    case fails(name: String, reason: String)
+    /// The end of `fails`.
+    case works(name: String, after: Duration)
+
+    var text: String {
+        switch self {
+        case .fails(let name, let reason): "\(name) does not accept notifications: \(reason)"
+        case .works(let name, let duration): "\(name) accepts notifications again after \(duration.wholeSeconds) s"
+        }
+    }
+}

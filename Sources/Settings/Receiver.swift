@@ -1,0 +1,131 @@
+// The operator's settings of a receiver of events: its URL, the events that it gets, and the key that signs them.
+
+package import DNSWire
+
+extension Settings {
+    /// An HTTP server that gets events as JSON by POST.
+    package struct Receiver: Equatable, Sendable {
+        package enum Event: String, CaseIterable, Sendable {
+            /// An address of one source is mismatched while another source's is verified.
+            case evidence
+            /// Every provider fails.
+            case outage
+            /// The end of an outage.
+            case recovery
+        }
+
+        package var url: ReceiverURL
+        /// The addresses to dial; one or more.
+        package var addresses: [Address]
+        /// One or more, all different.
+        package var events = Event.allCases
+        /// The key that signs, in the form of `Provider.keyFile`; nil: no signature.
+        package var keyFile: String?
+        /// Absolute path; nil: the system's certificate authorities.
+        package var caFile: String?
+
+        /// As `Provider.secretFiles`.
+        package var secretFiles: [(key: String, file: String)] { keyFile.map { [("key-file", $0)] } ?? [] }
+    }
+
+    /// A URL whose path and query may hold a token.
+    package struct ReceiverURL: Equatable, Sendable {
+        package let location: ProviderURL
+        /// The part after "?"; nil without it.
+        package let query: String?
+
+        package init(location: ProviderURL, query: String?) {
+            self.location = location
+            self.query = query
+        }
+
+        package init?(_ text: String) {
+            let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+            let query = parts.count > 1 ? String(parts[1]) : nil
+            guard text.utf8.count <= ProviderURL.maxBytes, let first = parts.first,
+                let location = ProviderURL(String(first)), query?.utf8.allSatisfy(ReceiverURL.isOfQuery) ?? true
+            else { return nil }
+            self.init(location: location, query: query)
+        }
+
+        /// Path and query, as in a request line.
+        package var target: String { location.path + (query.map { "?\($0)" } ?? "") }
+
+        /// Scheme, host and port, which hold no token.
+        package var origin: String { String(location.description.dropLast(location.path.utf8.count)) }
+
+        /// RFC 3986 section 3.4; also the brackets that form libraries leave as they are.
+        private static func isOfQuery(_ byte: UInt8) -> Bool {
+            (0x21...0x7E).contains(byte) && !"#\\\"<>^`{|}".utf8.contains(byte)
+        }
+    }
+}
+
+extension Settings.ReceiverURL: CustomStringConvertible {
+    package var description: String { location.description + (query.map { "?\($0)" } ?? "") }
+}
+
+/// A [[notify]] as written in the file, before its keys are checked together.
+struct ReceiverDraft {
+    var url: Settings.ReceiverURL?
+    var addresses: [Address] = []
+    var events = Settings.Receiver.Event.allCases
+    var keyFile: String?
+    var caFile: String?
+
+    /// The same bound as for a provider.
+    private static let maxAddresses = 16
+
+    static let keys: [Key<ReceiverDraft>] = [
+        Key("url", \.url, Format.receiverURL.optional),
+        Key("addresses", \.addresses, Format.address.list(of: "IP addresses", 0...maxAddresses)),
+        Key(
+            "events", \.events,
+            Format<Settings.Receiver.Event>.choice.list(
+                of: "of \"evidence\", \"outage\" and \"recovery\"", 1...Settings.Receiver.Event.allCases.count)),
+        Key("key-file", \.keyFile, Format.keyFile.orEmpty()),
+        Key("ca-file", \.caFile, Format.path().orEmpty()),
+    ]
+}
+
+extension ReceiverDraft {
+    /// For writing.
+    init(_ receiver: Settings.Receiver) {
+        self.init(
+            url: receiver.url, addresses: receiver.addresses, events: receiver.events, keyFile: receiver.keyFile,
+            caFile: receiver.caFile)
+    }
+
+    /// Nil if a required key is missing.
+    var receiver: Settings.Receiver? {
+        guard let url else { return nil }
+        var dialled = addresses
+        if case .address(let address) = url.location.host, addresses.isEmpty { dialled = [address] }
+        guard !dialled.isEmpty else { return nil }
+        return Settings.Receiver(url: url, addresses: dialled, events: events, keyFile: keyFile, caFile: caFile)
+    }
+
+    /// Missing or conflicting keys, each with the key concerned, or nil for the whole table. Empty if `receiver`
+    /// returns a value.
+    var contradictions: [(key: String?, text: String)] {
+        guard let url else {
+            return [(nil, "this [[notify]] has no url; write, for example, url = \"https://HOST/PATH\"")]
+        }
+        var list: [(key: String?, text: String)] = []
+        if case .name(let host) = url.location.host, addresses.isEmpty {
+            list.append(
+                (
+                    "url",
+                    "notify.url: found the host name \(quoted(host)) and no addresses; the daemon does not "
+                        + "resolve names through itself: add addresses = [\"...\"] with the server's addresses"
+                ))
+        }
+        if caFile != nil, !url.location.isSecure {
+            list.append(("ca-file", "notify.ca-file: found with an http URL; allowed: with https"))
+        }
+        if Set(events).count < events.count {
+            list.append(("events", "notify.events: found one for the second time; allowed: each once"))
+        }
+        return list
+    }
+}
