@@ -80,6 +80,7 @@ struct EvidenceLogTests {
         let log = EvidenceLog(try ResolvingStand().resolving)
         add(log, 0..<300)
         #expect(log.count == 256 && log.reports.map(\.seconds) == Array(44..<300))
+        #expect(log.latest(2).map(\.seconds) == [298, 299] && log.latest(1000).map(\.seconds) == Array(44..<300))
         #expect(log.divergences(of: .system) == 300 && log.divergences(of: .provider(ProviderID(7))) == 0)
     }
 

@@ -350,6 +350,11 @@ class Up(Machine):
         self.assertFinds(
             "files", f"{key} (key-file of keyed) can't be read by daemon", f"chgrp daemon {key}",
             self.examine(config=config))
+        with config.open("a") as file:
+            file.write(f'[[notify]]\nurl = "http://127.0.0.1:9/token"\nkey-file = "{key}"\n')
+        self.assertIn(
+            f"{key} (key-file of http://127.0.0.1:9) can't be read by daemon",
+            [one["text"] for one in self.examine(config=config)])
         config.chmod(0o600)
         found = self.examine(config=config)
         self.assertIn(f"{config} can't be read by daemon", [one["text"] for one in found])
