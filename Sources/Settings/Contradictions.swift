@@ -44,7 +44,7 @@ extension ProviderDraft {
             return (
                 key, "provider.\(key): found with dialect \(quoted(dialect.rawValue)); \(Dialect.allowed(dialects))"
             )
-        }
+        } + parameters.misplaced(with: dialect).map { ($0.key, "provider.\($0.key): \($0.text)") }
     }
 
     private func missing(with dialect: Dialect) -> [Contradiction] {
@@ -171,7 +171,7 @@ extension Settings.Provider.Template {
 
 extension Settings.Provider.Dialect {
     /// Returns the end of an error message: the dialects that accept the key, or the exceptions if those are fewer.
-    fileprivate static func allowed(_ dialects: [Self]) -> String {
+    static func allowed(_ dialects: [Self]) -> String {
         let others = allCases.filter { !dialects.contains($0) }
         let words = { (list: [Self]) in list.map { quoted($0.rawValue) }.joined(separator: ", ") }
         return "allowed: with "

@@ -66,6 +66,7 @@ struct Findings {
             default: top(key, node, into: &settings)
             }
         }
+        giveParameters(to: &settings.providers, of: settings.rules, in: root.member("rule"))
         judgeListen(settings.server, in: root)
         judgePorts(settings.probe.ports, "probe.ports", root.member("probe")?.member("ports"))
         if let section = root.member("cache") {
@@ -305,7 +306,7 @@ struct Findings {
         }
     }
 
-    private mutating func note(_ node: TOMLNode, aboutKey: Bool = false, _ text: String) {
+    mutating func note(_ node: TOMLNode, aboutKey: Bool = false, _ text: String) {
         all.append(Finding(node: node.index, isAboutKey: aboutKey, text: text))
     }
 }

@@ -73,6 +73,10 @@ extension Settings {
         package var serviceNodes = false
         /// Set exactly for the dialect template.
         package var template: Template?
+        /// Sent with every request; empty: none.
+        package var parameters = RequestParameters()
+        /// Sent instead with requests about these names and those below them; from the rules that name the provider.
+        package var parametersOfNames: [Name: RequestParameters] = [:]
         /// Nil: none is sent.
         package var clientSubnet: ClientSubnet?
         /// For dnspod-des and -aes.

@@ -19,6 +19,7 @@ struct ProviderDraft {
     var expiring: Bool?
     var region: String?
     var serviceNodes: Bool?
+    var parameters = Settings.RequestParameters()
     var clientSubnet: Settings.Provider.ClientSubnet?
     var clientSubnetForm: Settings.Provider.ClientSubnetForm?
     var proxy: Settings.Provider.Proxy?
@@ -48,7 +49,8 @@ extension ProviderDraft {
             account: provider.account, accessKey: provider.accessKey, keyFile: provider.keyFile,
             cipher: provider.cipher, cipherKeyFile: provider.cipherKeyFile,
             expiring: dialect.stampsNames ? provider.expiring : nil, region: provider.region,
-            serviceNodes: dialect.listsNodes ? provider.serviceNodes : nil, clientSubnet: provider.clientSubnet,
+            serviceNodes: dialect.listsNodes ? provider.serviceNodes : nil, parameters: provider.parameters,
+            clientSubnet: provider.clientSubnet,
             clientSubnetForm: dialect.encrypts ? provider.clientSubnetForm : nil,
             proxy: provider.proxy, proxyKeyFile: provider.proxyKeyFile,
             method: dialect == .doh ? provider.method : nil, budgetPerSecond: provider.budgetPerSecond,
@@ -69,7 +71,7 @@ extension ProviderDraft {
             caFile: caFile, account: account, accessKey: accessKey, keyFile: keyFile,
             cipher: cipher ?? (cipherKeyFile == nil ? nil : .gcm), cipherKeyFile: cipherKeyFile,
             expiring: expiring ?? false, region: region, serviceNodes: serviceNodes ?? dialect.usesNodes,
-            template: template,
+            template: template, parameters: parameters,
             clientSubnet: clientSubnet, clientSubnetForm: clientSubnetForm ?? .clear, proxy: proxy,
             proxyKeyFile: proxyKeyFile, method: method ?? .get, budgetPerSecond: budgetPerSecond, shadow: shadow,
             names: names, namesFile: namesFile, exclusive: exclusive ?? false, quota: quota, hedge: hedge,

@@ -4,12 +4,14 @@ extension Settings {
     /// Stands for a removed text.
     package static let removed = "(removed)"
 
-    /// Without accounts, users of proxies, unusual paths of URLs, the texts of templates that form a request, and paths
-    /// and queries of receivers; also `withoutPastedKeys`. Contents of key files are never part of settings.
+    /// Without accounts, values of parameters, users of proxies, unusual paths of URLs, the texts of templates that
+    /// form a request, and paths and queries of receivers; also `withoutPastedKeys`. Contents of key files are never
+    /// part of settings.
     package var redacted: Settings {
         var settings = withoutPastedKeys
         settings.providers = settings.providers.map(\.redacted)
         settings.receivers = settings.receivers.map(\.redacted)
+        settings.rules = settings.rules.map(\.redacted)
         return settings
     }
 
@@ -25,6 +27,7 @@ extension Settings {
     package var redactedTexts: Set<String> {
         let redacted = redacted
         return Set(zip(providers, redacted.providers).flatMap { $0.texts.subtracting($1.texts) })
+            .union(zip(rules, redacted.rules).flatMap { $0.parameters.texts.subtracting($1.parameters.texts) })
             .union(zip(receivers, redacted.receivers).flatMap { $0.texts.subtracting($1.texts) })
     }
 }
@@ -47,6 +50,7 @@ extension Settings.Provider {
             Proxy(scheme: proxy.scheme, user: proxy.user.map { _ in Settings.removed }, endpoint: proxy.endpoint)
         }
         provider.template = template?.redacted
+        provider.parameters = parameters.redacted
         return provider
     }
 
@@ -63,7 +67,7 @@ extension Settings.Provider {
         let single = [url.path, account, accessKey, proxy?.user].compactMap(\.self)
         // A credential with the name of its provider or dialect is no secret, and a report needs that word.
         let files = secretFiles.map(\.file).filter { $0 != name && $0 != dialect.rawValue }
-        return Set(single + files + (template?.texts ?? []))
+        return Set(single + files + (template?.texts ?? [])).union(parameters.texts)
     }
 }
 
@@ -101,4 +105,24 @@ extension Settings.Receiver {
     fileprivate var texts: Set<String> {
         Set([url.location.path, url.query].compactMap(\.self) + secretFiles.map(\.file))
     }
+}
+
+extension Settings.Rule {
+    fileprivate var redacted: Self {
+        var rule = self
+        rule.parameters = parameters.redacted
+        return rule
+    }
+}
+
+extension Settings.RequestParameters {
+    fileprivate var redacted: Self {
+        var parameters = self
+        parameters.query = query.mapValues { _ in Settings.removed }
+        parameters.tags = tags.map { _ in Settings.removed }
+        parameters.appID = appID.map { _ in Settings.removed }
+        return parameters
+    }
+
+    fileprivate var texts: Set<String> { Set(Array(query.values) + tags + [appID].compactMap(\.self)) }
 }

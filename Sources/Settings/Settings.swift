@@ -182,6 +182,8 @@ package struct Settings: Equatable, Sendable {
         /// 1 to 1,000, all different; each matches itself and all names below it, the root every name.
         package var match: [Name]
         package var resolver: RuleResolver?
+        /// Added to those of the provider that `resolver` names.
+        package var parameters = RequestParameters()
         package var standsIn: SystemResolver.StandsIn?
         package var order: SystemResolver.Order?
         /// Allows private addresses in answers of providers.

@@ -1,7 +1,9 @@
-// What the operator says about probes, in the words of the resolver.
+// What the operator says about probes and parameters, in the words of the resolver and of dialects.
 
 import DNSWire
+import HTTPDNS
 import Resolver
+import Serving
 import Settings
 import Testing
 
@@ -9,6 +11,59 @@ import Testing
 
 @Suite("Conversions")
 struct ConversionTests {
+    /// The partition without a network, and the parameters that a request about the name has.
+    private func keyAndParameters(
+        _ lines: String, rules: String = "", name: String = "www.corp.example"
+    ) throws -> (Partition, CustomParameters) {
+        let text = """
+            [[provider]]
+            name = "emas"
+            dialect = "alicloud-v2"
+            url = "https://192.0.2.1"
+            account = "1"
+            key-file = "/k"
+            \(lines)
+            \(rules)
+            """
+        let providers = try Settings.parse(bytes: Array(text.utf8), file: "f").providers
+        let sets = ParameterSets(providers[0])
+        return (Partition(nil, providers), sets[sets.number(for: try #require(Name(name)))])
+    }
+
+    private func rule(_ match: String, _ line: String) -> String {
+        "[[rule]]\nmatch = [\"\(match)\"]\nresolver = \"emas\"\n\(line)\n"
+    }
+
+    @Test("each set of parameters of a provider and of its rules is another part of the cache")
+    func parametersInKey() throws {
+        let variants = [
+            ("", ""), (#"query = {"sdns-a" = "1"}"#, ""), (#"query = {"sdns-a" = "2"}"#, ""), (#"tags = ["a"]"#, ""),
+            ("", rule("corp.example", #"tags = ["a"]"#)), ("", rule("example", #"tags = ["a"]"#)),
+            ("", rule("corp.example", #"tags = ["b"]"#)),
+        ]
+        let keys = try variants.map { try keyAndParameters($0.0, rules: $0.1).0 }
+        #expect(Set(keys).count == variants.count)
+        let other = try keyAndParameters("", rules: rule("corp.example", "stale = false")).0
+        #expect(other == keys[0])
+    }
+
+    @Test("a rule's parameters are added to those of the provider and of rules for names above")
+    func parametersOfNames() throws {
+        let rules =
+            rule("www.corp.example", #"query = {"sdns-b" = "w"}"#)
+            + rule("corp.example", "query = {\"sdns-b\" = \"c\", \"sdns-c\" = \"c\"}\ntags = [\"t\"]")
+            + rule("corp.example", #"query = {"sdns-c" = "late", "sdns-d" = "late"}"#)
+        let own = #"query = {"sdns-a" = "o", "sdns-b" = "o"}"#
+        let parameters = { (name: String) in try keyAndParameters(own, rules: rules, name: name).1 }
+        let text = { (parameters: CustomParameters) in
+            (parameters.query.map { "\($0.name)=\($0.value)" } + parameters.tags).joined(separator: " ")
+        }
+        #expect(text(try parameters("other.example")) == "sdns-a=o sdns-b=o")
+        #expect(text(try parameters("corp.example")) == "sdns-a=o sdns-b=c sdns-c=c sdns-d=late t")
+        #expect(text(try parameters("a.b.corp.example")) == "sdns-a=o sdns-b=c sdns-c=c sdns-d=late t")
+        #expect(text(try parameters("x.www.corp.example")) == "sdns-a=o sdns-b=w sdns-c=c sdns-d=late t")
+    }
+
     @Test("whether and where probes go is the settings' word")
     func probes() {
         var settings = Settings.defaults

@@ -49,6 +49,18 @@ struct FetchBatchesTests {
         #expect(batches.nextDeadline == at(1030))
     }
 
+    @Test("fetches with different parameters share no request")
+    mutating func parameters() throws {
+        for number in UInt64(1)...4 {
+            let question = Question(try #require(Name("n\(number).example")), .a)
+            let fetch = FetchBatches.Fetch(
+                FetchID(number: number), question, startedAt: start, parameters: Int(number % 2))
+            #expect(batches.add(fetch, to: Self.alpha, .init(names: 3), now: start) == nil)
+        }
+        #expect(popDue(at: 1000) == [1, 3])
+        #expect(popDue(at: 1000) == [2, 4])
+    }
+
     @Test("the first waits for 1 ms, however late the others come")
     mutating func deadline() throws {
         _ = try add(1)

@@ -64,6 +64,8 @@ struct EffectiveTOMLTests {
                 + "events = [\"recovery\", \"outage\"]\nkey-file = \"notify\"\nca-file = \"/etc/ca.pem\"",
             "[[notify]]\nurl = \"http://192.0.2.7/\"\naddresses = [\"192.0.2.7\"]\n"
                 + "events = [\"evidence\", \"outage\", \"recovery\"]",
+            "query = {\"sdns-level\" = \"v=i_p-\", \"sdns-region\" = \"eu\"}", "tags = [\"ios\", \"beta-2\"]",
+            "query = {\"sdns-a\" = \"b\"}\ntags = [\"c\"]\n", "app-id = \"com.demo\"",
             "[network]\nwatch = false", "probe = true", "probe-ports = [853]",
             "resolver = \"system\"", "resolver = \"httpdns\"", "resolver = \"y\"", "allow-private = true",
         ] {
@@ -195,6 +197,8 @@ private let oddFile = #"""
     account = "100000"
     key-file = "/k"
     cipher-key-file = "aes"
+    query = {sdns-region = "eu", "sdns-level" = "v=i_p-"}
+    tags = ["ios", "beta-2"]
     [[provider]]
     name = "emas-3"
     dialect = "alicloud-v2"
@@ -220,6 +224,18 @@ private let oddFile = #"""
     ttl = "data.ttl"
     success = "msg=ok"
     name-status = [403, 404]
+    [[provider]]
+    name = "ucloud"
+    dialect = "ucloud"
+    url = "http://192.0.2.1/"
+    account = "1"
+    key-file = "/k"
+    app-id = "com.demo"
+    [[rule]]
+    match = ["a.example"]
+    resolver = "emas-2"
+    query = {"sdns-a" = "b"}
+    tags = ["c"]
     [system-resolver]
     servers = ["192.0.2.1:54"]
     resolv-conf = "/r"

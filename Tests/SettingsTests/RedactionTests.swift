@@ -40,8 +40,26 @@ struct RedactionTests {
         account = "canary-5"
         key-file = "pasted"
         cipher-key-file = "canary-6"
+        query = {"sdns-level" = "canary-11"}
+        tags = ["canary-12"]
         proxy = "http://canary@192.0.2.9:3128"
         proxy-key-file = "canary-7"
+        [[provider]]
+        name = "ucloud"
+        dialect = "ucloud"
+        url = "http://192.0.2.6/"
+        account = "canary-13"
+        key-file = "/k"
+        app-id = "canary-14"
+        [[rule]]
+        match = ["a.example"]
+        resolver = "pasted"
+        query = {"sdns-city" = "canary-15"}
+        tags = ["canary-16"]
+        [[rule]]
+        match = ["b.example"]
+        resolver = "ucloud"
+        app-id = "canary-17"
         [[notify]]
         url = "https://alerts.example/canary-8/events?token=canary-9"
         addresses = ["192.0.2.4"]
@@ -54,6 +72,7 @@ struct RedactionTests {
     /// Every key of a provider must be in one of these: a new one may hold a secret.
     private static let removed: Set<String> = [
         "url", "account", "access-key", "key-file", "cipher-key-file", "proxy", "proxy-key-file",
+        "query", "tags", "app-id",
     ]
     private static let shown: Set<String> = [
         "name", "dialect", "addresses", "sni", "verify-name", "host", "ca-file", "cipher", "expiring", "region",
@@ -85,14 +104,16 @@ struct RedactionTests {
             #"headers = ["(removed)", "(removed)"]"#, #"signed = ["(removed)", "(removed)"]"#, #"join = "(removed)""#,
             #"v4 = "ips""#, #"url = "https://192.0.2.2/resolve""#, #"access-key = "(removed)""#,
             #"url = "https://alerts.example/(removed)?(removed)""#, #"url = "http://192.0.2.5:8080/""#,
-            #"key-file = "/etc/httpdnsd/notify.key""#,
+            #"key-file = "/etc/httpdnsd/notify.key""#, #"query = {"sdns-level" = "(removed)"}"#,
+            #"query = {"sdns-city" = "(removed)"}"#, #"tags = ["(removed)"]"#, #"app-id = "(removed)""#,
             #"key-file = "(removed)""#, #"cipher-key-file = "(removed)""#, #"proxy-key-file = "(removed)""#,
         ] {
             #expect(shown.split(separator: "\n").contains(Substring(line)), "\(line) is not in \(shown)")
         }
         let texts = settings.redactedTexts
         #expect(texts.isSuperset(of: (1...7).map { "canary-\($0)" } + ["canary", "/canary/dns-query"]))
-        #expect(texts.isSuperset(of: ["/canary-8/events", "token=canary-9", "canary-10"]))
+        #expect(texts.isSuperset(of: ["/canary-8/events", "token=canary-9"]))
+        #expect(texts.isSuperset(of: (10...17).map { "canary-\($0)" }))
         // Nor a credential with the name of its provider, which stands everywhere.
         for text in ["/resolve", Settings.removed, "pasted"] { #expect(!texts.contains(text), "\(text)") }
     }

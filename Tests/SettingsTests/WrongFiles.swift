@@ -355,14 +355,14 @@ let wrongProviders: [Case] = [
         #"""
         f:5:1: unknown key "keys" in [[provider]]; allowed: name, dialect, url, addresses, sni, \#
         verify-name, host, ca-file, account, access-key, key-file, cipher, cipher-key-file, expiring, region, \#
-        service-nodes, client-subnet, client-subnet-form, proxy, proxy-key-file, method, budget, shadow, names, \#
-        names-file, exclusive, quota, hedge, timeout, idle, connection-requests, template
+        service-nodes, query, tags, app-id, client-subnet, client-subnet-form, proxy, proxy-key-file, method, budget, \#
+        shadow, names, names-file, exclusive, quota, hedge, timeout, idle, connection-requests, template
         """#,
         #"""
         f:6:1: unknown key "acount" in [[provider]]; did you mean "account"? allowed: name, dialect, \#
         url, addresses, sni, verify-name, host, ca-file, account, access-key, key-file, cipher, \#
-        cipher-key-file, expiring, region, service-nodes, client-subnet, client-subnet-form, proxy, proxy-key-file, \#
-        method, budget, shadow, names, names-file, exclusive, quota, hedge, timeout, idle, connection-requests, \#
-        template
+        cipher-key-file, expiring, region, service-nodes, query, tags, app-id, client-subnet, client-subnet-form, \#
+        proxy, proxy-key-file, method, budget, shadow, names, names-file, exclusive, quota, hedge, timeout, idle, \#
+        connection-requests, template
         """#),
 ]

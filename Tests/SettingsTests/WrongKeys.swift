@@ -7,6 +7,10 @@ private func duration(_ bounds: String) -> String { "a duration \(bounds) with i
 
 private let file = "the absolute path of a file, or the name of a systemd credential"
 private let hidden = "a value that is not shown, because it may be a key"
+private let query =
+    "a table of up to 10 names \"sdns-NAME\" of letters, digits, \"-\" and \"_\", each with a string of letters, "
+    + "digits, \"-\", \"_\" and \"=\"; 1,000 bytes in all"
+private let tags = "an array of up to 5 different tags of letters, digits and \"-\"; 64 bytes with commas between them"
 private let text = "0 to 2000 printable ASCII characters"
 
 let wrongKeys: [Mistake] = [
@@ -70,6 +74,9 @@ let wrongKeys: [Mistake] = [
         """
     ),
     ("service-nodes = 0", 17, "provider.service-nodes: found 0; allowed: true or false"),
+    ("query = {\"sdns-level\" = 1}", 25, "provider.query: found 1; allowed: \(query)"),
+    ("tags = [\"beta 2\"]", 8, "provider.tags: found an array; allowed: \(tags)"),
+    ("app-id = 7", 10, "provider.app-id: found 7; allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""),
     (
         "client-subnet = \"192.0.2.7/24\"", 17,
         """
@@ -177,6 +184,9 @@ let wrongKeys: [Mistake] = [
         "resolver = true", 12,
         "rule.resolver: found true; allowed: \"httpdns\", \"system\" or the name of a [[provider]]"
     ),
+    ("query = {\"level\" = \"vip\"}", 9, "rule.query: found a table; allowed: \(query)"),
+    ("tags = \"beta\"", 8, "rule.tags: found \"beta\"; allowed: \(tags)"),
+    ("app-id = \"a b\"", 10, "rule.app-id: found \"a b\"; allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""),
     (
         "stands-in = \"always\"", 13,
         "rule.stands-in: found \"always\"; allowed: \"unreachable\", \"any-failure\", \"never\""

@@ -105,7 +105,8 @@ final class PendingQueries: LoopPart {
         }
         guard let endpoint = provider.endpoints.first else { return refuse(provider.unresolved, number) }
         do throws(DialectError) {
-            let request = try provider.dialect.request(for: [question], in: resolving.providers.context(of: provider))
+            let request = try provider.dialect.request(
+                for: [question], in: resolving.providers.context(of: provider, for: [question]))
             let fetches = resolving.providers
             let id = fetches.carry(request, to: endpoint, now: now) { [weak self] result in
                 self?.replied(result, from: provider, to: question, number)

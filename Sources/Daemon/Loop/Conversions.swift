@@ -14,14 +14,15 @@ extension Nameserver {
 }
 
 extension Partition {
-    /// Derives the cache key of a network. It also depends on the client subnets configured for providers, because
-    /// their answers do. Stable across restarts.
+    /// Derives the cache key of a network. It also depends on the client subnets and the parameters configured for
+    /// providers, because their answers do. Stable across restarts.
     ///
     /// - Parameter network: nil if the settings disable network watching.
     init(_ network: NetworkID?, _ providers: [Settings.Provider]) {
-        let told = providers.compactMap { provider in
-            provider.clientSubnet.map { "\(provider.name) \($0)" }
-        }
+        let told =
+            providers.compactMap { provider in
+                provider.clientSubnet.map { "\(provider.name) \($0)" }
+            } + providers.flatMap(\.toldParameters)
         // FNV-1a (Fowler, Noll, Vo) distributes well. Deliberate collisions are no concern: only the operator sets the
         // input.
         let digest = told.sorted().joined(separator: "\n").utf8.reduce(UInt32(0x811C_9DC5)) { digest, byte in
@@ -33,6 +34,14 @@ extension Partition {
 
     /// Key while a change of the network is in progress. Nothing is ever stored under it.
     static let inTransit = Partition(rawValue: 0)
+}
+
+extension Settings.Provider {
+    /// The parameters of its requests, each set with what it applies to; empty without any.
+    fileprivate var toldParameters: [String] {
+        let own = parameters.isEmpty ? [] : ["\(name) parameters \(parameters)"]
+        return own + parametersOfNames.map { "\(name) parameters of \($0) \($1)" }
+    }
 }
 
 extension ServingView {

@@ -14,6 +14,7 @@ final class Provider {
     var settings: Settings.Provider { account.settings }
     var secrets: ProviderSecrets { account.secrets }
     let dialect: any Dialect
+    let parameters: ParameterSets
     private(set) var account: ProviderAccount
     /// One per address of the settings, in their order; none if the host name of the URL is resolved.
     let configuredEndpoints: [HTTPEndpoint]
@@ -53,6 +54,7 @@ final class Provider {
     init(id: ProviderID, _ account: ProviderAccount, seed: UInt64) {
         self.id = id
         dialect = account.dialect
+        parameters = ParameterSets(account.settings)
         self.account = account
         self.seed = seed
         configuredEndpoints = account.settings.addresses.compactMap { account.endpoint($0) }

@@ -161,11 +161,11 @@ final class ProviderFetches: LoopPart {
         let isSlow =
             inPlace { $0.isAskedAlone(holder.domain, now: now) }
             || !questionsTogether.isEmpty && questionsTogether[question] != nil
+        let index = index(of: provider)
         let fetch = FetchBatches.Fetch(
-            id, question, startedAt: now, holder: holder, isSlow: isSlow, cause: cause)
-        guard let dialect = index(of: provider).map({ providers[$0].dialect }) else {
-            return fail([fetch], .unreachable)
-        }
+            id, question, startedAt: now, holder: holder, isSlow: isSlow, cause: cause,
+            parameters: index.map { providers[$0].parameters.number(for: question.name) } ?? 0)
+        guard let dialect = index.map({ providers[$0].dialect }) else { return fail([fetch], .unreachable) }
         // Checked here, because later it would fail the other questions of its batch.
         guard dialect.supports(question) else { return fail([fetch], .unsupported) }
         let capacity = FetchBatches.Capacity(names: dialect.maxNames, bothFamilies: dialect.asksBothFamilies)
@@ -327,7 +327,7 @@ final class ProviderFetches: LoopPart {
         let message: HTTPRequest
         do throws(DialectError) {
             message = try providers[index].dialect.request(
-                for: questions, in: context(of: providers[index], questions[0].subnet))
+                for: questions, in: context(of: providers[index], for: questions))
         } catch {
             return end(id, .other, with: FetchFailure(error), now: now)
         }
@@ -624,10 +624,12 @@ final class ProviderFetches: LoopPart {
         }
     }
 
-    func context(of provider: Provider, _ subnet: ClientSubnet = .none) -> DialectContext {
+    /// - Parameter questions: those of one request, for one subnet and with one set of parameters.
+    func context(of provider: Provider, for questions: [Question]) -> DialectContext {
         DialectContext(
             unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()),
-            nonce: ProviderFetches.nonce(), clientSubnet: provider.told(of: subnet))
+            nonce: ProviderFetches.nonce(), clientSubnet: provider.told(of: questions[0].subnet),
+            parameters: provider.parameters[provider.parameters.number(for: questions[0].name)])
     }
 
     private static func nonce() -> [UInt8] {

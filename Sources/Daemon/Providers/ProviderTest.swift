@@ -90,7 +90,7 @@ final class ProviderTest {
         nextDeadline = nil
         guard let step = steps.first else { return finish() }
         let request: HTTPRequest
-        let context = fetches.context(of: provider)
+        let context = fetches.context(of: provider, for: step.questions)
         do throws(DialectError) {
             request = try step.dialect.request(
                 for: step.questions, in: step.clientSubnet.map(context.withClientSubnet) ?? context)

@@ -32,6 +32,7 @@ package struct AliCloud: AddressDialect {
         var parameters = [(name: "host", value: hosts), (name: "query", value: AliCloudRequest.text(of: families))]
         // At this position, as in the vendor's example (providers.md 2.2); not part of the signature.
         if let client = context.clientAddress { parameters.append((name: "ip", value: client)) }
+        parameters += context.parameters.query
         if let secret {
             let expiry = AliCloudRequest.expiry(in: context)
             parameters.append((name: "t", value: expiry))

@@ -45,6 +45,9 @@ package struct AliCloudV2: AddressDialect {
             (name: "dn", value: names.joined(separator: ",")), (name: "q", value: AliCloudRequest.text(of: families)),
         ]
         if let client = context.clientAddress { question.append((name: "cip", value: client)) }
+        question += context.parameters.query
+        let tags = context.parameters.tags
+        if !tags.isEmpty { question.append((name: "tags", value: tags.joined(separator: ","))) }
         if seal.isEncrypting {
             let plain = OrderedJSON.object(question.map { ($0.name, .string($0.value)) }).text
             question = [(name: "enc", value: Hex.encode(try seal.close(Array(plain.utf8), nonce: context.makeNonce())))]

@@ -80,13 +80,30 @@ package struct DialectContext: Sendable {
     package let makeNonce: @Sendable () -> [UInt8]
     /// The subnet of the clients; nil: the provider uses the request's source address.
     package let clientSubnet: Prefix?
+    package let parameters: CustomParameters
 
     package init(
-        unixMilliseconds: Int64, nonce: @escaping @autoclosure @Sendable () -> [UInt8], clientSubnet: Prefix? = nil
+        unixMilliseconds: Int64, nonce: @escaping @autoclosure @Sendable () -> [UInt8], clientSubnet: Prefix? = nil,
+        parameters: CustomParameters = CustomParameters()
     ) {
         self.unixMilliseconds = unixMilliseconds
         makeNonce = nonce
         self.clientSubnet = clientSubnet
+        self.parameters = parameters
+    }
+}
+
+/// Parameters of a vendor's custom resolution. A dialect sends those that the vendor documents, and ignores others.
+package struct CustomParameters: Sendable {
+    /// Alibaba's, with names "sdns-NAME"; in the order in which they are sent.
+    package var query: [(name: String, value: String)]
+    package var tags: [String]
+    package var appID: String?
+
+    package init(query: [(name: String, value: String)] = [], tags: [String] = [], appID: String? = nil) {
+        self.query = query
+        self.tags = tags
+        self.appID = appID
     }
 
     package func withClientSubnet(_ subnet: Prefix) -> DialectContext {

@@ -33,11 +33,11 @@ package struct UCloud: SingleQuestionDialect {
 
     package func request(for question: Question, in context: DialectContext) throws(DialectError) -> HTTPRequest {
         guard supports(question), let host = question.name.hostText else { throw .unsupported }
-        let timestamp = String(context.unixSeconds)
-        let proof = try signature([(name: "host", value: host), (name: "timestamp", value: timestamp)])
+        var parameters = [(name: "host", value: host), (name: "timestamp", value: String(context.unixSeconds))]
+        if let appID = context.parameters.appID { parameters.append((name: "app_id", value: appID)) }
+        let proof = try signature(parameters)
         return HTTPRequest(
-            url: URLQuery.append([(name: "host", value: host), (name: "timestamp", value: timestamp)], to: url),
-            headers: HTTPHeaders([.init("Authorization", proof)]))
+            url: URLQuery.append(parameters, to: url), headers: HTTPHeaders([.init("Authorization", proof)]))
     }
 
     /// Signs the values in the order of their names.

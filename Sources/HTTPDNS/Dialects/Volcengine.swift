@@ -43,7 +43,11 @@ package struct Volcengine: AddressDialect {
             (name: "account_id", value: account), (name: "timestamp", value: timestamp),
             (name: "sign", value: try signature(domain: domain, timestamp: timestamp, ip: ip, type: type)),
         ]
-        return HTTPRequest(url: URLQuery.append(parameters, to: url))
+        // For the vendor's statistics; not signed.
+        if let appID = context.parameters.appID { parameters.append((name: "appid", value: appID)) }
+        return HTTPRequest(
+            url: URLQuery.append(parameters, to: url),
+            headers: HTTPHeaders(context.parameters.tags.map { .init("Am-Tag", $0) }))
     }
 
     /// Returns the time until which a signature is valid, in milliseconds since 1970.

@@ -17,10 +17,12 @@ package struct FetchBatches {
         /// The domain is slow, so it shares no request with other domains, which would have to wait too.
         package let isSlow: Bool
         package let cause: RequestCause
+        /// Fetches with different parameters share no request; a number for each set of parameters of the provider.
+        package let parameters: Int
 
         package init(
             _ id: FetchID, _ question: Question, startedAt: Instant, holder: ShareHolder? = nil, isSlow: Bool = false,
-            cause: RequestCause = .client
+            cause: RequestCause = .client, parameters: Int = 0
         ) {
             self.id = id
             self.question = question
@@ -28,6 +30,7 @@ package struct FetchBatches {
             self.holder = holder
             self.isSlow = isSlow
             self.cause = cause
+            self.parameters = parameters
         }
     }
 
@@ -72,7 +75,8 @@ package struct FetchBatches {
             let isOfType =
                 capacity.bothFamilies && question.type.isAddress
                 ? fetches[0].question.type.isAddress : fetches[0].question.type == question.type
-            guard isOfType, fetches[0].question.subnet == question.subnet else { return false }
+            guard isOfType, fetches[0].question.subnet == question.subnet, fetches[0].parameters == fetch.parameters
+            else { return false }
             return names.count < capacity.names || names.contains(question.name)
         }
     }

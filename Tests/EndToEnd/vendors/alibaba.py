@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives import padding
@@ -78,6 +79,21 @@ class _Service(SignedStandIn):
             # The codes have none for unknown parameters.
             raise Refused(error("MissingArgument"), str(problem)) from None
 
+    @staticmethod
+    def custom(given):
+        """As the official clients limit them. The service has no code for parameters beyond the limits."""
+        custom = {key: value for key, value in given.items() if key.startswith("sdns-")}
+        check(len(custom) <= 10 and sum(map(len, [*custom, *custom.values()])) <= 1000, "MissingArgument", "sdns size")
+        for key, value in custom.items():
+            check(re.fullmatch("sdns-[A-Za-z0-9_-]+", key), "MissingArgument", f"parameter {key}")
+            check(re.fullmatch("[A-Za-z0-9_=-]+", value), "MissingArgument", f"value of {key}")
+        if "tags" in given:
+            tags = given["tags"].split(",")
+            check(len(tags) <= 5 and len(given["tags"]) <= 64, "MissingArgument", "tags")
+            check(all(re.fullmatch("[A-Za-z0-9-]+", tag) for tag in tags), "MissingArgument", f"tags {given['tags']}")
+            custom["tags"] = given["tags"]
+        return custom
+
     def addresses(self, name, family):
         entry = self.entry(name) if self.is_registered(name) else None
         return (entry.ipv4 if family == 4 else entry.ipv6) if entry else ()
@@ -103,6 +119,7 @@ class First(_Service):
         check(is_signed or not self.is_signed_only, "UnsignedInterfaceDisabled")
         required = ["host", "t", "s"] if is_signed else ["host"]
         given = self.read(request, required, ["query", "ip", "sdns-*", *TELEMETRY])
+        request.custom = self.custom(given)
         names = tuple(given["host"].split(","))
         check(len(names) == 1 or is_batch, "TooManyHosts")
         check(len(names) <= MOST_NAMES, "LimitExceeded")
@@ -159,6 +176,7 @@ class Second(_Service):
             check(not in_clear, "MissingArgument", f"in clear: {in_clear}")
             given = self._decrypted(given.get("enc", ""), mode)
         check("dn" in given, "MissingArgument", "missing: dn")
+        request.custom = self.custom(given)
         names = tuple(given["dn"].split(","))
         check(len(names) <= MOST_NAMES, "TooManyHosts", f"{len(names)} names")
         check(all(map(is_name, names)), "InvalidHost", f"names {given['dn']}")

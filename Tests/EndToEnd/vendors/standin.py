@@ -55,6 +55,8 @@ class Request:
     # Names and families (4, 6) that the stand-in understood.
     names: tuple = ()
     families: tuple = ()
+    # The parameters of custom resolution.
+    custom: dict = field(default_factory=dict)
 
     @property
     def path(self):
@@ -120,6 +122,8 @@ class StandIn:
         self.registered = None
         # The client's address as the vendor sees it, from the peer's.
         self.seen_as = lambda peer: peer
+        # Addresses for requests with exactly these parameters of custom resolution, a frozen set of pairs.
+        self.custom_names = {}
         # What a node answers instead of everything else, by its address.
         self.broken_nodes = {}
         # The service nodes that the vendor lists, and a reply instead of that list.
@@ -150,7 +154,8 @@ class StandIn:
 
     def entry(self, name):
         """The addresses of a name; None if it does not exist."""
-        return self.names.get(name.lower().rstrip("."))
+        names = self.custom_names.get(frozenset(self._request.custom.items()), self.names)
+        return names.get(name.lower().rstrip("."))
 
     def is_registered(self, name):
         return self.registered is None or any(
@@ -186,6 +191,7 @@ class StandIn:
     def respond(self, request):
         with self._lock:
             self.requests.append(request)
+            self._request = request
             try:
                 if request.node in self.broken_nodes:
                     return self.broken_nodes[request.node]

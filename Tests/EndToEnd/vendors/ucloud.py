@@ -35,6 +35,7 @@ class UCloud(SignedStandIn):
         self._check(account == self.account, "account")
         self._check(given["timestamp"].isdigit() and abs(int(given["timestamp"]) - self.now) <= LIFETIME, "timestamp")
         self._check(request.headers.get("authorization") == self._signature(given), "signature")
+        request.custom = {key: given[key] for key in ["app_id"] if key in given}
         if call == "service":
             nodes = [f"http://{node}:{self.port}" for node in self.listed]
             return self._reply({"auth_id": account, "client_ip": request.peer, "best_service_node": nodes[0],

@@ -26,6 +26,8 @@ class Volcengine(SignedStandIn):
             given = request.parameters(["domain", "account_id", "timestamp", "sign"], ["type", "ip", "appid"])
         except BadParameters as error:
             raise Refused(FORBIDDEN, str(error)) from None
+        request.custom = {key: value for key, value in [
+            ("appid", given.get("appid")), ("Am-Tag", request.headers.get("am-tag"))] if value}
         self._check_proof(given, given["domain"], given.get("ip", ""), given.get("type", ""))
         self._check(given.get("type", "") in ("", "1", "28"), f"type {given.get('type')}")
         self._check(not given.get("ip") or is_address(given["ip"]), "ip")

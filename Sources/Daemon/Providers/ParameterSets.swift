@@ -1,0 +1,33 @@
+// The parameters of requests to one provider: its own, and those of names with a rule.
+
+import DNSWire
+import HTTPDNS
+import Settings
+
+struct ParameterSets {
+    /// The provider's own first.
+    private let sets: [CustomParameters]
+    private let setOfName: [Name: Int]
+
+    init(_ settings: Settings.Provider) {
+        let ofNames = settings.parametersOfNames.sorted { $0.key.description < $1.key.description }
+        sets = [CustomParameters(settings.parameters)] + ofNames.map { CustomParameters($0.value) }
+        setOfName = Dictionary(uniqueKeysWithValues: ofNames.enumerated().map { ($1.key, $0 + 1) })
+    }
+
+    /// Returns the number of the set for a name: that of the longest name in the settings that contains it.
+    func number(for name: Name) -> Int {
+        guard !setOfName.isEmpty else { return 0 }
+        return sequence(first: name, next: \.parent).lazy.compactMap { setOfName[$0] }.first ?? 0
+    }
+
+    subscript(number: Int) -> CustomParameters { sets[number] }
+}
+
+extension CustomParameters {
+    fileprivate init(_ parameters: Settings.RequestParameters) {
+        self.init(
+            query: parameters.query.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) },
+            tags: parameters.tags, appID: parameters.appID)
+    }
+}

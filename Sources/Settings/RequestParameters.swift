@@ -1,0 +1,180 @@
+// What a vendor's custom resolution depends on beside the name: parameters for all requests to a provider, and for
+// those about the names of a rule.
+
+import DNSWire
+
+extension Settings {
+    package struct RequestParameters: Hashable, Sendable {
+        /// Alibaba's custom parameters; the names begin with "sdns-". Up to 10 and 1,000 bytes.
+        package var query: [String: String] = [:]
+        /// Up to 5 and 64 bytes.
+        package var tags: [String] = []
+        package var appID: String?
+
+        package var isEmpty: Bool { self == RequestParameters() }
+
+        package init() {}
+
+        /// Returns these parameters with those of `other` added; those win over tags, an app id and a query parameter
+        /// of the same name.
+        func overridden(by other: RequestParameters) -> RequestParameters {
+            var merged = self
+            merged.query.merge(other.query) { $1 }
+            if !other.tags.isEmpty { merged.tags = other.tags }
+            merged.appID = other.appID ?? appID
+            return merged
+        }
+    }
+}
+
+extension Settings.RequestParameters: CustomStringConvertible {
+    /// Equal for equal parameters, in this and every other process.
+    package var description: String {
+        let query = query.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
+        return "\(query) \(tags.joined(separator: ",")) \(appID ?? "")"
+    }
+}
+
+extension Settings.RequestParameters {
+    /// The limits of Alibaba's clients (providers.md 2.2 and 2.3).
+    private static let maxQueryNames = 10
+    private static let maxQueryBytes = 1000
+    private static let maxTags = 5
+    private static let maxTagBytes = 64
+    private static let prefix = "sdns-"
+
+    static func isQuery(_ query: [String: String]) -> Bool {
+        let bytes = query.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        return query.count <= maxQueryNames && bytes <= maxQueryBytes
+            && query.allSatisfy { name, value in
+                name.hasPrefix(prefix) && isWord(name.dropFirst(prefix.count), "-_") && isWord(value[...], "-_=")
+            }
+    }
+
+    static func areTags(_ tags: [String]) -> Bool {
+        tags.count <= maxTags && tags.joined(separator: ",").utf8.count <= maxTagBytes
+            && tags.allSatisfy { isWord($0[...], "-") } && Set(tags).count == tags.count
+    }
+
+    private static func isWord(_ text: Substring, _ others: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                byte.isDigit || (0x61...0x7A).contains(byte.lowercased) || others.utf8.contains(byte)
+            }
+    }
+
+    /// Keys that the dialect does not carry, each with the end of an error message.
+    func misplaced(with dialect: Settings.Provider.Dialect) -> [(key: String, text: String)] {
+        typealias Dialect = Settings.Provider.Dialect
+        let keys: [(key: String, isSet: Bool, dialects: [Dialect])] = [
+            ("query", !query.isEmpty, [.alicloud, .alicloudV2]), ("tags", !tags.isEmpty, [.alicloudV2, .volcengine]),
+            ("app-id", appID != nil, [.volcengine, .ucloud]),
+        ]
+        let found = "found with dialect \(quoted(dialect.rawValue)); "
+        var list = keys.filter { $0.isSet && !$0.dialects.contains(dialect) }.map { key, _, dialects in
+            (key: key, text: found + Dialect.allowed(dialects))
+        }
+        // How its header carries more than one is not published.
+        if dialect == .volcengine, tags.count > 1 { list.append((key: "tags", text: found + "allowed: one tag")) }
+        return list
+    }
+}
+
+extension Format<[String: String]> {
+    static let requestQuery: Format = {
+        let allowed =
+            "a table of up to 10 names \"sdns-NAME\" of letters, digits, \"-\" and \"_\", each with a string of "
+            + "letters, digits, \"-\", \"_\" and \"=\"; 1,000 bytes in all"
+        return Format(
+            allowed: allowed,
+            read: { node throws(Misfit) in
+                guard case .table(let members) = node.value else { throw Misfit(node, allowed: allowed) }
+                var query: [String: String] = [:]
+                for (name, value) in members {
+                    guard case .string(let text) = value.value else { throw Misfit(value, allowed: allowed) }
+                    query[name] = text
+                }
+                guard Settings.RequestParameters.isQuery(query) else { throw Misfit(node, allowed: allowed) }
+                return query
+            },
+            write: { query in
+                guard !query.isEmpty else { return nil }
+                let pairs = query.sorted { $0.key < $1.key }.map { "\(tomlString($0.key)) = \(tomlString($0.value))" }
+                return "{\(pairs.joined(separator: ", "))}"
+            })
+    }()
+}
+
+extension Format<[String]> {
+    static let requestTags: Format = {
+        let allowed =
+            "an array of up to 5 different tags of letters, digits and \"-\"; 64 bytes with commas between them"
+        return Format(
+            allowed: allowed,
+            read: { node throws(Misfit) in
+                guard case .array(let nodes) = node.value else { throw Misfit(node, allowed: allowed) }
+                var tags: [String] = []
+                for node in nodes {
+                    guard case .string(let tag) = node.value else { throw Misfit(node, allowed: allowed) }
+                    tags.append(tag)
+                }
+                guard Settings.RequestParameters.areTags(tags) else { throw Misfit(node, allowed: allowed) }
+                return tags
+            },
+            write: { tags in tags.isEmpty ? nil : "[\(tags.map(tomlString).joined(separator: ", "))]" })
+    }()
+}
+
+extension Findings {
+    /// Gives each provider the parameters of the rules that name it.
+    mutating func giveParameters(
+        to providers: inout [Settings.Provider], of rules: [Settings.Rule], in node: TOMLNode?
+    ) {
+        guard all.isEmpty, case .array(let elements) = node?.value else { return }
+        var ofNames: [String: [Name: Settings.RequestParameters]] = [:]
+        for (rule, element) in zip(rules, elements) where !rule.parameters.isEmpty {
+            guard case .provider(let name) = rule.resolver, let provider = providers.first(where: { $0.name == name })
+            else {
+                note(
+                    element, aboutKey: true,
+                    "this [[rule]] has query, tags or app-id and no provider that gets them; "
+                        + "write resolver = with the name of a [[provider]]")
+                continue
+            }
+            for (key, text) in rule.parameters.misplaced(with: provider.dialect) {
+                note(element.member(key) ?? element, "rule.\(key): \(text)")
+            }
+            for match in rule.match {
+                // Of two rules for a name, the first one counts.
+                let others = ofNames[name]?[match] ?? .init()
+                ofNames[name, default: [:]][match] = rule.parameters.overridden(by: others)
+            }
+        }
+        for index in providers.indices {
+            let own = providers[index].parameters
+            guard let rules = ofNames[providers[index].name] else { continue }
+            providers[index].parametersOfNames = Dictionary(
+                uniqueKeysWithValues: rules.keys.map { name in
+                    (
+                        name,
+                        sequence(first: name, next: \.parent).compactMap { rules[$0] }.reversed()
+                            .reduce(own) { $0.overridden(by: $1) }
+                    )
+                })
+        }
+        judgeSizes(of: providers, rules, elements)
+    }
+
+    /// A rule's query parameters are added to those of its provider and of rules for names above.
+    private mutating func judgeSizes(
+        of providers: [Settings.Provider], _ rules: [Settings.Rule], _ elements: [TOMLNode]
+    ) {
+        for (rule, element) in zip(rules, elements) where !rule.parameters.query.isEmpty {
+            let merged = providers.compactMap { $0.parametersOfNames[rule.match[0]] }
+            guard !merged.allSatisfy({ Settings.RequestParameters.isQuery($0.query) }) else { continue }
+            note(
+                element.member("query") ?? element,
+                "rule.query: found too many parameters with those of the provider; allowed: 10 and 1,000 bytes in all")
+        }
+    }
+}
