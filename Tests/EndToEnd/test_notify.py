@@ -66,7 +66,8 @@ class Notify(Case):
         origin = f"https://alerts.example:{receiver.port}"
         server = self.server(self.table(
             receiver, f"{origin}/events?token=hidden-token",
-            f'addresses = ["127.0.0.1"]\nkey-file = "{self.key_file()}"\nca-file = "{authority.ca_file}"'))
+            # Nothing listens at the first one.
+            f'addresses = ["127.0.0.2", "127.0.0.1"]\nkey-file = "{self.key_file()}"\nca-file = "{authority.ca_file}"'))
         self.fails(server)
         outage, = eventually(lambda: receiver.of_kind("outage"), what="the outage")
         self.assertTrue(outage["system_resolver"])
@@ -112,27 +113,35 @@ class Notify(Case):
         self.assertEqual([], receiver.of_kind("recovery"), "only outages were wanted")
 
     def test_receivers_that_redirect_lie_or_are_gone_fail_each_for_itself(self):
-        good, target, *bad = (self.receiver() for _ in range(5))
+        authority = Authority(self.folder / "ca")
+        good, target, *bad = (self.receiver() for _ in range(4))
+        bad.append(self.receiver(certificate=authority.certificate("other.example")))
+        self.folder.joinpath("ca").chmod(0o755)
         bad[0].behaviour = f"http://127.0.0.1:{target.port}/stolen"
         bad[1].behaviour = "garbage"
-        bad[2].behaviour = 503
-        server = self.server(*(self.table(receiver) for receiver in [good, *bad]))
+        origins = [f"http://127.0.0.1:{receiver.port}" for receiver in bad[:2]] + [f"https://127.0.0.1:{bad[2].port}"]
+        server = self.server(self.table(good), *map(self.table, bad[:2]), self.table(
+            bad[2], origins[2], f'ca-file = "{authority.ca_file}"'))
         self.fails(server)
         eventually(lambda: good.of_kind("outage"), what="the outage")
-        for receiver, reason in zip(bad, [r"redirects \(status 307\), which is not followed", "garbage", "status 503"]):
-            server.wait_for(f"http://127.0.0.1:{receiver.port} does not accept notifications: {reason}")
+        for origin, reason in zip(origins, [r"redirects \(status 307\), which is not followed", "garbage", "tls"]):
+            server.wait_for(f"{origin} does not accept notifications: {reason}")
         self.assertEqual([], target.requests)
-        kinds = [self.stats(server, f"http://127.0.0.1:{receiver.port}")["failures"] for receiver in bad]
-        self.assertEqual([{"redirected"}, {"garbage"}, {"status"}], [set(kind) for kind in kinds])
+        self.assertEqual([], bad[2].requests, "its certificate is another name's")
+        kinds = [self.stats(server, origin)["failures"] for origin in origins]
+        self.assertEqual([{"redirected"}, {"garbage"}, {"tls"}], [set(kind) for kind in kinds])
         # Another one in place of all of them: what waited for them is gone with them.
         flood = self.receiver()
         flood.behaviour = "flood"
-        server.sections = self.table(flood)
+        overloaded = self.receiver()
+        overloaded.behaviour = 503
+        server.sections = self.table(flood) + self.table(overloaded)
         server.config.write_text(server.settings())
         self.assertIn("settings reloaded", server.reload())
         self.recovers(server)
         server.wait_for(f"http://127.0.0.1:{flood.port} does not accept notifications: oversized")
-        self.assertEqual(1, len(server.stats()["notify"]))
+        server.wait_for(f"http://127.0.0.1:{overloaded.port} does not accept notifications: status 503")
+        self.assertEqual(2, len(server.stats()["notify"]))
 
     def test_a_key_that_cannot_be_read_stops_the_start_and_shows_no_token(self):
         config = self.folder / "httpdnsd.toml"

@@ -36,6 +36,17 @@ struct ProgramPagesTests {
         #expect(tags.sorted() == Page.allCases.map(\.rawValue).sorted())
     }
 
+    @Test("httpdnsd(8) has the body of a notification with every event and every key")
+    func notification() throws {
+        let lines = try ManualPage("httpdnsd.8").lines.drop { !$0.hasPrefix(#"{"schema""#) }
+        let end = try #require(lines.firstIndex { $0.hasSuffix("]}") })
+        let example = lines[...end].joined()
+        let report = try #require(decoded(example) as NotificationReport?, "\(example)")
+        #expect(report.events.map(\.event) == NotificationReport.Event.Kind.allCases)
+        let keys = { (text: String) in Set(text.split(separator: "\":").compactMap { $0.split(separator: "\"").last }) }
+        #expect(keys(example) == keys(String(decoding: report.body, as: UTF8.self)))
+    }
+
     @Test("httpdnsctl(1) has the options of its own")
     func controlOptions() throws {
         let page = try ManualPage("httpdnsctl.1")
