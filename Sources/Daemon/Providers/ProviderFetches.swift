@@ -625,11 +625,12 @@ final class ProviderFetches: LoopPart {
     }
 
     /// - Parameter questions: those of one request, for one subnet and with one set of parameters.
-    func context(of provider: Provider, for questions: [Question]) -> DialectContext {
-        DialectContext(
+    func context(of provider: Provider, for questions: [Question] = []) -> DialectContext {
+        let first = questions.first
+        return DialectContext(
             unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()),
-            nonce: ProviderFetches.nonce(), clientSubnet: provider.told(of: questions[0].subnet),
-            parameters: provider.parameters[provider.parameters.number(for: questions[0].name)])
+            nonce: ProviderFetches.nonce(), clientSubnet: provider.told(of: first?.subnet ?? .none),
+            parameters: provider.parameters[first.map { provider.parameters.number(for: $0.name) } ?? 0])
     }
 
     private static func nonce() -> [UInt8] {

@@ -91,6 +91,11 @@ package struct DialectContext: Sendable {
         self.clientSubnet = clientSubnet
         self.parameters = parameters
     }
+
+    package func withClientSubnet(_ subnet: Prefix) -> DialectContext {
+        DialectContext(
+            unixMilliseconds: unixMilliseconds, nonce: makeNonce(), clientSubnet: subnet, parameters: parameters)
+    }
 }
 
 /// Parameters of a vendor's custom resolution. A dialect sends those that the vendor documents, and ignores others.
@@ -104,10 +109,6 @@ package struct CustomParameters: Sendable {
         self.query = query
         self.tags = tags
         self.appID = appID
-    }
-
-    package func withClientSubnet(_ subnet: Prefix) -> DialectContext {
-        DialectContext(unixMilliseconds: unixMilliseconds, nonce: makeNonce(), clientSubnet: subnet)
     }
 }
 
