@@ -43,7 +43,9 @@ struct ProgramPagesTests {
         let example = lines[...end].joined()
         let report = try #require(decoded(example) as NotificationReport?, "\(example)")
         #expect(report.events.map(\.event) == NotificationReport.Event.Kind.allCases)
-        let keys = { (text: String) in Set(text.split(separator: "\":").compactMap { $0.split(separator: "\"").last }) }
+        let keys = { (text: String) in
+            Set(text.split(separator: "\":").dropLast().compactMap { $0.split(separator: "\"").last })
+        }
         #expect(keys(example) == keys(String(decoding: report.body, as: UTF8.self)))
     }
 
