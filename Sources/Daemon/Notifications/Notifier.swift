@@ -86,9 +86,9 @@ final class Notifier: LoopPart {
 
     func timePassed(now: Instant) {
         http.timePassed(now: now)
-        for ended in http.takeFinished() { take(ended, now: now) }
         for index in receivers.indices { sendDue(index, now: now) }
         http.flush(now: now)
+        for ended in http.takeFinished() { take(ended, now: now) }
     }
 
     /// Returns the changes of receivers since the last call, for the log.
