@@ -387,6 +387,11 @@ class Meanwhile(Machine):
         refused = self.run_setup("--output", "/etc/own/file.toml", "--replace", *FLAGS[:-2], prefix=nobody)
         self.assertEqual(1, refused.returncode)
         self.assertIn("user 65534 can't write /etc/own/file.toml; run: sudo httpdnsctl setup", refused.stderr)
+        self.place.run("chown", "65534", "/etc/own/file.toml")
+        refused = self.run_setup("--output", "/etc/own/file.toml", "--replace", *FLAGS[:-2], prefix=nobody)
+        self.assertEqual((1, "httpdnsctl: can't write /etc/own/file.toml: fchown: Operation not permitted (EPERM)\nonly root "
+                          "can give the new file the group of this one; run: sudo httpdnsctl setup\n"),
+                         (refused.returncode, refused.stderr))
         self.assertEqual("# root's\n", self.place.read("/etc/own/file.toml"))
         self.assertEqual("file.toml\n", self.place.run("ls", "-A", "/etc/own").stdout)
 

@@ -145,12 +145,19 @@ struct Setup {
             report.keyFile = writtenKey
             return report
         } catch {
-            let remedy =
-                error.isUnsupported
-                ? "\nits file system can't replace it safely; write another file with --output, and move it"
-                : KeptRecord.remedy(error, files.path)
+            let remedy = Setup.remedy(error, files.path)
             fail("can't write \(files.path): \(error)\(remedy)\(Setup.note(writtenKey))", Exit.failed)
         }
+    }
+
+    private static func remedy(_ error: SystemError, _ path: String) -> String {
+        if error.isUnsupported {
+            return "\nits file system can't replace it safely; write another file with --output, and move it"
+        }
+        if error.call == "fchown", !Privileges.isRoot {
+            return "\nonly root can give the new file the group of this one; run: sudo httpdnsctl setup"
+        }
+        return KeptRecord.remedy(error, path)
     }
 
     private func failChanged(_ files: SetupFiles, _ writtenKey: String?) -> Never {
