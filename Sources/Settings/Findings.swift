@@ -18,22 +18,37 @@ struct Findings {
     /// Each event is sent to every receiver.
     private static let maxReceivers = 4
 
+    private typealias Home = (table: String, header: String, keys: [(name: String, mayBeSecret: Bool)])
+
     /// Where each known key belongs.
-    private static let homes: [(header: String, keys: [String])] = [
-        ("at the top of the file, above every table", Settings.keys.map(\.name)),
-        ("under [server]", Settings.Server.keys.map(\.name)),
-        ("under [[provider]]", ProviderDraft.keys.map(\.name)),
-        ("under [system-resolver]", Settings.SystemResolver.keys.map(\.name)),
-        ("under [cache]", Settings.Cache.keys.map(\.name)),
-        ("under [prefetch]", Settings.Prefetch.keys.map(\.name)),
-        ("under [stale]", Settings.Stale.keys.map(\.name)),
-        ("under [probe]", Settings.Probe.keys.map(\.name)),
-        ("under [network]", Settings.Network.keys.map(\.name)),
-        ("under [control]", Settings.Control.keys.map(\.name)),
-        ("under [log]", Settings.Log.keys.map(\.name)),
-        ("under [[notify]]", ReceiverDraft.keys.map(\.name)),
-        ("under [[rule]]", Settings.Rule.keys.map(\.name)),
+    private static let homes: [Home] = [
+        home("", "at the top of the file, above every table", Settings.keys),
+        home("server", "under [server]", Settings.Server.keys),
+        home("provider", "under [[provider]]", ProviderDraft.keys),
+        home("system-resolver", "under [system-resolver]", Settings.SystemResolver.keys),
+        home("cache", "under [cache]", Settings.Cache.keys),
+        home("prefetch", "under [prefetch]", Settings.Prefetch.keys),
+        home("stale", "under [stale]", Settings.Stale.keys),
+        home("probe", "under [probe]", Settings.Probe.keys),
+        home("network", "under [network]", Settings.Network.keys),
+        home("control", "under [control]", Settings.Control.keys),
+        home("log", "under [log]", Settings.Log.keys),
+        home("notify", "under [[notify]]", ReceiverDraft.keys),
+        home("rule", "under [[rule]]", Settings.Rule.keys),
     ]
+
+    private static func home<Section>(_ table: String, _ header: String, _ keys: [Key<Section>]) -> Home {
+        (table, header, keys.map { ($0.name, $0.mayBeSecret) })
+    }
+
+    /// Whether these are a known table and its key, with a value that messages show. Keys of templates count as secret.
+    static func isPublic(_ keys: [String]) -> Bool {
+        guard let key = keys.last, keys.count <= 2 else { return false }
+        let table = keys.dropLast().first ?? ""
+        return homes.contains { home in
+            home.table == table && home.keys.contains { $0.name == key && !$0.mayBeSecret }
+        }
+    }
 
     func complaints(_ document: borrowing TOMLDocument, file: String) -> [Complaint] {
         var complaints: [Complaint] = []
@@ -288,7 +303,7 @@ struct Findings {
     }
 
     private mutating func unknown(_ key: String, _ node: TOMLNode, place: String, known: [String]) {
-        let homes = Findings.homes.filter { $0.keys.contains(key) }.map(\.header)
+        let homes = Findings.homes.filter { $0.keys.contains { $0.name == key } }.map(\.header)
         let hint =
             if let near = nearestName(to: key, among: known) {
                 "; did you mean \"\(near)\"?"

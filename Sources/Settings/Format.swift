@@ -7,6 +7,23 @@ struct Format<Value>: Sendable {
     let read: @Sendable (TOMLNode) throws(Misfit) -> Value
     /// Returns TOML text; nil for a value that is omitted.
     let write: @Sendable (Value) -> String?
+    var secrecy = Secrecy.none
+}
+
+/// Whether messages show what stands in place of a value. Remedies of a format with secrets repeat only what is shown.
+enum Secrecy: Sendable {
+    case none
+    /// Only texts that cannot hold a secret.
+    case unless(@Sendable (String) -> Bool)
+    case always
+
+    func hides(_ node: TOMLNode) -> Bool {
+        switch (self, node.value) {
+        case (.none, _): false
+        case (.unless(let isPublic), .string(let text)): !isPublic(text)
+        default: true
+        }
+    }
 }
 
 /// Invalid values; the text is for operators and lacks only the key's name.
@@ -22,9 +39,10 @@ struct Misfit: Error {
         self.faults = faults
     }
 
-    init(_ node: TOMLNode, allowed: String, remedy: String? = nil) {
+    init(_ node: TOMLNode, _ secrecy: Secrecy = .none, allowed: String, remedy: String? = nil) {
+        let found = secrecy.hides(node) ? hiddenValue : node.found
         let advice = remedy.map { "; \($0)" } ?? ""
-        faults = [Fault(node: node.index, text: "found \(node.found); allowed: \(allowed)\(advice)")]
+        faults = [Fault(node: node.index, text: "found \(found); allowed: \(allowed)\(advice)")]
     }
 }
 
@@ -46,7 +64,7 @@ extension TOMLNode {
 /// Describes a value that an error message must not show.
 let hiddenValue = "a value that is not shown, because it may be a key"
 
-/// Error messages about a URL must not show its password.
+/// Error messages about other keys may still show a URL, but not its password.
 private func withoutPassword(_ text: String) -> String {
     guard let end = text.lastIndex(of: "@") else { return text }
     let user = text[..<end].firstRange(of: "://")?.upperBound ?? text.startIndex
@@ -78,7 +96,7 @@ package func tomlString(_ text: String) -> String {
 }
 
 /// True for control characters, direction marks and invisible characters.
-private func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
+func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
     let unseen: [Unicode.GeneralCategory] = [.control, .format, .lineSeparator, .paragraphSeparator]
     return unseen.contains(scalar.properties.generalCategory)
 }
@@ -86,32 +104,18 @@ private func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
 extension Format {
     /// A string that `parse` accepts; `remedy` may suggest a replacement for an invalid one.
     static func text(
-        allowed: String, remedy: @escaping @Sendable (TOMLNode) -> String? = { _ in nil },
+        allowed: String, secrecy: Secrecy = .none, remedy: @escaping @Sendable (TOMLNode) -> String? = { _ in nil },
         parse: @escaping @Sendable (String) -> Value?, write: @escaping @Sendable (Value) -> String
     ) -> Format {
         Format(
             allowed: allowed,
             read: { node throws(Misfit) in
                 guard case .string(let text) = node.value, let value = parse(text) else {
-                    throw Misfit(node, allowed: allowed, remedy: remedy(node))
+                    throw Misfit(node, secrecy, allowed: allowed, remedy: remedy(node))
                 }
                 return value
             },
-            write: { tomlString(write($0)) })
-    }
-
-    /// Does not quote an invalid value that may be a pasted secret.
-    var hidingUnlessPath: Format {
-        Format(
-            allowed: allowed,
-            read: { [self] node throws(Misfit) in
-                do throws(Misfit) {
-                    return try read(node)
-                } catch {
-                    if case .string(let text) = node.value, text.hasPrefix("/") { throw error }
-                    throw Misfit([.init(node: node.index, text: "found \(hiddenValue); allowed: \(self.allowed)")])
-                }
-            }, write: write)
+            write: { tomlString(write($0)) }, secrecy: secrecy)
     }
 
     /// The empty string means unset; `written` says whether to write it.
@@ -122,7 +126,7 @@ extension Format {
                 if case .string("") = node.value { return nil }
                 return try read(node)
             },
-            write: { $0.map(write) ?? (written ? "\"\"" : nil) })
+            write: { $0.map(write) ?? (written ? "\"\"" : nil) }, secrecy: secrecy)
     }
 
     /// "off" means no value, and is written.
@@ -141,12 +145,12 @@ extension Format {
                         })
                 }
             },
-            write: { $0.map(write) ?? "\"off\"" })
+            write: { $0.map(write) ?? "\"off\"" }, secrecy: secrecy)
     }
 
     /// For a key without a default.
     var optional: Format<Value?> {
-        Format<Value?>(allowed: allowed, read: read, write: { $0.flatMap(write) })
+        Format<Value?>(allowed: allowed, read: read, write: { $0.flatMap(write) }, secrecy: secrecy)
     }
 
     /// `counts` bounds the length; `elements` names the elements in the plural.
@@ -157,7 +161,9 @@ extension Format {
             read: { [self] node throws(Misfit) in
                 guard case .array(let nodes) = node.value else {
                     let element = (try? read(node)).flatMap(write)
-                    throw Misfit(node, allowed: allowed, remedy: element.map { "brackets are missing: write [\($0)]" })
+                    let remedy = element.map { secrecy.hides(node) ? "" : ": write [\($0)]" }
+                    throw Misfit(
+                        node, secrecy, allowed: allowed, remedy: remedy.map { "brackets are missing\($0)" })
                 }
                 guard counts.contains(nodes.count) else {
                     throw Misfit([.init(node: node.index, text: "found \(nodes.count) elements; allowed: \(allowed)")])
@@ -176,12 +182,12 @@ extension Format {
                 // TOML lines have a length limit, and a long line is hard to read.
                 return line.utf8.count <= maxListBytes
                     ? line : "[\n" + elements.map { "    \($0),\n" }.joined() + "]"
-            })
+            }, secrecy: secrecy)
     }
 
     /// Omits one value, the default, when writing.
     func leavingOut(_ value: Value) -> Format where Value: Equatable & Sendable {
-        Format(allowed: allowed, read: read, write: { $0 == value ? nil : write($0) })
+        Format(allowed: allowed, read: read, write: { $0 == value ? nil : write($0) }, secrecy: secrecy)
     }
 }
 

@@ -8,11 +8,14 @@ struct Key<Section>: Sendable {
     let read: @Sendable (TOMLNode, inout Section) throws(Misfit) -> Void
     /// Nil: the key is omitted.
     let write: @Sendable (Section) -> String?
+    /// `Settings.redacted` removes its value or a part of it.
+    let mayBeSecret: Bool
 
     init<Value>(_ name: String, _ path: any WritableKeyPath<Section, Value> & Sendable, _ format: Format<Value>) {
         self.name = name
         read = { node, section throws(Misfit) in section[keyPath: path] = try format.read(node) }
         write = { format.write($0[keyPath: path]) }
+        mayBeSecret = if case .none = format.secrecy { false } else { true }
     }
 }
 
@@ -246,14 +249,16 @@ extension Settings.Provider.Template {
     private static let maxNameStatuses = 8
 
     static let keys: [Key<Settings.Provider.Template>] = [
-        Key("query", \.query, .template(minBytes: 1)),
-        Key("headers", \.headers, Format.template(minBytes: 1).list(of: "strings", 0...maxHeaders).leavingOut([])),
+        Key("query", \.query, .template(minBytes: 1, .always)),
+        Key(
+            "headers", \.headers,
+            Format.template(minBytes: 1, .always).list(of: "strings", 0...maxHeaders).leavingOut([])),
         Key("max-names", \.maxNames, .integer(names, meaning: "in one request")),
         Key("lifetime", \.lifetimeSeconds, .seconds(lifetimes)),
         Key("digest", \.digest, .choice),
-        Key("signed", \.signed, Format.template().list(of: "strings", 0...maxSigned).leavingOut([])),
+        Key("signed", \.signed, Format.template(.always).list(of: "strings", 0...maxSigned).leavingOut([])),
         Key("sort", \.sorts, .truth),
-        Key("join", \.joiner, Format.template().leavingOut("")),
+        Key("join", \.joiner, Format.template(.always).leavingOut("")),
         Key("v4", \.v4, Format.template().leavingOut("")),
         Key("v6", \.v6, Format.template().leavingOut("")),
         Key("ttl", \.ttl, Format.template().leavingOut("")),

@@ -125,8 +125,8 @@ extension Settings {
 
         package static let regions = ["cn", "hk", "sg", "de", "us", "global"]
 
-        /// The keys that name the file of a secret, with their values. A pasted secret may stand in place of a
-        /// credential's name, so only values that begin with "/" may be shown.
+        /// The keys that name the file of a secret, with their values. A pasted secret may stand in place of
+        /// the name, so only values that are `isPublic(file:)` may be shown.
         package var secretFiles: [(key: String, file: String)] {
             [("key-file", keyFile), ("cipher-key-file", cipherKeyFile), ("proxy-key-file", proxyKeyFile)]
                 .compactMap { key, file in file.map { (key, $0) } }

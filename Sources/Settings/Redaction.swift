@@ -15,7 +15,8 @@ extension Settings {
         return settings
     }
 
-    /// Without the names of credentials: a secret that was pasted in place of its file's path looks like such a name.
+    /// Without the names of credentials, and without paths that may be keys: a secret that was pasted in place of its
+    /// file's path looks like such a name.
     package var withoutPastedKeys: Settings {
         var settings = self
         settings.providers = providers.map(\.withoutPastedKeys)
@@ -32,15 +33,29 @@ extension Settings {
     }
 }
 
-extension Settings.Provider {
+extension Settings.ProviderURL {
     /// Paths of the services that the manual names. Others may hold the id of an account, as NextDNS's do.
-    private static let publicPaths: Set<String> = [
-        "/", "/d", "/query", "/resolve", "/v4/resolve", "/dns-query",
+    fileprivate static let publicPaths: Set<Substring> = [
+        "", "/", "/d", "/query", "/resolve", "/v4/resolve", "/dns-query",
     ]
+
+    /// Whether a text in place of a URL can hold no secret: it has neither a user nor a query, and no unusual path.
+    @Sendable static func isPublic(_ text: String) -> Bool {
+        let place = text[(text.firstRange(of: "://")?.upperBound ?? text.startIndex)...]
+        return !place.contains { "@?#".contains($0) } && publicPaths.contains(place.drop { $0 != "/" })
+    }
+}
+
+extension Settings.Provider {
+    /// Whether a value of `secretFiles` can be no pasted secret: a path with a folder, and without the characters of
+    /// Base64 that are rare in paths. One Base64 key in 64 begins with "/".
+    @Sendable package static func isPublic(file: String) -> Bool {
+        file.hasPrefix("/") && file.dropFirst().contains("/") && !file.contains { "+=".contains($0) }
+    }
 
     fileprivate var redacted: Settings.Provider {
         var provider = self
-        if !Settings.Provider.publicPaths.contains(url.path) {
+        if !Settings.ProviderURL.publicPaths.contains(url.path[...]) {
             provider.url = Settings.ProviderURL(
                 isSecure: url.isSecure, host: url.host, port: url.port, path: "/\(Settings.removed)")
         }
@@ -57,7 +72,7 @@ extension Settings.Provider {
     fileprivate var withoutPastedKeys: Settings.Provider {
         var provider = self
         for file in [\Settings.Provider.keyFile, \.cipherKeyFile, \.proxyKeyFile]
-        where provider[keyPath: file]?.hasPrefix("/") == false {
+        where provider[keyPath: file].map(Settings.Provider.isPublic(file:)) == false {
             provider[keyPath: file] = Settings.removed
         }
         return provider

@@ -214,11 +214,12 @@ extension Settings {
     /// Parses a settings file; an empty file gives the defaults. Reports all errors at once; `file` is the name in
     /// their text.
     package static func parse(bytes: [UInt8], file: String) throws(SettingsError) -> Settings {
+        let text = TOMLDocument.text(bytes)
         let document: TOMLDocument
         do throws(TOMLDocument.SyntaxError) {
-            document = try TOMLDocument(bytes)
+            document = try TOMLDocument(text)
         } catch {
-            throw SettingsError([complaint(about: error, file: file)])
+            throw SettingsError([complaint(about: error, in: text, file: file)])
         }
         var findings = Findings()
         let settings = findings.settings(from: document.root)
@@ -226,19 +227,26 @@ extension Settings {
         throw SettingsError(findings.complaints(document, file: file))
     }
 
-    /// A word without quotes that its key does not allow in quotes either is refused as the string would be: otherwise
-    /// the text to write would be refused next.
-    private static func complaint(about error: TOMLDocument.SyntaxError, file: String) -> Complaint {
-        var text = "syntax: \(error.reason)"
-        if let corrected = error.corrected, let document = try? TOMLDocument(corrected.text) {
+    /// A mistake that its key does not allow without it either is refused as the value would be: otherwise the text to
+    /// write would be refused next. Only a known key without secrets has its value in the message: a word of
+    /// another may be a part of a secret, which the format of the key does not recognise.
+    private static func complaint(
+        about error: TOMLDocument.SyntaxError, in text: ArraySlice<UInt8>, file: String
+    ) -> Complaint {
+        guard let mistake = SyntaxMistake(error, in: text) else {
+            return Complaint(file: file, line: error.line, column: error.column, text: "syntax: \(error.reason)")
+        }
+        let isShown = mistake.keys.map(Findings.isPublic) ?? false
+        if isShown || !mistake.isAboutWord, let document = try? TOMLDocument(mistake.corrected[...]) {
             var findings = Findings()
             _ = findings.settings(from: document.root)
-            let refused = findings.complaints(document, file: file).first {
-                ($0.line, $0.column) == (error.line, error.column)
+            let refused = findings.complaints(document, file: file).first { complaint in
+                mistake.places.contains { $0 == (complaint.line, complaint.column) }
             }
-            text = refused?.text.replacing(quoted(corrected.string), with: corrected.found, maxReplacements: 1) ?? text
+            if let refused { return mistake.asWritten(refused) }
         }
-        return Complaint(file: file, line: error.line, column: error.column, text: text)
+        return Complaint(
+            file: file, line: mistake.line, column: mistake.column, text: "syntax: \(mistake.text(isShown: isShown))")
     }
 
     /// The providers to which these settings may send a name: with `onlyListed`, those that a rule selects.

@@ -3,36 +3,124 @@
 
 import DNSWire
 
-extension TOMLDocument.SyntaxError {
-    /// Returns the error with place and remedy of a common mistake; unchanged if it is none of these.
+/// A common mistake that stopped the parser.
+struct SyntaxMistake {
+    /// Both count from 1.
+    let line: Int
+    let column: Int
+    private let finding: String
+    /// Without the value.
+    private let hiddenFinding: String
+    /// The text to write; follows the finding.
+    private let remedy: String
+    /// In place of the remedy, if further mistakes would be left.
+    private var unsureRemedy = ""
+    /// A word as it is in the file, and the string that it becomes.
+    private var word: (written: String, string: String)?
+    /// The file up to the value of the key, which may be an array.
+    private let front: [UInt8]
+    /// The file up to the mistake, without it and with the arrays around it closed.
+    let corrected: [UInt8]
+    /// The whole file, without the mistake; nil if the remedy is right whatever follows.
+    private var whole: [UInt8]?
+    /// Where the parser refuses what the mistake becomes: the word and the arrays around it.
+    let places: [Place]
+
+    /// Line and column.
+    typealias Place = (Int, Int)
+
+    /// Nil if the error is none of the known mistakes.
     ///
     /// - Parameter text: the file, in UTF-8.
-    func withRemedy(in text: ArraySlice<UInt8>) -> TOMLDocument.SyntaxError {
+    init?(_ error: TOMLDocument.SyntaxError, in text: ArraySlice<UInt8>) {
         let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        guard let last = lines.last else { return self }
-        let current = lines.indices.contains(line - 1) ? lines[line - 1] : last.suffix(0)
-        let (before, rest) = current.splitAtCharacter(column - 1)
-        let array = OpenArray(in: lines.prefix(line - 1) + [before])
+        guard let last = lines.last else { return nil }
+        let current = lines.indices.contains(error.line - 1) ? lines[error.line - 1] : last.suffix(0)
+        let (before, rest) = current.splitAtCharacter(error.column - 1)
+        let linesBefore = lines.prefix(error.line - 1)
+        let array = OpenArray(in: linesBefore + [before])
         let word = BareWord(between: before, and: rest)
         let isInArray = array?.isBeforeHeader == false
         if let word, word.isString(inArray: isInArray) {
-            let brackets = String(repeating: "]", count: isInArray ? array?.depth ?? 0 : 0)
-            let string = Array("\(tomlString(word.text))\(brackets)".utf8)
-            let corrected = (lines.prefix(line - 1) + [word.before + string]).joined(separator: [UInt8(ascii: "\n")])
-            return TOMLDocument.SyntaxError(
-                line: line, column: word.column, reason: "\(word.finding): write \(word.replacement)",
-                corrected: word.isInKeyFileLine
-                    ? nil : .init(found: word.written, string: word.text, text: Array(corrected)))
+            let array = isInArray ? array : nil
+            let string = Array(tomlString(word.text).utf8)
+            let head = (linesBefore + [word.before]).joined(separator: [UInt8(ascii: "\n")])
+            (line, column) = (error.line, word.column)
+            (finding, hiddenFinding) = (word.finding, "found \(hiddenValue); a string needs quotes")
+            remedy = ": write \(quoted(word.text))"
+            if array != nil {
+                unsureRemedy = "; an array needs quotes around strings, a , between them and a ] at its end"
+            }
+            self.word = (word.written, word.text)
+            front = array?.front ?? Array(head)
+            corrected = Array(head) + string + (array?.brackets ?? [])
+            whole = Array(head) + string + text[word.end...]
+            places = [(line, column)] + (array?.places ?? [])
+            return
         }
         // The parser's reasons about arrays. A string in an array, for example, may have a fault of its own.
-        guard let array, reason.contains("array") else { return self }
+        guard let array, error.reason.contains("array") else { return nil }
         if isInArray, let next = rest.first, next.isQuote || word?.isKey == false {
-            return TOMLDocument.SyntaxError(
-                line: line, column: column, reason: "a , is missing in the array: write , behind \(array.lastElement)")
+            (line, column) = (error.line, error.column)
+            (finding, remedy) = ("a , is missing in the array", ": write , behind \(array.lastElement)")
+        } else {
+            (line, column) = array.places.last ?? (error.line, error.column)
+            (finding, remedy) = ("the array has no closing ]", ": write ] behind \(array.lastElement)")
         }
-        return TOMLDocument.SyntaxError(
-            line: array.line, column: array.column,
-            reason: "the array has no closing ]: write ] behind \(array.lastElement)")
+        hiddenFinding = finding
+        (front, corrected, places) = (array.front, array.corrected, array.places)
+    }
+
+    func text(isShown: Bool) -> String {
+        guard isShown else { return hiddenFinding }
+        return finding + (isOnlyOne ? remedy : unsureRemedy)
+    }
+
+    var isAboutWord: Bool { word != nil }
+
+    /// Returns a complaint about the corrected file, with the word as it is in the file.
+    func asWritten(_ complaint: Complaint) -> Complaint {
+        guard let word else { return complaint }
+        let text = complaint.text.replacing(quoted(word.string), with: word.written, maxReplacements: 1)
+        return Complaint(file: complaint.file, line: complaint.line, column: complaint.column, text: text)
+    }
+
+    /// The keys of the value that holds the mistake, from the root's key on; nil if the parser finds none.
+    var keys: [String]? {
+        // No setting has this value.
+        let marker = "\0value\0"
+        return (try? TOMLDocument((front + Array(tomlString(marker).utf8))[...]))?.root.keys(of: marker)
+    }
+
+    /// Whether the parser refuses the remedy's line, or the array, again.
+    var isOnlyOne: Bool {
+        guard let whole else { return true }
+        do throws(TOMLDocument.SyntaxError) {
+            _ = try TOMLDocument(whole[...])
+            return true
+        } catch {
+            guard let outermost = places.dropFirst().first else { return error.line != line }
+            let lines = whole.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            guard lines.indices.contains(error.line - 1) else { return false }
+            let before = lines[error.line - 1].splitAtCharacter(error.column - 1).0
+            return OpenArray(in: lines.prefix(error.line - 1) + [before])?.places.contains { $0 == outermost } != true
+        }
+    }
+}
+
+extension TOMLNode {
+    /// The keys of a string, from this table's key on; the elements of an array have none of their own.
+    fileprivate func keys(of text: String) -> [String]? {
+        switch value {
+        case .string(text): return []
+        case .table(let members):
+            for (key, node) in members {
+                if let rest = node.keys(of: text) { return [key] + rest }
+            }
+            return nil
+        case .array(let elements): return elements.lazy.compactMap { $0.keys(of: text) }.first
+        default: return nil
+        }
     }
 }
 
@@ -47,8 +135,8 @@ private struct BareWord {
     let column: Int
     /// Whether a = follows.
     let isKey: Bool
-    /// The line names the file of a secret in front of the word, which may be that secret.
-    let isInKeyFileLine: Bool
+    /// The index behind it.
+    let end: Int
     /// The last byte in front of the word that is no blank.
     private let previous: UInt8?
 
@@ -66,7 +154,9 @@ private struct BareWord {
         self.before = before.dropLast(head.count)
         column = self.before.characters + 1
         isKey = rest.dropFirst(tail.count).first { !$0.isBlank } == UInt8(ascii: "=")
-        isInKeyFileLine = self.before.contains("key-file".utf8)
+        end = tail.endIndex
+        // Nothing else would tell the user that they are there.
+        guard !text.unicodeScalars.contains(where: { isUnseen($0) || $0.properties.isWhitespace }) else { return nil }
         previous = self.before.last { !$0.isBlank }
     }
 
@@ -81,11 +171,8 @@ private struct BareWord {
     }
 
     var finding: String {
-        if isInKeyFileLine { return "found \(hiddenValue); a string needs quotes" }
-        return written == text ? "found \(text); a string needs quotes" : "found the typographic quotes of \(written)"
+        written == text ? "found \(text); a string needs quotes" : "found the typographic quotes of \(written)"
     }
-
-    var replacement: String { isInKeyFileLine ? "\"/PATH/OF/THE/FILE\"" : quoted(text) }
 
     /// Whether it stands where a value should, and is neither a number nor a date.
     func isString(inArray: Bool) -> Bool {
@@ -102,22 +189,26 @@ private struct BareWord {
     private var isAddress: Bool { text.utf8.count { $0 == UInt8(ascii: ".") } > 1 }
 }
 
-/// The innermost array that is open at the end of some lines.
+/// The arrays that are open at the end of some lines.
 private struct OpenArray {
-    /// Place of its bracket; both count from 1.
-    let line: Int
-    let column: Int
+    /// Of their brackets, the innermost last.
+    let places: [SyntaxMistake.Place]
+    /// The lines up to the outermost one.
+    let front: [UInt8]
+    /// The lines up to the last element, with the arrays closed.
+    let corrected: [UInt8]
     /// The last element and the comma behind it, or the bracket if there is none.
     let lastElement: String
     /// A line with a table header follows, which no array holds.
     let isBeforeHeader: Bool
-    /// Number of open arrays.
-    let depth: Int
+    /// That close them.
+    var brackets: [UInt8] { Array(repeating: UInt8(ascii: "]"), count: places.count) }
 
     /// Nil if no array is open.
     init?(in lines: some Collection<ArraySlice<UInt8>>) {
         var open: [(number: Int, before: ArraySlice<UInt8>)] = []
         var lastElement = "["
+        var (lastNumber, lastEnd) = (0, 0)
         var isBeforeHeader = false
         for (number, line) in lines.enumerated() {
             var at = line.startIndex
@@ -140,12 +231,19 @@ private struct OpenArray {
                 } else if line[at] == UInt8(ascii: ",") {
                     lastElement += ","
                 }
+                if !line[at].isBlank { (lastNumber, lastEnd) = (number, min(at + length, line.endIndex)) }
                 at = min(at + length, line.endIndex)
             }
         }
-        guard let innermost = open.last else { return nil }
-        (line, column) = (innermost.number + 1, innermost.before.characters + 1)
-        (self.lastElement, self.isBeforeHeader, depth) = (lastElement, isBeforeHeader, open.count)
+        guard let outermost = open.first else { return nil }
+        let text = { (number: Int, line: ArraySlice<UInt8>) in
+            Array((lines.prefix(number) + [line]).joined(separator: [UInt8(ascii: "\n")]))
+        }
+        places = open.map { ($0.number + 1, $0.before.characters + 1) }
+        front = text(outermost.number, outermost.before)
+        let last = lines.dropFirst(lastNumber).first ?? []
+        corrected = text(lastNumber, last[..<lastEnd]) + Array(repeating: UInt8(ascii: "]"), count: open.count)
+        (self.lastElement, self.isBeforeHeader) = (lastElement, isBeforeHeader)
     }
 
     /// The text of a string, with the escapes for quote and backslash removed.
@@ -190,5 +288,6 @@ extension UInt8 {
     fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 || self == 0x0D }
     fileprivate var isQuote: Bool { self == UInt8(ascii: "\"") || self == UInt8(ascii: "'") }
     fileprivate var isLetter: Bool { (0x61...0x7A).contains(self | 0x20) }
-    fileprivate var isOfWord: Bool { isDigit || isLetter || "-_.:/".utf8.contains(self) }
+    /// Bytes of other characters belong to it.
+    fileprivate var isOfWord: Bool { isDigit || isLetter || self >= 0x80 || "-_.:/".utf8.contains(self) }
 }

@@ -28,29 +28,24 @@ struct TOMLNode {
         let line: Int
         let column: Int
         let reason: String
-        var corrected: Corrected?
-
-        /// The file up to a word that seems to lack its quotes, with the word as a string.
-        struct Corrected {
-            /// As it is in the file.
-            let found: String
-            let string: String
-            let text: [UInt8]
-        }
     }
 
-    init(_ bytes: [UInt8]) throws(SyntaxError) {
-        let text = bytes.starts(with: TOMLDocument.byteOrderMark) ? bytes.dropFirst(3) : bytes[...]
+    /// The text without a byte order mark; places count from there.
+    static func text(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
+        bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+    }
+
+    /// - Parameter text: without a byte order mark.
+    init(_ text: ArraySlice<UInt8>) throws(SyntaxError) {
         try TOMLDocument.requireUTF8(text)
         var problem = unsafe ctoml_problem()
         let parsed = unsafe text.withUnsafeBytes { buffer in
             unsafe ctoml_parse(buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count, &problem)
         }
         guard let handle = unsafe parsed else {
-            let error = unsafe SyntaxError(
+            throw unsafe SyntaxError(
                 line: Int(problem.place.line), column: Int(problem.place.column),
                 reason: String(cString: problem.reason))
-            throw error.withRemedy(in: text)
         }
         var count = 0
         let nodes = unsafe UnsafeBufferPointer(start: ctoml_nodes(handle, &count), count: count)
@@ -67,8 +62,6 @@ struct TOMLNode {
         let place = unsafe ofKey ? ctoml_key_place(handle, node) : ctoml_value_place(handle, node)
         return (Int(place.line), Int(place.column))
     }
-
-    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     /// toml11 aborts the process on some invalid UTF-8, so the text is validated first.
     private static func requireUTF8(_ text: ArraySlice<UInt8>) throws(SyntaxError) {

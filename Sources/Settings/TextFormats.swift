@@ -63,6 +63,7 @@ extension Format<Settings.Provider.ClientSubnet> {
 extension Format<Settings.Provider.Proxy> {
     static let proxy = Format.text(
         allowed: "\"http://[USER@]ADDR:PORT\" or \"socks5h://[USER@]ADDR:PORT\" with an IP address",
+        secrecy: .always,
         remedy: { node in
             guard case .string(let text) = node.value, let separator = text.firstRange(of: "://") else { return nil }
             let rest = text[separator.upperBound...]
@@ -73,7 +74,7 @@ extension Format<Settings.Provider.Proxy> {
             guard let address = SocketAddress(String(place), defaultPort: 1) else {
                 return "the daemon does not resolve names through itself: write the address of the proxy, with its port"
             }
-            if text.hasPrefix("socks"), !text.hasPrefix("socks5h:") { return "did you mean \"socks5h://\(rest)\"?" }
+            if text.hasPrefix("socks"), !text.hasPrefix("socks5h:") { return "did you mean socks5h?" }
             return address.port == 1 ? "a port is missing" : nil
         },
         parse: { Settings.Provider.Proxy($0) }, write: \.description)
@@ -154,9 +155,12 @@ extension Format {
 extension Format<Settings.ProviderURL> {
     static let providerURL = Format.text(
         allowed: "\"https://HOST[:PORT]/PATH\" or \"http://HOST[:PORT]/PATH\" without user name, query and fragment",
+        secrecy: .unless(Settings.ProviderURL.isPublic),
         remedy: { node in
             guard case .string(let text) = node.value else { return nil }
-            if !text.contains("://"), let url = Settings.ProviderURL("https://\(text)") {
+            if !text.contains("://"), Settings.ProviderURL.isPublic(text),
+                let url = Settings.ProviderURL("https://\(text)")
+            {
                 return "a scheme is missing: write \"\(url)\""
             }
             return Settings.ProviderURL.remedy(text)
@@ -196,25 +200,25 @@ extension Format<String> {
         write: { $0 })
 
     static let account = Format.text(
-        allowed: "1 to 64 letters, digits, \"-\", \"_\" or \".\"",
+        allowed: "1 to 64 letters, digits, \"-\", \"_\" or \".\"", secrecy: .always,
         parse: { (1...maxAccountBytes).contains($0.utf8.count) && $0.utf8.allSatisfy(isWordByte) ? $0 : nil },
         write: { $0 })
 
     /// Secrets are not part of the settings: they come from a separate file or a systemd credential.
     static let keyFile = Format.text(
         allowed: "the absolute path of a file, or the name of a systemd credential",
+        secrecy: .unless(Settings.Provider.isPublic(file:)),
         parse: { text in
             if text.hasPrefix("/") { return text.utf8.count <= maxPathBytes && !text.utf8.contains(0) ? text : nil }
             let isName = (1...maxCredentialBytes).contains(text.utf8.count) && text.utf8.allSatisfy(isWordByte)
             return isName && text != "." && text != ".." ? text : nil
         },
-        write: { $0 }
-    ).hidingUnlessPath
+        write: { $0 })
 
     /// Printable ASCII, so that it cannot end a line of an HTTP request.
-    static func template(minBytes: Int = 0) -> Format {
+    static func template(minBytes: Int = 0, _ secrecy: Secrecy = .none) -> Format {
         .text(
-            allowed: "\(minBytes) to \(maxTemplateBytes) printable ASCII characters",
+            allowed: "\(minBytes) to \(maxTemplateBytes) printable ASCII characters", secrecy: secrecy,
             parse: { text in
                 let isPlain = text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
                 return isPlain && (minBytes...maxTemplateBytes).contains(text.utf8.count) ? text : nil

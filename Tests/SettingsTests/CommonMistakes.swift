@@ -255,4 +255,49 @@ let commonMistakes: [Case] = [
     Case(
         #"[[rule]]\#nmatch = ["a\"]" "b.example"]"#,
         #"f:2:17: syntax: a , is missing in the array: write , behind "a\"]""#),
+    // Characters of other scripts without quotes.
+    Case(
+        #"[[rule]]\#nmatch = bücher.de"#,
+        #"""
+        f:2:9: rule.match: found bücher.de; allowed: an array of 1 to 1000 names; brackets are missing: write \#
+        ["xn--bcher-kva.de"]
+        """#),
+    Case(
+        #"[prefetch]\#nnames = ["a.example", bücher.de]"#,
+        #"f:2:23: syntax: found bücher.de; a string needs quotes: write "bücher.de""#),
+    // Several words without quotes.
+    Case(
+        #"[prefetch]\#nkeep = [a b]"#,
+        #"""
+        f:2:9: syntax: found a; a string needs quotes; an array needs quotes around strings, a , between them and \#
+        a ] at its end
+        """#),
+    Case(
+        #"[prefetch]\#nkeep = [\#n    a.example,\#n    b.example\#n]"#,
+        #"""
+        f:3:5: syntax: found a.example; a string needs quotes; an array needs quotes around strings, a , between \#
+        them and a ] at its end
+        """#),
+    Case(
+        #"[[provider]]\#nname = my own"#,
+        #"f:2:8: syntax: found my; a string needs quotes"#),
+    // Arrays where none is allowed.
+    Case(
+        #"[cache]\#nsize = [a,b"#,
+        #"""
+        f:2:8: cache.size: found an array; allowed: a size from 1MiB to 64GiB with its unit (B, KiB, MiB, GiB)
+        """#),
+    Case(
+        #"[cache]\#nsize = ["32MiB" "64MiB"]"#,
+        #"""
+        f:2:8: cache.size: found an array; allowed: a size from 1MiB to 64GiB with its unit (B, KiB, MiB, GiB)
+        """#),
+    Case(
+        #"[cache]\#nsize = ["32MiB"\#nstore = """#,
+        #"""
+        f:2:8: cache.size: found an array; allowed: a size from 1MiB to 64GiB with its unit (B, KiB, MiB, GiB)
+        """#),
+    Case(
+        #"[network]\#nwatch = [a b]"#,
+        #"f:2:9: network.watch: found an array; allowed: true or false"#),
 ]

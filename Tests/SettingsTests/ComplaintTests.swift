@@ -59,7 +59,7 @@ struct ComplaintTests {
         let found = complaints(
             "[[provider]]\nname = \"a\"\ndialect = \"doh\"\nurl = \"https://192.0.2.1\"\nproxy = \"\(text)\"")
         let allowed = "\"http://[USER@]ADDR:PORT\" or \"socks5h://[USER@]ADDR:PORT\" with an IP address"
-        #expect(found == ["f:5:9: provider.proxy: found \"\(text)\"; allowed: \(allowed)\(remedy)"])
+        #expect(found == ["f:5:9: provider.proxy: found \(hidden); allowed: \(allowed)\(remedy)"])
     }
 
     @Test("bytes that are not UTF-8 are named with their place, also behind a byte order mark")

@@ -153,7 +153,7 @@ let wrongProxies: [(text: String, remedy: String)] = {
     return [
         ("http://proxy.example:3128", address), ("http://user@proxy.example", address), ("http://", address),
         ("http://192.0.2.1", "; a port is missing"), ("socks5h://u@[2001:db8::1]", "; a port is missing"),
-        ("socks5://192.0.2.1:1080", "; did you mean \"socks5h://192.0.2.1:1080\"?"),
+        ("socks5://192.0.2.1:1080", "; did you mean socks5h?"),
         ("https://192.0.2.1:443", ""), ("http://192.0.2.1:0", ""), ("192.0.2.1:3128", ""), ("ftp://192.0.2.1:3128", ""),
         ("http://@192.0.2.1:3128", ""), ("http://a%41@192.0.2.1:3128", ""), ("http://192.0.2.1:3128/x", address),
     ]

@@ -6,7 +6,7 @@ typealias Mistake = (line: String, column: Int, complaint: String?)
 private func duration(_ bounds: String) -> String { "a duration \(bounds) with its unit (s, m, h, d)" }
 
 private let file = "the absolute path of a file, or the name of a systemd credential"
-private let hidden = "a value that is not shown, because it may be a key"
+let hidden = "a value that is not shown, because it may be a key"
 private let query =
     "a table of up to 10 names \"sdns-NAME\" of letters, digits, \"-\" and \"_\", each with a string of letters, "
     + "digits, \"-\", \"_\" and \"=\"; 1,000 bytes in all"
@@ -34,7 +34,7 @@ let wrongKeys: [Mistake] = [
     (
         "url = \"https://user:hunter2@192.0.2.1/\"", 7,
         """
-        provider.url: found "https://user:...@192.0.2.1/"; allowed: "https://HOST[:PORT]/PATH" or \
+        provider.url: found \(hidden); allowed: "https://HOST[:PORT]/PATH" or \
         "http://HOST[:PORT]/PATH" without user name, query and fragment
         """
     ),
@@ -54,11 +54,11 @@ let wrongKeys: [Mistake] = [
     ),
     (
         "account = 1234", 11,
-        "provider.account: found 1234; allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""
+        "provider.account: found \(hidden); allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""
     ),
     (
         "access-key = \"LTAI 1\"", 14,
-        "provider.access-key: found \"LTAI 1\"; allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""
+        "provider.access-key: found \(hidden); allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""
     ),
     ("key-file = \"keys/a\"", 12, "provider.key-file: found \(hidden); allowed: \(file)"),
     (
@@ -91,7 +91,7 @@ let wrongKeys: [Mistake] = [
     (
         "proxy = \"http://user:hunter2@192.0.2.1:3128\"", 9,
         """
-        provider.proxy: found "http://user:...@192.0.2.1:3128"; allowed: "http://[USER@]ADDR:PORT" or \
+        provider.proxy: found \(hidden); allowed: "http://[USER@]ADDR:PORT" or \
         "socks5h://[USER@]ADDR:PORT" with an IP address; put the password into a file of its own and name \
         that with proxy-key-file
         """
@@ -138,13 +138,12 @@ let wrongKeys: [Mistake] = [
     ("[provider.template]", 0, nil),
     (
         "query = \"\"", 9,
-        "provider.template.query: found \"\"; allowed: 1 to 2000 printable ASCII characters"
+        "provider.template.query: found \(hidden); allowed: 1 to 2000 printable ASCII characters"
     ),
     (
         "headers = \"A: b\"", 11,
         """
-        provider.template.headers: found "A: b"; allowed: an array of 0 to 16 strings; brackets are missing: \
-        write ["A: b"]
+        provider.template.headers: found \(hidden); allowed: an array of 0 to 16 strings; brackets are missing
         """
     ),
     (
@@ -164,9 +163,9 @@ let wrongKeys: [Mistake] = [
         provider.template.digest: found "sha1"; allowed: "none", "md5", "sha256", "hmac-sha256"
         """
     ),
-    ("signed = [\"é\"]", 11, "provider.template.signed: found \"é\"; allowed: \(text)"),
+    ("signed = [\"é\"]", 11, "provider.template.signed: found \(hidden); allowed: \(text)"),
     ("sort = \"false\"", 8, "provider.template.sort: found \"false\"; allowed: true or false; leave out the quotes"),
-    ("join = \"\\n\"", 8, "provider.template.join: found \"\\n\"; allowed: \(text)"),
+    ("join = \"\\n\"", 8, "provider.template.join: found \(hidden); allowed: \(text)"),
     ("v4 = 4", 6, "provider.template.v4: found 4; allowed: \(text)"),
     ("v6 = []", 6, "provider.template.v6: found an array; allowed: \(text)"),
     ("ttl = 60", 7, "provider.template.ttl: found 60; allowed: \(text)"),

@@ -18,10 +18,10 @@ let wrongSyntax: [Case] = [
         #"f:1:5: syntax: the string has no closing quote, or a bad character or escape"#),
     Case(
         #"a = [1, 2"#,
-        #"f:1:5: syntax: the array has no closing ]: write ] behind 2"#),
+        #"f:1:5: syntax: the array has no closing ]"#),
     Case(
         #"a = [1 2]"#,
-        #"f:1:8: syntax: a , is missing in the array: write , behind 1"#),
+        #"f:1:8: syntax: a , is missing in the array"#),
     Case(
         #"[server"#,
         #"f:1:1: syntax: neither a key nor a [table] header"#),
@@ -57,13 +57,10 @@ let wrongSyntax: [Case] = [
         #"f:1:5: syntax: the string of several lines has no end, or a bad character or escape"#),
     Case(
         #"a = nope"#,
-        ##"f:1:5: syntax: found nope; a string needs quotes: write "nope""##),
+        #"f:1:5: syntax: found a value that is not shown, because it may be a key; a string needs quotes"#),
     Case(
         #"proxy-key-file = hunter2"#,
-        #"""
-        f:1:18: syntax: found a value that is not shown, because it may be a key; a string needs quotes: write \#
-        "/PATH/OF/THE/FILE"
-        """#),
+        #"f:1:18: syntax: found a value that is not shown, because it may be a key; a string needs quotes"#),
     Case(
         #"a = 'x"#,
         #"f:1:5: syntax: the string has no closing quote, or a bad character or escape"#),

@@ -53,7 +53,8 @@ struct SetupFlagsTests {
             ),
             (
                 "--account baidu --account-id ä",
-                "--account-id: found \"ä\"; allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""
+                "--account-id: found a value that is not shown, because it may be a key; allowed: 1 to 64 letters, "
+                    + "digits, \"-\", \"_\" or \".\""
             ),
             (
                 "--account baidu --access-key x",

@@ -1,0 +1,33 @@
+// Secrets in wrong files, and what the messages show of them.
+
+import Settings
+import Testing
+
+@Suite("Secrets in messages")
+struct SecretTests {
+    /// Each has the word SECRET in place of a secret.
+    private static let lines = [
+        "key-file = [\"SECRET\"", "key-file = [\"SECRET\" \"b\"]", "key-file = [\nSECRET\n]", "key_file = SECRET",
+        "Key-File = SECRET", "key = SECRET", "secret = SECRET", "\"key\\u002dfile\" = SECRET", "key = [SECRET b]",
+        "key = [\"SECRET\"", "key = [\"SECRET\" \"b\"]", "inline = {key-file = SECRET}", "'key-file' = SECRET",
+        "key-file = “SECRET”", "key-file = “SECRET\"", "key-file = SECRET+/=", "key-file = ab+/SECRET==",
+        "proxy = http://user:SECRET@192.0.2.1:80", "proxy = \"http://SECRET:x@192.0.2.1:80\"",
+        "proxy = \"192.0.2.1:80:user:SECRET\"", "proxy = [\"http://u:SECRET@192.0.2.1:80\"]",
+        "proxy = \"socks5://u:SECRET@192.0.2.1\"", "url = https://u:SECRET@192.0.2.1", "url = https://192.0.2.1/SECRET",
+        "url = \"https://u:SECRET@192.0.2.1\"", "url = \"https://192.0.2.1/dns-query?token=SECRET\"",
+        "url = \"ftp://192.0.2.1/SECRET\"", "url = \"192.0.2.1/SECRET\"", "url = \"https://192.0.2.1/d#SECRET\"",
+        "access-key = \"SECRET+/=\"", "account = \"SECRET+/=\"", "access-key = SECRET", "account = SECRET",
+        "account = [\"SECRET\"]", "[provider.template]\nheaders = \"Authorization: SECRET\"",
+        "[provider.template]\nheaders = [Authorization: SECRET]", "[provider.template]\nheaders = [\"SECRET\" 1]",
+        "[provider.template]\nquery = SECRET", "[provider.template]\nquery = \"SECRETé\"",
+        "[provider.template]\nsigned = \"SECRET\"", "[provider.template]\njoin = \"SECRETé\"",
+        "[shared]\nserver = redis://u:SECRET@192.0.2.1", "host = \"u:SECRET@x\"",
+    ]
+
+    @Test("no message repeats a value of a key that may hold a secret, or of an unknown key", arguments: lines)
+    func hidden(_ line: String) {
+        let found = complaints("[[provider]]\nname = \"x\"\ndialect = \"doh\"\n\(line)\n")
+        #expect(!found.isEmpty)
+        for complaint in found { #expect(!complaint.contains("SECRET"), "\(complaint)") }
+    }
+}
