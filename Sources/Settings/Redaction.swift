@@ -53,6 +53,14 @@ extension Settings.Provider {
         file.hasPrefix("/") && file.dropFirst().contains("/") && !file.contains { "+=".contains($0) }
     }
 
+    /// A value of `secretFiles` as messages show it.
+    package static func shown(file: String) -> String { isPublic(file: file) ? file : "(\(hiddenValue))" }
+
+    /// Returns a message about a path among `secretFiles` as it may be shown.
+    package static func shown(_ message: String, about path: String) -> String {
+        path.hasPrefix("/") ? message.replacing(path, with: shown(file: path)) : message
+    }
+
     fileprivate var redacted: Settings.Provider {
         var provider = self
         if !Settings.ProviderURL.publicPaths.contains(url.path[...]) {

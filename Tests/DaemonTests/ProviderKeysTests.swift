@@ -112,6 +112,17 @@ struct ProviderKeysTests {
         #expect(!missing[0].contains("hunter2"))
     }
 
+    @Test(
+        "a path that may be a pasted key is read, but not shown", arguments: ["/hunter2", "/hunter/2+", "/hunter/2="])
+    func pastedPath(_ path: String) {
+        let found = complaints(path)
+        #expect(
+            found.count == 1 && found[0].hasPrefix("f.toml: provider tencent: key-file \(Self.hidden): can't be read"))
+        #expect(!found[0].contains("hunter"))
+        let reader = FileReader(userID: 998, groupID: 997)
+        #expect(!Settings.Provider.shown(reader.remedyForOwn(path: path), about: path).contains("hunter"))
+    }
+
     @Test("a file that other users can read is refused with the command that keeps them out")
     func readableByOthers() throws {
         let path = try folder.file(Array("hunter2".utf8), mode: 0o604)

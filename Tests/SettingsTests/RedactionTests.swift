@@ -126,6 +126,20 @@ struct RedactionTests {
         #expect(shown.contains(#"key-file = "/etc/httpdnsd/vendor.key""#))
     }
 
+    @Test("a path is shown only if it cannot be a key")
+    func paths() {
+        for path in ["/etc/httpdnsd/vendor.key", "/run/a_b-c.1"] { #expect(Settings.Provider.isPublic(file: path)) }
+        for path in ["/AKID8krbsJ5y", "/AKID/8krb+J5y", "/AKID/8krbsJ5y=", "/", "name", ""] {
+            #expect(!Settings.Provider.isPublic(file: path), "\(path)")
+        }
+    }
+
+    @Test("the keys that messages hide are those that a report removes")
+    func sameKeys() {
+        #expect(Set(ProviderDraft.keys.filter(\.mayBeSecret).map(\.name)) == Self.removed)
+        #expect(Set(Settings.Provider.Template.keys.filter(\.mayBeSecret).map(\.name)) == Self.removedOfTemplate)
+    }
+
     @Test("settings without secrets stay as they are")
     func defaults() {
         #expect(Settings.defaults.redacted == .defaults && Settings.defaults.redactedTexts.isEmpty)

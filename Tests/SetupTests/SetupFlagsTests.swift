@@ -74,8 +74,13 @@ struct SetupFlagsTests {
                 "--key-file: \(path)"
             ),
             (
+                "--account baidu --key-file /a/\"b",
+                "--key-file: found \"/a/\\\"b\"; allowed: a path without quotes and invisible characters"
+            ),
+            (
                 "--account baidu --key-file /a\"b",
-                "--key-file: found \"/a\\\"b\"; allowed: a path without quotes and invisible characters"
+                "--key-file: found (a value that is not shown, because it may be a key); allowed: a path without "
+                    + "quotes and invisible characters"
             ),
             (
                 "--account baidu --url example.com",
@@ -171,9 +176,9 @@ struct SetupFlagsTests {
     @Test("a key file that the daemon cannot use is refused with its remedy")
     func keyFile() throws {
         var machine = sampleMachine
-        let line = "--account baidu --account-id 1 --key-file /k"
+        let line = "--account baidu --account-id 1 --key-file /d/k"
         machine.keyFile = { .fault("\($0) is accessible to all users; remedy: chmod o= \($0)") }
-        let reason = "--key-file: /k is accessible to all users; remedy: chmod o= /k"
+        let reason = "--key-file: /d/k is accessible to all users; remedy: chmod o= /d/k"
         #expect(throws: SetupRefusal(reason)) { try answers(line, machine) }
         machine.keyFile = { _ in .missing }
         #expect(try answers(line, machine).needsKey)

@@ -49,10 +49,9 @@ struct ProviderKeys {
             do throws(Misfit) {
                 secretOfFile[named.file] = try ProviderKeys.secret(named.file, credentials, user)
             } catch {
-                let shown =
-                    named.file.hasPrefix("/") ? named.file : "(a value that is not shown, because it may be a key)"
-                complaints.append(
-                    "\(settingsFile): \(named.owner): \(named.key) \(shown): \(error.finding); \(error.remedy)")
+                let shown = Settings.Provider.shown(file: named.file)
+                let reason = Settings.Provider.shown("\(error.finding); \(error.remedy)", about: named.file)
+                complaints.append("\(settingsFile): \(named.owner): \(named.key) \(shown): \(reason)")
             }
         }
         guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }

@@ -1,6 +1,8 @@
 // Checks that the daemon's user can access its files and that other users cannot read its keys. Opens no file: the
 // caller supplies owners and modes.
 
+import Settings
+
 struct FileCheck: Sendable {
     /// Type, owner and mode of the file at a path, links resolved.
     struct Status: Equatable, Sendable {
@@ -89,7 +91,17 @@ struct FileCheck: Sendable {
                     .fault, .files, "server.user is \(userName), but this user does not exist",
                     remedy: "systemd-sysusers creates httpdnsd; adduser --system --group --no-create-home \(userName)"))
         }
-        return findings + places.flatMap(look)
+        return findings + places.flatMap(shown)
+    }
+
+    /// The path of a secret may be the secret itself.
+    private func shown(_ place: Place) -> [Finding] {
+        guard case .secret = place.purpose else { return look(place) }
+        return look(place).map { finding in
+            Finding(
+                finding.gravity, .files, Settings.Provider.shown(finding.text, about: place.path),
+                remedy: Settings.Provider.shown(finding.remedy, about: place.path))
+        }
     }
 
     private func look(_ place: Place) -> [Finding] {

@@ -87,7 +87,7 @@ struct Setup {
                 let flags = answers.missing.map(\.rawValue).joined(separator: ", ")
                 throw SetupRefusal("there is no terminal to ask at, and these answers are missing: \(flags)")
             }
-            let file = answers.keyFile ?? ""
+            let file = Settings.Provider.shown(file: answers.keyFile ?? "")
             fail(
                 "\(file) does not exist; put the key there: install -m 600 -o \(SetupFiles.userName) KEYFILE \(file)",
                 Exit.failed)

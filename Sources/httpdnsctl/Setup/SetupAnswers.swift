@@ -149,9 +149,13 @@ struct SetupAnswers: Sendable {
     private static let withoutAccount = SetupRefusal("found without an account; add --account SERVICE")
 
     static func requirePlain(_ path: String) throws(SetupRefusal) {
-        guard tomlString(path) != "\"\(path)\"" else { return }
-        throw SetupRefusal("found \(tomlString(path)); allowed: a path without quotes and invisible characters")
+        guard !isPlain(path) else { return }
+        throw SetupRefusal("found \(tomlString(path)); \(plainPath)")
     }
+
+    private static let plainPath = "allowed: a path without quotes and invisible characters"
+
+    private static func isPlain(_ path: String) -> Bool { tomlString(path) == "\"\(path)\"" }
 
     /// Nil for any other word.
     static func isYes(_ text: String) -> Bool? {
@@ -215,6 +219,9 @@ struct SetupAnswers: Sendable {
                     + "A systemd credential is named as \(SetupAnswers.credentialMark)NAME")
         }
         // The path stands in a comment, too.
+        guard Settings.Provider.isPublic(file: text) || SetupAnswers.isPlain(text) else {
+            throw SetupRefusal("found \(Settings.Provider.shown(file: text)); \(SetupAnswers.plainPath)")
+        }
         try SetupAnswers.requirePlain(text)
         keyFile = try accountKey(
             "key-file", isCredential ? String(text.dropFirst(SetupAnswers.credentialMark.count)) : text)
@@ -226,7 +233,7 @@ struct SetupAnswers: Sendable {
         case .missing: isKeyMissing = true
         case .fault(let reason):
             keyFile = nil
-            throw SetupRefusal(reason)
+            throw SetupRefusal(Settings.Provider.shown(reason, about: text))
         }
     }
 

@@ -142,7 +142,8 @@ struct SetupDialogue: Sendable {
     }
 
     private var keyQuestion: SetupQuestion {
-        SetupQuestion(subject: .key, prompt: "Key for \(answers.keyFile ?? ""), not shown")
+        SetupQuestion(
+            subject: .key, prompt: "Key for \(Settings.Provider.shown(file: answers.keyFile ?? "")), not shown")
     }
 
     private var lanQuestion: SetupQuestion {
