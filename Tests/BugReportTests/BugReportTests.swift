@@ -96,6 +96,13 @@ struct BugReportTests {
             ("answered a A cache, from 2001:db8::7", "answered a A cache, from (removed)"),
             ("a, from b, from 192.0.2.7", "a, from b, from (removed)"),
             ("{\"client\":\"192.0.2.7\",\"event\":\"query\"}", "{\"client\":\"(removed)\",\"event\":\"query\"}"),
+            ("q, from 192.0.2.7 x, from 2001:db8::1 [x]", "q, from (removed) x, from (removed) [x]"),
+            ("asked, from 192.0.2.7:5353", "asked, from (removed)"), (", from [2001:db8::1]:53.", ", from (removed)"),
+            (", from 192.0.2.7, late", ", from (removed), late"), (", from 192.0.2.7 ", ", from (removed) "),
+            (
+                "{\"client\":\"192.0.2.7\",\"client\":\"192.0.2.8\"}{\"client\":\"",
+                "{\"client\":\"(removed)\",\"client\":\"(removed)\"}{\"client\":\"(removed)"
+            ),
             ("answer of resolv.conf, from /etc", "answer of resolv.conf, from /etc"),
             ("found no problem; checked: settings", "found no problem; checked: settings"),
         ])

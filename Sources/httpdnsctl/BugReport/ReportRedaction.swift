@@ -45,20 +45,26 @@ struct ReportRedaction {
         return values.min().map { line[..<$0] + ReportRedaction.removed } ?? line
     }
 
-    /// Removes the client from a line of the query log, as text or JSON.
+    /// Removes the client from a line of the query log, as text or JSON, wherever it stands.
     private func withoutClient(_ line: [UInt8]) -> [UInt8] {
-        let from = Array(", from ".utf8)
-        var found = line.range(of: from)
-        while let start = found?.upperBound {
-            let rest = line[start...]
-            if rest.count <= ReportRedaction.maxAddressBytes, Address(String(decoding: rest, as: UTF8.self)) != nil {
-                return line[..<start] + ReportRedaction.removed
-            }
-            found = line.range(of: from, from: start)
+        let withoutAddresses = line.replacing(behind: Array(", from ".utf8)) { rest in
+            ReportRedaction.address(at: rest)
         }
-        guard let client = line.range(of: Array("\"client\":\"".utf8)) else { return line }
-        let rest = line[client.upperBound...].drop { $0 != UInt8(ascii: "\"") }
-        return line[..<client.upperBound] + ReportRedaction.removed + rest
+        return withoutAddresses.replacing(behind: Array("\"client\":\"".utf8)) { rest in
+            rest.prefix { $0 != UInt8(ascii: "\"") }
+        }
+    }
+
+    /// The address that begins here, with its brackets, port and zone; nil if there is none.
+    private static func address(at rest: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        let ends = " ,;)\"".utf8
+        let word = rest.prefix(maxAddressBytes + 1).prefix { !ends.contains($0) }
+        // The sentence may end behind the address.
+        let text = String(decoding: word, as: UTF8.self)
+        let whole = String(text.reversed().drop { ".:".contains($0) }.reversed())
+        let inner = String(whole.drop { $0 == "[" }.prefix { !"]%".contains($0) })
+        let isAddress = SocketAddress(whole) != nil || [text, inner].contains { Address($0) != nil }
+        return isAddress ? word : nil
     }
 }
 
@@ -71,6 +77,22 @@ extension [UInt8] {
             rest = self[(found + 1)...]
         }
         return nil
+    }
+
+    /// Puts the mark for removed text in place of what `secret` finds behind each occurrence of a text.
+    fileprivate func replacing(
+        behind text: [UInt8], _ secret: (ArraySlice<UInt8>) -> ArraySlice<UInt8>?
+    ) -> [UInt8] {
+        var (result, end): ([UInt8], Int) = ([], 0)
+        while let start = range(of: text, from: end)?.upperBound {
+            result += self[end..<start]
+            end = start
+            if let found = secret(self[start...]) {
+                result += Array(Settings.removed.utf8)
+                end = found.endIndex
+            }
+        }
+        return result + self[end...]
     }
 
     fileprivate mutating func replace(_ text: [UInt8], with replacement: [UInt8]) {
