@@ -73,7 +73,7 @@ struct OptionsTests {
                 ["--check", "--explain", "\u{1B}[2J \(String(repeating: "a", count: 80))"],
                 "--explain: \(shown) \(noName)"
             ),
-            (["--check", "--explain", ""], "--explain: \"\" \(noName)"),
+            (["--check", "--explain", ""], needsName),
             (["--check", "--explain", "a.example", "AA"], "--explain: \"AA\" \(noType)"),
             (["--check", "--explain", "a.example", "TYPE65536"], "--explain: \"TYPE65536\" \(noType)"),
         ])

@@ -125,7 +125,9 @@ struct RequestFields: Decodable {
     }
 
     private func requiredName(_ word: Command.Word) throws(RequestFault) -> Name {
-        guard let name else { throw RequestFault("\(word) needs a name; allowed: \(word.usage)") }
+        guard let name, !name.isEmpty else {
+            throw RequestFault("\(word) needs a name; allowed: \(word.usage)")
+        }
         return try readName(name)
     }
 

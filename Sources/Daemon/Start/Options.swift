@@ -61,7 +61,7 @@ package struct Options: Equatable {
     /// Takes NAME [TYPE], as `httpdnsctl explain` does.
     private static func question(_ rest: inout ArraySlice<String>) throws(UsageError) -> Question {
         func word() -> String? { rest.first?.hasPrefix("-") == false ? rest.popFirst() : nil }
-        guard let name = word() else {
+        guard let name = word(), !name.isEmpty else {
             throw UsageError(text: "--explain needs a name: write --check --explain NAME [TYPE]")
         }
         do throws(Refusal) {
