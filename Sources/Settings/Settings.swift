@@ -227,9 +227,9 @@ extension Settings {
         throw SettingsError(findings.complaints(document, file: file))
     }
 
-    /// A mistake that its key does not allow without it either is refused as the value would be: otherwise the text to
-    /// write would be refused next. Only a known key without secrets has its value in the message: a word of
-    /// another may be a part of a secret, which the format of the key does not recognise.
+    /// If the key refuses the corrected value too, the complaint says that instead: the text to write would be refused
+    /// next. Only a known key without secrets has its value in the message. A word of another key may be a part of a
+    /// secret, which the key's format does not recognise.
     private static func complaint(
         about error: TOMLDocument.SyntaxError, in text: ArraySlice<UInt8>, file: String
     ) -> Complaint {

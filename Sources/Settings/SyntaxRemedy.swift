@@ -92,7 +92,7 @@ struct SyntaxMistake {
         return (try? TOMLDocument((front + Array(tomlString(marker).utf8))[...]))?.root.keys(of: marker)
     }
 
-    /// Whether the parser refuses the remedy's line, or the array, again.
+    /// Whether the parser accepts the rest of the line, or of the array, behind the corrected word.
     var isOnlyOne: Bool {
         guard let whole else { return true }
         do throws(TOMLDocument.SyntaxError) {
@@ -222,7 +222,10 @@ private struct OpenArray {
                     (length, lastElement) = (written.count, quoted(OpenArray.content(of: written)))
                 } else if line[at].isOfWord {
                     let word = rest.prefix(while: \.isOfWord)
-                    (length, lastElement) = (word.count, String(decoding: word, as: UTF8.self))
+                    (length, lastElement) = (
+                        word.count,
+                        String(quoted(String(decoding: word, as: UTF8.self)).dropFirst().prefix { $0 != "\"" })
+                    )
                 } else if line[at] == UInt8(ascii: "[") {
                     open.append((number, line[..<at]))
                     lastElement = "["

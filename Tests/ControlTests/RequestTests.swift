@@ -65,6 +65,10 @@ struct RequestTests {
                 "{\"command\":\"stat\"}",
                 "{\"error\":\"unknown command \\\"stat\\\"; did you mean \\\"stats\\\"? \(allowed)\"}\n"
             ),
+            (
+                "{\"command\":\"explain\",\"name\":\"\"}",
+                "{\"error\":\"explain needs a name; allowed: explain NAME [TYPE]\"}\n"
+            ),
             ("{", "{\"error\":\"not a JSON object like {\\\"command\\\":\\\"stats\\\"}\"}\n"),
             ("{}", "{\"error\":\"not a JSON object like {\\\"command\\\":\\\"stats\\\"}\"}\n"),
             ("{\"command\":1}", "{\"error\":\"not a JSON object like {\\\"command\\\":\\\"stats\\\"}\"}\n"),
@@ -175,7 +179,6 @@ struct CacheRequestTests {
             ("cache", "cache needs a verb; \(cacheUsage)"),
             ("cache list", "unknown verb \"list\" of cache; \(cacheUsage)"),
             ("cache get", "cache get needs a name; allowed: cache get NAME [TYPE]"),
-            ("{\"command\":\"explain\",\"name\":\"\"}", "explain needs a name; allowed: explain NAME [TYPE]"),
             ("cache get a b c", "unknown argument \"c\" of cache; \(cacheUsage)"),
             ("cache get a..b", "\"a..b\" \(isNoName)"),
             ("explain a\u{FF0E}\u{FF0E}b", "\"a\\u{FF0E}\\u{FF0E}b\" \(isNoName)"),

@@ -103,7 +103,7 @@ class Metrics(Case):
         for query in ("name=a%00.example", "name=%FF"):
             self.assertEqual(400, explain(query).status)
         self.assertEqual(400, scraping.get(self.server.page, "/metrics%00x").status)
-        for query, line in (("", "explain"), ("name=a..b", "explain a..b"), ("name=" + "x" * 300, "explain " + "x" * 300),
+        for query, line in (("", "explain"), ("name=", "explain"), ("name=a..b", "explain a..b"), ("name=" + "x" * 300, "explain " + "x" * 300),
                             ("name=x.example&type=Q", "explain x.example Q")):
             self.assertEqual((400, self.server.ask_control(line)), (explain(query).status, explain(query).text))
         refused = [reply for reply in (explain("name=x.example") for _ in range(100)) if reply.status != 200]
