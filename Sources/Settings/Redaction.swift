@@ -121,7 +121,7 @@ extension Settings.Receiver {
 
     fileprivate var withoutPastedKeys: Self {
         var receiver = self
-        if keyFile?.hasPrefix("/") == false { receiver.keyFile = Settings.removed }
+        if keyFile.map(Settings.Provider.isPublic(file:)) == false { receiver.keyFile = Settings.removed }
         return receiver
     }
 

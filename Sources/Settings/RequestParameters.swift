@@ -88,10 +88,10 @@ extension Format<[String: String]> {
         return Format(
             allowed: allowed,
             read: { node throws(Misfit) in
-                guard case .table(let members) = node.value else { throw Misfit(node, allowed: allowed) }
+                guard case .table(let members) = node.value else { throw Misfit(node, .always, allowed: allowed) }
                 var query: [String: String] = [:]
                 for (name, value) in members {
-                    guard case .string(let text) = value.value else { throw Misfit(value, allowed: allowed) }
+                    guard case .string(let text) = value.value else { throw Misfit(value, .always, allowed: allowed) }
                     query[name] = text
                 }
                 guard Settings.RequestParameters.isQuery(query) else { throw Misfit(node, allowed: allowed) }
@@ -101,7 +101,7 @@ extension Format<[String: String]> {
                 guard !query.isEmpty else { return nil }
                 let pairs = query.sorted { $0.key < $1.key }.map { "\(tomlString($0.key)) = \(tomlString($0.value))" }
                 return "{\(pairs.joined(separator: ", "))}"
-            })
+            }, secrecy: .always)
     }()
 }
 
@@ -112,16 +112,17 @@ extension Format<[String]> {
         return Format(
             allowed: allowed,
             read: { node throws(Misfit) in
-                guard case .array(let nodes) = node.value else { throw Misfit(node, allowed: allowed) }
+                guard case .array(let nodes) = node.value else { throw Misfit(node, .always, allowed: allowed) }
                 var tags: [String] = []
                 for node in nodes {
-                    guard case .string(let tag) = node.value else { throw Misfit(node, allowed: allowed) }
+                    guard case .string(let tag) = node.value else { throw Misfit(node, .always, allowed: allowed) }
                     tags.append(tag)
                 }
                 guard Settings.RequestParameters.areTags(tags) else { throw Misfit(node, allowed: allowed) }
                 return tags
             },
-            write: { tags in tags.isEmpty ? nil : "[\(tags.map(tomlString).joined(separator: ", "))]" })
+            write: { tags in tags.isEmpty ? nil : "[\(tags.map(tomlString).joined(separator: ", "))]" },
+            secrecy: .always)
     }()
 }
 

@@ -173,8 +173,7 @@ extension Format<Settings.ReceiverURL> {
     static let receiverURL = Format.text(
         allowed: "\"https://HOST[:PORT]/PATH[?QUERY]\" or \"http://HOST[:PORT]/PATH[?QUERY]\" without user name and "
             + "fragment",
-        parse: { Settings.ReceiverURL($0) }, write: \.description
-    ).hidingUnlessPath
+        secrecy: .always, parse: { Settings.ReceiverURL($0) }, write: \.description)
 }
 
 extension Format<String> {

@@ -74,9 +74,9 @@ let wrongKeys: [Mistake] = [
         """
     ),
     ("service-nodes = 0", 17, "provider.service-nodes: found 0; allowed: true or false"),
-    ("query = {\"sdns-level\" = 1}", 25, "provider.query: found 1; allowed: \(query)"),
+    ("query = {\"sdns-level\" = 1}", 25, "provider.query: found \(hidden); allowed: \(query)"),
     ("tags = [\"beta 2\"]", 8, "provider.tags: found an array; allowed: \(tags)"),
-    ("app-id = 7", 10, "provider.app-id: found 7; allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""),
+    ("app-id = 7", 10, "provider.app-id: found \(hidden); allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""),
     (
         "client-subnet = \"192.0.2.7/24\"", 17,
         """
@@ -184,8 +184,8 @@ let wrongKeys: [Mistake] = [
         "rule.resolver: found true; allowed: \"httpdns\", \"system\" or the name of a [[provider]]"
     ),
     ("query = {\"level\" = \"vip\"}", 9, "rule.query: found a table; allowed: \(query)"),
-    ("tags = \"beta\"", 8, "rule.tags: found \"beta\"; allowed: \(tags)"),
-    ("app-id = \"a b\"", 10, "rule.app-id: found \"a b\"; allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""),
+    ("tags = \"beta\"", 8, "rule.tags: found \(hidden); allowed: \(tags)"),
+    ("app-id = \"a b\"", 10, "rule.app-id: found \(hidden); allowed: 1 to 64 letters, digits, \"-\", \"_\" or \".\""),
     (
         "stands-in = \"always\"", 13,
         "rule.stands-in: found \"always\"; allowed: \"unreachable\", \"any-failure\", \"never\""

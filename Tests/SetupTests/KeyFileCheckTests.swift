@@ -57,10 +57,11 @@ struct KeyFileCheckTests {
     @Test("the remedy for a caller without an account is a command")
     func callerWithoutName() {
         let caller = FileCheck.User(name: "user 4321", id: 4321, groups: [100], group: "100")
-        for (owner, remedy) in [(0, "chgrp 100 /k; chmod g+r /k"), (4321, "chmod u+r /k")] as [(UInt32, String)] {
+        for (owner, remedy) in [(0, "chgrp 100 /d/k; chmod g+r /d/k"), (4321, "chmod u+r /d/k")] as [(UInt32, String)] {
             #expect(
-                verdict("/k", [Self.file(0o200, owner: owner)], daemon: nil, caller: caller)
-                    == .fault("/k (key-file) can't be read by user 4321; remedy: \(remedy)"))
+                verdict(
+                    "/d/k", [Self.directory(0o755), Self.file(0o200, owner: owner)], daemon: nil, caller: caller)
+                    == .fault("/d/k (key-file) can't be read by user 4321; remedy: \(remedy)"))
         }
     }
 
