@@ -53,6 +53,7 @@ extension TOMLNode {
         case .boolean(let value): "\(value)"
         case .integer(let value): "\(value)"
         case .float(let value): "\(value)"
+        case .string(let text) where text.contains("://") && !Settings.ProviderURL.isPublic(text): hiddenValue
         case .string(let text): quoted(withoutPassword(text))
         case .dateOrTime: "a date or time"
         case .array: "an array"

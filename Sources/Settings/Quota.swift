@@ -27,15 +27,17 @@ extension Format<Settings.Provider.Quota> {
     /// More than any vendor's largest package.
     private static let maxRequests = 1_000_000_000_000
 
+    private static func remedy(_ count: Int?) -> String? {
+        guard let count, (1...maxRequests).contains(count) else { return nil }
+        return "a period is missing: write \"\(count)/month\""
+    }
+
     static let quota = Format.text(
         allowed: "\"COUNT/day\" or \"COUNT/month\" with 1 to \(maxRequests) requests",
         remedy: { node in
             switch node.value {
-            case .integer(let count): "a period is missing: write \"\(count)/month\""
-            case .string(let text):
-                Int(text.filter { $0 != "," && $0 != "_" && $0 != " " }).map {
-                    "a period is missing: write \"\($0)/month\""
-                }
+            case .integer(let count): remedy(Int(exactly: count))
+            case .string(let text): remedy(Int(text.filter { $0 != "," && $0 != "_" && $0 != " " }))
             default: nil
             }
         },

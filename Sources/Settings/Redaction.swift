@@ -39,19 +39,32 @@ extension Settings.ProviderURL {
         "", "/", "/d", "/query", "/resolve", "/v4/resolve", "/dns-query",
     ]
 
-    /// Whether a text in place of a URL can hold no secret: it has neither a user nor a query, and no unusual path.
+    /// Whether a text in place of a URL can hold no secret: it has neither a user nor a query, and no unusual path. A
+    /// word alone may be a key.
     @Sendable static func isPublic(_ text: String) -> Bool {
         let place = text[(text.firstRange(of: "://")?.upperBound ?? text.startIndex)...]
+        guard place.startIndex != text.startIndex || text.contains(where: { ".:".contains($0) }) else { return false }
         return !place.contains { "@?#".contains($0) } && publicPaths.contains(place.drop { $0 != "/" })
     }
 }
 
 extension Settings.Provider {
-    /// Whether a value of `secretFiles` can be no pasted secret: a path with a folder, and without the characters of
-    /// Base64 that are rare in paths. One Base64 key in 64 begins with "/".
+    /// Whether a value of `secretFiles` can be no pasted secret: a path with a folder, in its shortest form, and none
+    /// of whose parts looks like Base64. One Base64 key in 64 begins with "/".
     @Sendable package static func isPublic(file: String) -> Bool {
-        file.hasPrefix("/") && file.dropFirst().contains("/") && !file.contains { "+=".contains($0) }
+        let parts = file.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        return file.hasPrefix("/") && parts.count > 1
+            && parts.allSatisfy { !["", ".", ".."].contains($0) && !looksLikeBase64($0) }
     }
+
+    private static func looksLikeBase64(_ part: Substring) -> Bool {
+        if part.contains(where: { "+=".contains($0) }) { return true }
+        return part.count >= minBase64 && !part.contains { ".-_".contains($0) } && part.contains(where: \.isUppercase)
+            && part.contains(where: \.isNumber)
+    }
+
+    /// A shorter rest of a key is of no use.
+    private static let minBase64 = 8
 
     /// A value of `secretFiles` as messages show it.
     package static func shown(file: String) -> String { isPublic(file: file) ? file : "(\(hiddenValue))" }

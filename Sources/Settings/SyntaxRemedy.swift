@@ -61,6 +61,8 @@ struct SyntaxMistake {
         // The parser's reasons about arrays. A string in an array, for example, may have a fault of its own.
         guard let array, error.reason.contains("array") else { return nil }
         if isInArray, let next = rest.first, next.isQuote || word?.isKey == false {
+            // A comma would only follow another: the string in front of the place has no end.
+            guard ![",", "["].contains(array.lastElement.suffix(1)) else { return nil }
             (line, column) = (error.line, error.column)
             (finding, remedy) = ("a , is missing in the array", ": write , behind \(array.lastElement)")
         } else {

@@ -714,7 +714,8 @@ class ServiceNodes(Vendors):
         server.stop()
         stand_in.broken_list = Reply(500)
         server.up()
-        self.assertEqual([self.LISTED, self.OWN], self.addresses(server, kind))
+        # The store is read while the daemon serves.
+        eventually(lambda: self.addresses(server, kind) == [self.LISTED, self.OWN], what="the kept list is used")
 
     def test_bad_lists(self):
         self.each(self.bad_list, lambda account: account.has_nodes)

@@ -22,7 +22,21 @@ struct SecretTests {
         "[provider.template]\nquery = SECRET", "[provider.template]\nquery = \"SECRETé\"",
         "[provider.template]\nsigned = \"SECRET\"", "[provider.template]\njoin = \"SECRETé\"",
         "[shared]\nserver = redis://u:SECRET@192.0.2.1", "host = \"u:SECRET@x\"",
+        "addresses = [\"https://SECRET@hooks.example/x\"]", "ca-file = \"https://192.0.2.1/SECRET\"",
+        "url = \"SECRET\"",
     ]
+
+    @Test(
+        "a path is shown unless it may be a key",
+        arguments: [
+            ("/etc/httpdnsd/a.key", true), ("/run/k/Baidu2.key", true), ("/d/k", true), ("/KEY", false),
+            ("//aKEY", false),
+            ("/aKEY/", false), ("/etc/../KEY", false), ("/ab/AKIDz8krbsJ5yKBZ", false), ("/ab/c+d=", false),
+            ("name", false),
+        ])
+    func paths(_ file: String, _ isPublic: Bool) {
+        #expect(Settings.Provider.isPublic(file: file) == isPublic)
+    }
 
     @Test("no message repeats a value of a key that may hold a secret, or of an unknown key", arguments: lines)
     func hidden(_ line: String) {
