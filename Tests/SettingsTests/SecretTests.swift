@@ -31,7 +31,8 @@ struct SecretTests {
         arguments: [
             ("/etc/httpdnsd/a.key", true), ("/run/k/Baidu2.key", true), ("/d/k", true), ("/KEY", false),
             ("//aKEY", false),
-            ("/aKEY/", false), ("/etc/../KEY", false), ("/ab/AKIDz8krbsJ5yKBZ", false), ("/ab/c+d=", false),
+            ("/aKEY/", false), ("/etc/c/", true), ("/etc/../KEY", false), ("/ab/AKIDz8krbsJ5yKBZ", false),
+            ("/ab/c+d=", false),
             ("name", false),
         ])
     func paths(_ file: String, _ isPublic: Bool) {
