@@ -50,7 +50,8 @@ extension Settings.ProviderURL {
 
 extension Settings.Provider {
     /// Whether a value of `secretFiles` can be no pasted secret: a path with a folder, in its shortest form, and none
-    /// of whose parts looks like Base64. A final "/" is a mistake, which messages name. One Base64 key in 64 begins with "/".
+    /// of whose parts looks like Base64. A final "/" is a mistake, which messages name. One Base64 key in 64 begins
+    /// with "/".
     @Sendable package static func isPublic(file: String) -> Bool {
         let path = file.hasSuffix("/") ? file.dropLast() : file[...]
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
