@@ -67,6 +67,23 @@ struct AddressListsTests {
         #expect(lists.nextDeadline == now)
     }
 
+    @Test("the first answer is read for its list: the store may be loaded later")
+    func listsInAnswers() throws {
+        let text = """
+            [[provider]]
+            name = "baidu"
+            dialect = "baidu"
+            url = "http://192.0.2.1/"
+            account = "1"
+            key-file = "/k"
+            service-nodes = true
+            """
+        try stand.setProviders(Settings.parse(bytes: Array(text.utf8), file: "test").providers, now: now)
+        #expect(stand.resolving.providers.providers.map(\.wantsNodes) == [true])
+        try stand.setProviders(providers(), now: now)
+        #expect(stand.resolving.providers.providers.map(\.wantsNodes) == [false], "this list has its own request")
+    }
+
     @Test("a kept list that asks not to be used holds for a provider that is new, too")
     func disabled() throws {
         let lists = AddressLists(stand.resolving)

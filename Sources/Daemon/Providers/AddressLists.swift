@@ -113,8 +113,11 @@ final class AddressLists: LoopPart {
 
     func timePassed(now: Instant) {
         for failure in resolving.providers.takeAddressFailures() { addressFailed(failure, now: now) }
-        for (provider, reply) in resolving.providers.takeNodeReplies() {
-            replied(.vendor(provider), reply, now: now)
+        // Replies wait for the store, as no list is followed before.
+        if notes != nil {
+            for (provider, reply) in resolving.providers.takeNodeReplies() {
+                replied(.vendor(provider), reply, now: now)
+            }
         }
         guard !isPaused else { return }
         for (key, list) in followed where list.plan.askAt.map({ $0 <= now }) ?? false {

@@ -23,7 +23,7 @@ final class Provider {
         didSet { setReach(reachability) }
     }
     /// The next reply is to be read for its list of service nodes.
-    var wantsNodes = false
+    var wantsNodes: Bool
     /// How each of `endpoints` is dialled on this network; nil: no route leads there.
     private(set) var ways: [HTTPEndpoint?]
     private var reachability = Reachability()
@@ -56,6 +56,8 @@ final class Provider {
         dialect = account.dialect
         parameters = ParameterSets(account.settings)
         self.account = account
+        // The list comes with the first answer; no request for it is planned.
+        wantsNodes = account.nodeListing?.comesWithAnswers ?? false
         self.seed = seed
         configuredEndpoints = account.settings.addresses.compactMap { account.endpoint($0) }
         endpoints = configuredEndpoints
