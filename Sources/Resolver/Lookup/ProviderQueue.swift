@@ -48,12 +48,14 @@ struct ProviderQueue {
 
     /// Takes the next provider to ask; nil if there is none.
     mutating func popNext(_ ranking: UpstreamRanking) -> (provider: ProviderID, isHedge: Bool)? {
-        untried.removeAll { !ranking.knows($0) || ranking.isUnreachable($0) }
+        if !untried.allSatisfy(ranking.mayBeAsked) { untried.removeAll { !ranking.mayBeAsked($0) } }
         let isHedge = hedge.take() != nil
-        let index = isHedge ? untried.firstIndex(where: ranking.mayHedge) : untried.indices.first
-        guard let index else { return nil }
+        guard let index = isHedge ? untried.firstIndex(where: ranking.mayHedge) : untried.indices.first else {
+            return nil
+        }
         attemptsLeft -= 1
-        return (untried.remove(at: index), isHedge)
+        // `remove(at:)` copies the others.
+        return (index == untried.startIndex ? untried.removeFirst() : untried.remove(at: index), isHedge)
     }
 
     /// Schedules the next provider that may hedge after this delay, or earlier, so that all are asked within

@@ -75,6 +75,9 @@ struct UpstreamRanking {
 
     func isUnreachable(_ provider: ProviderID) -> Bool { unreachable.contains(provider) }
 
+    /// It is in the settings, and a route leads to it.
+    func mayBeAsked(_ provider: ProviderID) -> Bool { knows(provider) && !isUnreachable(provider) }
+
     // MARK: the order
 
     /// Whether a provider supports this type, throttled ones included.
@@ -275,7 +278,9 @@ struct UpstreamRanking {
 
     func traits(of provider: ProviderID) -> ProviderTraits? { index(of: provider).map { standings[$0].traits } }
 
-    func timeout(of provider: ProviderID) -> Duration { traits(of: provider)?.timeout ?? Bounds.providerTimeout }
+    func timeout(of provider: ProviderID) -> Duration {
+        index(of: provider).map { standings[$0].traits.timeout } ?? Bounds.providerTimeout
+    }
 
     /// Whether the provider is down, on trial or throttled.
     func isInTrouble(_ provider: ProviderID, _ now: Instant) -> Bool {
@@ -448,7 +453,7 @@ struct UpstreamRanking {
         update(provider) { $0.overQuotaUntil = end }
     }
 
-    func mayHedge(_ provider: ProviderID) -> Bool { traits(of: provider)?.mayHedge ?? false }
+    func mayHedge(_ provider: ProviderID) -> Bool { index(of: provider).map { standings[$0].traits.mayHedge } ?? false }
 
     /// Charges the budget for one refresh. Returns nil if it may begin, else the earliest start.
     mutating func spend(on provider: ProviderID, now: Instant) -> Instant? {
