@@ -185,6 +185,12 @@ package enum Bounds {
     /// Such pairs of name and provider: as many as remembered failures.
     static let maxUnservedNames = 4096
 
+    /// TTL of "no data" because of a rule's `family`: short, as a preferred family may lose its addresses.
+    static let familyTTLSeconds: UInt32 = 60
+    /// Time from the question for which an answer in hand waits for the preferred family's: until the system resolver
+    /// has stood in for late providers (`systemPatience`).
+    static let preferredFamilyPatience: Duration = .milliseconds(2000)
+
     /// TTL of the operator's fallback addresses, so that the upstreams are soon asked again.
     static let fallbackTTLSeconds: UInt32 = 30
     /// Failures in a row that open a provider's circuit breaker. One failed connection may be one lost packet or one

@@ -83,9 +83,11 @@ package struct Explanation: Sendable {
 
 extension Resolver {
     /// - Parameters:
-    ///   - expired: the expired answer in the cache, as in `asked`.
+    ///   - expired: the expired answer in the cache, as in `asked`; likewise `preferred`.
     ///   - hits: cache hits that are not counted yet.
-    package func explanation(of question: Question, expired: AgedAnswer?, hits: Int, now: Instant) -> Explanation {
+    package func explanation(
+        of question: Question, expired: AgedAnswer?, preferred: AgedAnswer? = nil, hits: Int, now: Instant
+    ) -> Explanation {
         let policy = routing.policy.of(question.name)
         let direction = routing.direction(of: question, policy, state.ranking, now: now)
         let hasExpired = isOwn(expired.flatMap { policy.usable($0, now: now) })
@@ -109,7 +111,7 @@ extension Resolver {
                 Explanation.RememberedFailure(
                     reason: $0.reason.extendedError, until: hasExpired ? $0.recheckAt : $0.until)
             },
-            refresh: refresh, prospect: prospect(of: question, expired, now: now),
+            refresh: refresh, prospect: prospect(of: question, expired, preferred, now: now),
             mayBeRefreshed: policy.prefetches || refresh?.isAllowed == true,
             isRefreshedWhenDue: isRefreshedWhenDue(question, now: now),
             isBeingRefreshed: numberOfQuestion[question] != nil)
@@ -150,10 +152,13 @@ extension Resolver {
         return copy
     }
 
-    private func prospect(of question: Question, _ expired: AgedAnswer?, now: Instant) -> Explanation.Prospect {
+    private func prospect(
+        of question: Question, _ expired: AgedAnswer?, _ preferred: AgedAnswer?, now: Instant
+    ) -> Explanation.Prospect {
         var tried = copy()
         var actions: [Action] = []
-        tried.handle(.asked(question, Resolver.trialWaiter, expired: expired), now: now, actions: &actions)
+        let asked = Event.asked(question, Resolver.trialWaiter, expired: expired, preferred: preferred)
+        tried.handle(asked, now: now, actions: &actions)
         for action in actions {
             switch action {
             case .reply(Resolver.trialWaiter, let answer, .local): return .here(answer)

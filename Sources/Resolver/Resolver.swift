@@ -57,9 +57,10 @@ package struct Resolver {
 
     package mutating func handle(_ event: Event, now: Instant, actions: inout [Action]) {
         switch event {
-        case .asked(let question, let waiter, let expired): asked(question, waiter, expired, now: now)
-        case .askedCacheOnly(let question, let waiter, let expired):
-            askedCacheOnly(question, waiter, expired, now: now)
+        case .asked(let question, let waiter, let expired, let preferred):
+            asked(question, waiter, expired, preferred, now: now)
+        case .askedCacheOnly(let question, let waiter, let expired, let preferred):
+            askedCacheOnly(question, waiter, expired, preferred, now: now)
         case .prefetchDue(let question):
             if plan.prefetchDue(question, now: now) { refresh(question, RefreshPlan.Prospect(isInUse: true), now: now) }
         case .servedAgain(let question): state.verification.servedAgain(question, now: now)
@@ -106,7 +107,7 @@ package struct Resolver {
         }
         followPortal(now: now)
         endTrials(now: now)
-        repeat { carryOutConsequences(now: now) } while synthesise(now: now)
+        repeat { carryOutConsequences(now: now) } while askOtherFamilies(now: now)
         // Two buffers in turn, so that no event allocates one.
         if actions.isEmpty { swap(&actions, &state.actions) } else { actions += state.actions }
         state.actions.removeAll(keepingCapacity: true)
@@ -123,14 +124,16 @@ package struct Resolver {
 
     // MARK: questions
 
-    private mutating func asked(_ question: Question, _ waiter: Waiter, _ aged: AgedAnswer?, now: Instant) {
-        if case .here(let answer) = routing.place(of: question) {
+    private mutating func asked(
+        _ question: Question, _ waiter: Waiter, _ aged: AgedAnswer?, _ preferred: AgedAnswer?, now: Instant
+    ) {
+        let policy = routing.policy.of(question.name)
+        if let answer = ownAnswer(question, policy, preferred, now: now) {
             state.actions.append(.reply(waiter, answer, .local))
             return
         }
         plan.asked(question, now: now)
         state.verification.asked(question, now: now)
-        let policy = routing.policy.of(question.name)
         let expired = aged.flatMap { policy.usable($0, now: now) }.flatMap { state.arranged($0, question, now: now) }
         lookUp(question, policy, waiter, expired, now: now)
     }
@@ -233,7 +236,7 @@ package struct Resolver {
         for case (let number, let lookup?) in lookups.enumerated() {
             let policy = routing.policy.of(lookup.question.name)
             let upstreams = routing.upstreams(for: lookup.question, policy, state.ranking, now: now)
-            guard upstreams != lookup.upstreams else { continue }
+            guard upstreams != lookup.upstreams || policy.family != lookup.policy.family else { continue }
             self.change(number, now: now) { lookup, _ in lookup.disableCaching() }
         }
     }
@@ -251,7 +254,7 @@ package struct Resolver {
             return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
         }
         let kept = policy.cache.applied(to: answer)
-        guard kept.ttlSeconds > 0, !state.synthesis.isNeeded(for: question, kept),
+        guard kept.ttlSeconds > 0, policy.treatment(of: question.type) == .ordinary, !state.synthesis.isNeeded(for: question, kept),
             !state.isUnreachableAnswer(question, kept, from: .provider(provider), policy, now: now)
         else { return }
         state.store(question, kept, from: .provider(provider), policy, isInUse: false, isDoubted: false, now: now)
@@ -454,7 +457,7 @@ package struct Resolver {
     private mutating func refresh(_ question: Question, _ prospect: RefreshPlan.Prospect, now: Instant) {
         let policy = routing.policy.of(question.name)
         guard policy.prefetches || prospect.isRequested, numberOfQuestion[question] == nil else { return }
-        if case .here = routing.place(of: question) { return }
+        guard ownAnswer(question, policy, now: now) == nil else { return }
         if let failure = failures.failure(of: question, hasExpired: false, now: now) {
             return plan.failed(question, retryAt: failure.until)
         }
@@ -615,10 +618,10 @@ package struct Resolver {
     /// Restarts a lookup for its waiters on the current network.
     private mutating func startAnew(_ number: Int, on network: NetworkStanding, now: Instant) {
         guard let question = lookups[number]?.question else { return }
-        if case .here(let answer) = routing.place(of: question) {
+        let policy = routing.policy.of(question.name)
+        if let answer = ownAnswer(question, policy, now: now) {
             return change(number, now: now) { $0.answeredHere(answer, &$1) }
         }
-        let policy = routing.policy.of(question.name)
         let route = route(question, policy, now: now)
         let terms = terms(for: route, isRefresh: false, now: now)
         let changeEnd = changeEnd(now)

@@ -16,6 +16,7 @@ struct ResolverState {
     var portal = PortalWatch()
     var verification: Verification
     var synthesis = DNS64()
+    var otherFamilies = OtherFamilyLookups()
     var words = SourceHistory()
     /// False during a network change: answers may belong to either network and are not cached.
     var isSettled = true {
@@ -90,6 +91,12 @@ struct ResolverState {
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
         let arranged = verification.arranged(question, answer, now: now)
         actions.append(.store(question, arranged, source))
+        // The other family's answer was cached while it had to win against none.
+        if let yielding = question.otherFamily, policy.treatment(of: yielding.type) == .yielding, !synthesis.isOn,
+            verification.hasUsableAddress(question, arranged)
+        {
+            actions.append(.remove(yielding))
+        }
         synthesis.learned(question, answer, from: source, now: now)
         return arranged
     }

@@ -164,6 +164,7 @@ extension Settings.Rule {
         Key("app-id", \.parameters.appID, Format.account.orEmpty()),
         Key("stands-in", \.standsIn, Format<Settings.SystemResolver.StandsIn>.choice.optional),
         Key("order", \.order, Format<Settings.SystemResolver.Order>.choice.optional),
+        Key("family", \.family, Format<Settings.Rule.Family>.choice.optional),
         Key("allow-private", \.allowPrivate, Format.truth.optional),
         Key("stale", \.stale, Format.truth.optional),
         Key("stale-negative", \.staleNegative, Format.truth.optional),

@@ -179,6 +179,16 @@ package struct Settings: Equatable, Sendable {
             case provider(String)
         }
 
+        /// The address family that clients get for the names.
+        package enum Family: String, CaseIterable, Sendable {
+            /// As without a rule.
+            case both
+            case ipv4, ipv6
+            /// The other family only without a usable address of this one.
+            case preferIPv4 = "prefer-ipv4"
+            case preferIPv6 = "prefer-ipv6"
+        }
+
         /// 1 to 1,000, all different; each matches itself and all names below it, the root every name.
         package var match: [Name]
         package var resolver: RuleResolver?
@@ -186,6 +196,7 @@ package struct Settings: Equatable, Sendable {
         package var parameters = RequestParameters()
         package var standsIn: SystemResolver.StandsIn?
         package var order: SystemResolver.Order?
+        package var family: Family?
         /// Allows private addresses in answers of providers.
         package var allowPrivate: Bool?
         package var stale: Bool?

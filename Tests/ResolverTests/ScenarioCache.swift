@@ -90,6 +90,12 @@ struct ScenarioCache {
         return (here + elsewhere).first { $0.isUsable(limits) }
     }
 
+    /// Fresh or expired.
+    func known(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
+        [false, true].lazy.compactMap { entries[key(question, $0)] }.map { aged($0, question, now) }
+            .first { $0.freshness(limits) != .gone }
+    }
+
     mutating func awaitHit(_ question: Question, isSystems: Bool) {
         entries[key(question, isSystems)]?.isAwaited = true
     }

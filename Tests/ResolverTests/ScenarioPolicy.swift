@@ -90,8 +90,8 @@ struct ScenarioPolicy {
     }
 
     /// "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "probe on|off",
-    /// "allow-private on|off", "stands-in WHEN", "order ORDER", "resolver httpdns|system|PROVIDER", "min-ttl TIME",
-    /// "max-ttl TIME", "fallback ADDRESS" (for more addresses, more than once).
+    /// "allow-private on|off", "stands-in WHEN", "order ORDER", "family FAMILY", "resolver httpdns|system|PROVIDER",
+    /// "min-ttl TIME", "max-ttl TIME", "fallback ADDRESS" (for more addresses, more than once).
     private func rule(_ line: inout ScenarioLine, _ providers: [String]) throws -> Rule {
         let name = try line.word("a name")
         guard let match = Name(name) else { throw line.error("\"\(name)\" is no name") }
@@ -105,6 +105,7 @@ struct ScenarioPolicy {
             case "resolver": rule.upstreams = try upstreams(&line, providers)
             case "stands-in": rule.standsIn = try standsIn(&line)
             case "order": rule.order = try order(&line)
+            case "family": rule.family = try family(&line)
             case "allow-private": rule.allowPrivate = try isOn(&line)
             case "min-ttl": rule.minTTLSeconds = try seconds(&line)
             case "max-ttl": rule.maxTTLSeconds = try seconds(&line)
@@ -159,6 +160,12 @@ struct ScenarioPolicy {
         let word = try line.word("providers-first or system-first")
         guard let order = UpstreamOrder(rawValue: word) else { throw line.error("\"\(word)\" is no value of order") }
         return order
+    }
+
+    private func family(_ line: inout ScenarioLine) throws -> FamilyPolicy {
+        let word = try line.word("a family")
+        guard let family = FamilyPolicy(rawValue: word) else { throw line.error("\"\(word)\" is no value of family") }
+        return family
     }
 
     private func isOn(_ line: inout ScenarioLine) throws -> Bool {

@@ -199,9 +199,13 @@ struct ScenarioRun {
         guard clientsUseCache, let hit = cache.ask(question, now: now) else {
             let limits = resolver.limits(for: question)
             let expired = clientsUseCache ? cache.expired(question, within: limits, now: now) : nil
+            let preferred = resolver.preferredQuestion(over: question).flatMap {
+                clientsUseCache ? cache.known($0, within: limits, now: now) : nil
+            }
             return try handle(
                 isCacheOnly
-                    ? .askedCacheOnly(question, waiter, expired: expired) : .asked(question, waiter, expired: expired))
+                    ? .askedCacheOnly(question, waiter, expired: expired, preferred: preferred)
+                    : .asked(question, waiter, expired: expired, preferred: preferred))
         }
         happened.append((.reply(waiter.number, hit.answer, from: "cache"), now))
         if hit.isFirstWhenDue, !isCacheOnly { try handle(.prefetchDue(question)) }

@@ -298,6 +298,7 @@ struct ScenarioVocabulary {
     func answer(_ line: inout ScenarioLine, to question: Question) throws -> Answer {
         if line.take("nxdomain") { return try negative(.noSuchName, &line, question) }
         if line.take("nodata") { return try negative(.noData, &line, question) }
+        if line.take("excluded") { return .withoutFamily(question) }
         if line.take("unproven") { return try negative(.ambiguousEmpty, &line, question) }
         var owner = question.name
         var records: [ResourceRecord] = []

@@ -160,10 +160,10 @@ struct CacheWalkTests {
         for name in names { store(name) }
         store(names[0], .mx, partition: 2, provenance: .system)
         let chosen = Set(names[..<100])
-        #expect(cache.remove { name, _ in chosen.contains(name) } == 101)
+        #expect(cache.remove { name, _, _ in chosen.contains(name) } == 101)
         #expect(Set(walk().map(\.question.name)) == Set(names[100...]))
-        #expect(cache.remove { name, _ in chosen.contains(name) } == 0)
-        #expect(cache.remove { _, _ in true } == 4_900)
+        #expect(cache.remove { name, _, _ in chosen.contains(name) } == 0)
+        #expect(cache.remove { _, _, _ in true } == 4_900)
     }
 
     @Test("a walk and a removal find exactly what the scope contains")

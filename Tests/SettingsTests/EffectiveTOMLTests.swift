@@ -67,7 +67,7 @@ struct EffectiveTOMLTests {
             "query = {\"sdns-level\" = \"v=i_p-\", \"sdns-region\" = \"eu\"}", "tags = [\"ios\", \"beta-2\"]",
             "query = {\"sdns-a\" = \"b\"}\ntags = [\"c\"]\n", "app-id = \"com.demo\"",
             "[network]\nwatch = false", "probe = true", "probe-ports = [853]",
-            "resolver = \"system\"", "resolver = \"httpdns\"", "resolver = \"y\"", "allow-private = true",
+            "resolver = \"system\"", "resolver = \"httpdns\"", "resolver = \"y\"", "allow-private = true", "family = \"prefer-ipv6\"",
         ] {
             #expect(settings.effectiveTOML.contains(line + "\n"), "\(line)")
         }
@@ -290,5 +290,6 @@ private let oddFile = #"""
     [[rule]]
     match = ["b.example"]
     resolver = "httpdns"
+    family = "prefer-ipv6"
     connect = 8080
     """#

@@ -170,6 +170,7 @@ struct SettingsTests {
             [[rule]]
             match = ["a.example"]
             probe = true
+            family = "prefer-ipv4"
             connect = 8080
             [[rule]]
             match = ["b.example"]
@@ -192,6 +193,7 @@ struct SettingsTests {
         second.prefetch = true
         var third = Settings.Rule(match: names("a.example"))
         third.probe = true
+        third.family = .preferIPv4
         third.connect = 8080
         var fourth = Settings.Rule(match: names("b.example"))
         fourth.probePorts = [65_535]

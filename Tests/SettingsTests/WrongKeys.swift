@@ -191,6 +191,10 @@ let wrongKeys: [Mistake] = [
         "rule.stands-in: found \"always\"; allowed: \"unreachable\", \"any-failure\", \"never\""
     ),
     ("order = \"local\"", 9, "rule.order: found \"local\"; allowed: \"providers-first\", \"system-first\""),
+    (
+        "family = \"v4\"", 10,
+        "rule.family: found \"v4\"; allowed: \"both\", \"ipv4\", \"ipv6\", \"prefer-ipv4\", \"prefer-ipv6\""
+    ),
     ("allow-private = \"yes\"", 17, "rule.allow-private: found \"yes\"; allowed: true or false; write true"),
     ("stale = 0", 9, "rule.stale: found 0; allowed: true or false"),
     ("stale-negative = 1", 18, "rule.stale-negative: found 1; allowed: true or false"),

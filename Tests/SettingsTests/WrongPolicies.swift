@@ -127,8 +127,8 @@ let wrongRules: [Case] = [
         "\n[[rule]]\nmatch = [\"a.example\"]\nfallback-addresses = []",
         """
         f:2:1: this [[rule]] changes nothing; add one or more of resolver, query, tags, app-id, \
-        stands-in, order, allow-private, stale, stale-negative, prefetch, probe, probe-ports, connect, min-ttl, \
-        max-ttl, fallback-addresses
+        stands-in, order, family, allow-private, stale, stale-negative, prefetch, probe, probe-ports, connect, \
+        min-ttl, max-ttl, fallback-addresses
         """),
     Case(
         "[[rule]]\nmatch = \"a.example\"\nstale = true",
@@ -185,8 +185,8 @@ let wrongRules: [Case] = [
         "[[rule]]\nmatch = [\".\"]\nprobe-port = [443]",
         """
         f:3:1: unknown key "probe-port" in [[rule]]; did you mean "probe-ports"? allowed: match, resolver, \
-        query, tags, app-id, stands-in, order, allow-private, stale, stale-negative, prefetch, probe, probe-ports, \
-        connect, min-ttl, max-ttl, fallback-addresses
+        query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, prefetch, probe, \
+        probe-ports, connect, min-ttl, max-ttl, fallback-addresses
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nfallback-addresses = [\"192.0.2.1:53\"]",
@@ -198,7 +198,7 @@ let wrongRules: [Case] = [
         "[[rule]]\nmatch = [\".\"]\nfalback-addresses = []",
         """
         f:3:1: unknown key "falback-addresses" in [[rule]]; did you mean "fallback-addresses"? allowed: match, \
-        resolver, query, tags, app-id, stands-in, order, allow-private, stale, stale-negative, prefetch, probe, \
+        resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, prefetch, probe, \
         probe-ports, connect, min-ttl, max-ttl, fallback-addresses
         """),
 ]

@@ -40,6 +40,7 @@ package struct ExtendedError: Hashable, Sendable {
     /// RFC 8914's "Filtered" (17): the client's own operator requested the filter. "Blocked" (15) and "Censored" (16)
     /// mean a filter by others.
     package static let filteredFamily = ExtendedError(code: 17, text: "no IPv6 route (filter-aaaa)")
+    package static let familyOfRule = ExtendedError(code: 17, text: "another address family (family of a rule)")
     /// "Blocked" (15): the operator's policy forbids public names with local addresses.
     package static let filteredAddresses = ExtendedError(code: 15, text: "private addresses were taken out")
     /// "Forged Answer" (4): policy replaced the name's own answer.

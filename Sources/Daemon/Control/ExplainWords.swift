@@ -30,7 +30,12 @@ struct ExplainWords {
     // MARK: upstream choice
 
     private var route: String {
-        if case .here = known.prospect { return "answered by the daemon: special-use name or /etc/hosts" }
+        if case .here(let answer) = known.prospect {
+            guard answer.remark == .familyOfRule else {
+                return "answered by the daemon: special-use name or /etc/hosts"
+            }
+            return "answered by the daemon: \(family), by a rule"
+        }
         let upstreams = name(known.upstreams)
         switch known.grounds {
         case .ordinary:
@@ -105,6 +110,9 @@ struct ExplainWords {
         }
     }
 
+    /// As in the settings; empty without one.
+    private var family: String { known.rule?.family.map { "family = \($0.rawValue)" } ?? "" }
+
     /// Returns the rule's settings as they are written in the settings file.
     private func says(_ rule: Rule) -> [String] {
         var said: [String] = []
@@ -117,6 +125,7 @@ struct ExplainWords {
         }
         if let standsIn = rule.standsIn { said.append("stands-in = \(standsIn.rawValue)") }
         if let order = rule.order { said.append("order = \(order.rawValue)") }
+        if rule.family != nil { said.append(family) }
         let switches = [
             ("allow-private", rule.allowPrivate), ("stale", rule.stale), ("stale-negative", rule.staleNegative),
             ("prefetch", rule.prefetch), ("probe", rule.probe),
@@ -261,7 +270,9 @@ struct ExplainWords {
         }
         // A client that has received the expired answer gets no SERVFAIL later.
         let end = expired ?? "SERVFAIL after \(milliseconds(now, lookup.givesUpAt)) ms without an answer"
-        return [first] + coming + [end]
+        let other = known.question.type == .a ? "IPv6" : "IPv4"
+        let preferred = lookup.awaitsPreferred ? ["no data if it has a usable \(other) address (\(family))"] : []
+        return [first] + coming + preferred + [end]
     }
 
     private func summary(_ answer: Answer) -> String {

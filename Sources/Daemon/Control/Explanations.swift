@@ -18,8 +18,11 @@ struct Explanations {
         let limits = resolver.limits(for: question)
         let found = answers.entries(of: question)
         let expired = answers.expired(question, within: limits, now: now)
+        let preferred = resolver.preferredQuestion(over: question).flatMap { preferred in
+            answers.known(preferred, within: limits, now: now)
+        }
         let known = resolver.explanation(
-            of: question, expired: expired, hits: found.reduce(0) { $0 + Int($1.hits) }, now: now)
+            of: question, expired: expired, preferred: preferred, hits: found.reduce(0) { $0 + Int($1.hits) }, now: now)
         let given = found.first { freshness($0, limits).isGivenAtOnce }
         let words = ExplainWords(known, now: now, nameOfSource: nameOfSource)
         let partition = Int(view.partition(for: question.subnet).rawValue)

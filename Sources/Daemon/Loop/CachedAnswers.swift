@@ -37,6 +37,16 @@ struct CachedAnswers {
                 nowMilliseconds: nowMilliseconds)
     }
 
+    /// Returns the answer of the network in use, fresh or expired and still usable.
+    func known(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
+        let nowMilliseconds = Clock.millisecondsSinceBoot(now)
+        return entries(of: question).lazy.map { entry in
+            AgedAnswer(
+                entry.answer, ageMilliseconds: nowMilliseconds - entry.storedAtMilliseconds,
+                lifetimeSeconds: entry.lifetimeSeconds)
+        }.first { $0.freshness(limits) != .gone }
+    }
+
     /// Returns the entries of the network in use, fresh or expired, in the order in which the cache serves fresh ones.
     func entries(of question: Question) -> [CachedEntry] {
         cache.entries(of: question, partition: view.partition(for: question.subnet))
@@ -80,7 +90,7 @@ struct CachedAnswers {
     }
 
     /// Removes matching names on every network, as another lookup costs little.
-    func remove(_ names: (Name) -> Bool) { _ = cache.remove { name, _ in names(name) } }
+    func remove(_ names: (Name) -> Bool) { _ = cache.remove { name, _, _ in names(name) } }
 
     /// Returns the store's form of an answer; nil for an answer to a client subnet, which only this process keeps.
     ///

@@ -112,6 +112,19 @@ extension UpstreamOrder {
     }
 }
 
+extension FamilyPolicy {
+    init(_ setting: Settings.Rule.Family) {
+        self =
+            switch setting {
+            case .both: .both
+            case .ipv4: .ipv4
+            case .ipv6: .ipv6
+            case .preferIPv4: .preferIPv4
+            case .preferIPv6: .preferIPv6
+            }
+    }
+}
+
 extension Rule {
     init(_ rule: Settings.Rule, _ providerOfName: [String: ProviderID]) {
         self.init(match: rule.match)
@@ -124,6 +137,7 @@ extension Rule {
         }
         standsIn = rule.standsIn.map { StandInPolicy($0) }
         order = rule.order.map { UpstreamOrder($0) }
+        family = rule.family.map { FamilyPolicy($0) }
         allowPrivate = rule.allowPrivate
         stale = rule.stale
         staleNegative = rule.staleNegative

@@ -297,14 +297,14 @@ final class Daemon {
     }
 
     /// Providers must be set before, because rules name them. Removes cached answers of names that change their
-    /// upstream.
+    /// upstream or their address family.
     private func setPolicy(_ settings: Settings, now: Instant) {
         let new = Policy(settings, resolving.providers.providers)
         let old = policy
         policy = new
         resolving.handle(.policyChanged(new), now: now)
         if let old, case let scopes = old.routesDiffering(from: new), !scopes.isEmpty {
-            _ = cache.remove { name, _ in old.upstreams(for: name) != new.upstreams(for: name) }
+            _ = cache.remove { name, _, _ in new.moves(name, from: old) }
             for scope in scopes { resolving.store?.forget(scope, now: now) }
         }
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
@@ -321,13 +321,15 @@ final class Daemon {
     }
 
     /// Removes cached answers that would hide the hosts file until they expire: the cache is searched first.
-    private func removeNamesOfHosts() { _ = cache.remove { name, _ in hosts.speaks(of: name) } }
+    private func removeNamesOfHosts() { _ = cache.remove { name, _, _ in hosts.speaks(of: name) } }
 
-    /// Removes cached provider answers of names that a rule or a switch sends to the system resolver.
-    private func removeProvidersAnswersOfSystemNames() {
+    /// Removes cached provider answers of names that a rule or a switch sends to the system resolver, and answers of an
+    /// address family that a rule limits.
+    private func removeAnswersAgainstPolicy() {
         guard let policy else { return }
-        _ = cache.remove { name, provenance in
+        _ = cache.remove { name, type, provenance in
             provenance == .provider && (policy.upstreams(for: name) == .system || switches.isOff(name))
+                || policy.limits(type, of: name)
         }
     }
 
@@ -347,7 +349,7 @@ final class Daemon {
             guard case .loaded(let report) = event else { continue }
             for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
             removeNamesOfHosts()
-            removeProvidersAnswersOfSystemNames()
+            removeAnswersAgainstPolicy()
             let here = report.inUse.filter { $0.partition == view.partition(for: .none) }
             resolving.handle(.restored(here.map { RestoredAnswer($0, now: now) }), now: now)
         }
@@ -355,7 +357,7 @@ final class Daemon {
 
     private func takeNotes(_ notes: [String: String], now: Instant) {
         switches.restore(notes, now: now)
-        removeProvidersAnswersOfSystemNames()
+        removeAnswersAgainstPolicy()
         addressLists.begin(notes, now: now)
         billing.restore(notes, now: now)
         evidence.restore(notes)

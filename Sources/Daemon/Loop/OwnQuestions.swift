@@ -54,7 +54,8 @@ extension ResolvingLoop {
         }
         let waiter = ownQuestions.add(tell)
         let expired = answers.expired(question, within: resolver.limits(for: question), now: now)
-        handle(.asked(question, waiter, expired: expired), now: now)
+        let preferred = preferred(over: question, now: now)
+        handle(.asked(question, waiter, expired: expired, preferred: preferred), now: now)
         return waiter
     }
 

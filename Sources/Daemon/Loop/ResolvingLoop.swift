@@ -286,10 +286,20 @@ final class ResolvingLoop: LoopPart {
             return
         }
         let expired = answers.expired(question, within: inPlace { $0.limits(for: question) }, now: now)
+        let preferred = preferred(over: question, now: now)
         let event: Event =
             client.query.wantsRecursion
-            ? .asked(question, waiter, expired: expired) : .askedCacheOnly(question, waiter, expired: expired)
+            ? .asked(question, waiter, expired: expired, preferred: preferred)
+            : .askedCacheOnly(question, waiter, expired: expired, preferred: preferred)
         handle(event, now: now)
+    }
+
+    /// Returns the cached answer that decides about the question: that of the other address family, if a rule prefers
+    /// it.
+    func preferred(over question: Question, now: Instant) -> AgedAnswer? {
+        inPlace { $0.preferredQuestion(over: question) }.flatMap { preferred in
+            answers.known(preferred, within: inPlace { $0.limits(for: preferred) }, now: now)
+        }
     }
 
     // MARK: actions

@@ -4,7 +4,7 @@
 //
 //     asking ───┬── a provider answers, or no upstream can ────────────────────────────────────────> finished
 //               ├── the system resolver's answer is given ──> settled ── the providers' fetches end ──> finished
-//               └── AAAA without an IPv6 address (DNS64) ──> awaitingIPv4 ── the A lookup ends ───────> finished
+//               └── the other family decides (OtherFamily) ──> awaitingOtherFamily ── its lookup ends ──> finished
 //
 //     asking, settled ── the network changes ──> a new lookup for the same clients, without the earlier replies
 //
@@ -34,7 +34,7 @@ import PublicSuffix
 struct Lookup {
     enum Phase {
         case asking
-        case awaitingIPv4(HeldAnswer)
+        case awaitingOtherFamily(HeldAnswer)
         case settled(Answer, at: Instant)
         case finished(Ending)
     }
@@ -96,7 +96,8 @@ struct Lookup {
     /// The cache holds a provider's records that may still be served stale: for a refresh.
     private(set) var hasProviderRecords: Bool
 
-    var mayCache = true
+    var preference: FamilyPreference
+    var mayCache: Bool
     var hasLearned = false
     /// An answer arrived during a network change, so it was not cached.
     var hasAnsweredDuringChange = false
@@ -114,6 +115,10 @@ struct Lookup {
         let maxAge = Duration.seconds(Int64(policy.limits.maxAgeSeconds))
         hasProviderRecords = maxAge > .zero && providerRecordsEnd.map { now < $0 + maxAge } ?? false
         self.policy = policy
+        let treatment = policy.treatment(of: question.type)
+        preference = treatment == .yielding ? .begins : .none
+        // DNS64 asks for IPv4 addresses that clients must not get.
+        mayCache = treatment != .excluded
         self.isRefresh = isRefresh
         upstreams = route.upstreams
         startedAt = now
@@ -181,6 +186,7 @@ struct Lookup {
         if case .settled = phase {
             return providers.isEmpty ? earliest : min(earliest, providers.nextAt ?? earliest)
         }
+        if case .awaitingOtherFamily = phase { earliest = min(earliest, preferredDueAt ?? giveUpAt) }
         switch system {
         case .waiting(let until):
             let trialUntil = isSystemFirst ? nil : providers.trialUntil
@@ -336,10 +342,11 @@ struct Lookup {
         expired.dropTooOld(now)
         switch phase {
         case .asking: break
-        case .awaitingIPv4: return awaitIPv4(now: now, &state)
+        case .awaitingOtherFamily: return awaitOtherFamily(now: now, &state)
         case .settled: return goOnAfterSettling(now: now, &state)
         case .finished: return
         }
+        askPreferredFamily(&state)
         dropForged(state)
         dropStandIn(now: now, &state)
         compareSystemAnswer(state.verification)

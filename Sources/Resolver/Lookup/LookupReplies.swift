@@ -242,10 +242,10 @@ extension Lookup {
 
     /// Gives clients the system resolver's answer. Running fetches to providers may still fill the cache.
     ///
-    /// - Returns: the answer given; nil if it needs DNS64.
+    /// - Returns: the answer given; nil if it waits for the other family's.
     mutating func settle(with answer: Answer, now: Instant, _ state: inout ResolverState) -> Answer? {
-        if state.synthesis.isNeeded(for: question, answer) {
-            beginAwaitingIPv4(answer, .system, now: now, &state)
+        if state.synthesis.isNeeded(for: question, answer) || awaitsPreferred(answer) {
+            beginAwaitingOtherFamily(answer, .system, now: now, &state)
             return nil
         }
         let isSubstitute = !isUnserved(state.ranking, now)
@@ -340,8 +340,8 @@ extension Lookup {
     }
 
     mutating func finish(with answer: Answer, from source: Source, now: Instant, _ state: inout ResolverState) {
-        if state.synthesis.isNeeded(for: question, answer) {
-            return beginAwaitingIPv4(answer, source, now: now, &state)
+        if state.synthesis.isNeeded(for: question, answer) || awaitsPreferred(answer) {
+            return beginAwaitingOtherFamily(answer, source, now: now, &state)
         }
         end(with: answer, from: source, isSubstitute: false, now: now, &state)
     }
@@ -427,47 +427,60 @@ extension Lookup {
         running = []
     }
 
-    // MARK: DNS64
+    // MARK: the other address family
 
-    /// Abandons all fetches of the AAAA lookup and requests the A lookup of the name.
-    private mutating func beginAwaitingIPv4(
+    /// Abandons all fetches of the lookup. For DNS64 it requests the other family's answer; a preferred one was
+    /// requested before.
+    private mutating func beginAwaitingOtherFamily(
         _ answer: Answer, _ source: Source, now: Instant, _ state: inout ResolverState
     ) {
-        if case .awaitingIPv4 = phase { return }
-        phase = .awaitingIPv4(HeldAnswer(answer: answer, source: source, at: now))
+        if case .awaitingOtherFamily = phase { return }
+        phase = .awaitingOtherFamily(HeldAnswer(answer: answer, source: source, at: now))
         abandonAll(now: now, &state)
         providers.stop()
         _ = held.takeExcludedSource()
         system = .absent
-        state.synthesis.need(question)
+        if !awaitsPreferred(answer) { state.otherFamilies.need(question) }
     }
 
-    /// Ends the wait for A at the same deadlines as a wait for a first answer.
-    mutating func awaitIPv4(now: Instant, _ state: inout ResolverState) {
-        if giveUpAt <= now {
+    /// Ends the wait at the same deadlines as a wait for a first answer. An answer in hand waits less for a preferred
+    /// family.
+    mutating func awaitOtherFamily(now: Instant, _ state: inout ResolverState) {
+        if let dueAt = preferredDueAt {
+            if dueAt <= now { winAgainstPreferred(now: now, &state) }
+        } else if giveUpAt <= now {
             fail(now: now, &state)
         } else if !waiters.isEmpty, expired.dueAt <= now {
             replyExpired(.timeout, &state)
         }
     }
 
-    mutating func heardOfIPv4(_ outcome: DNS64.Outcome, now: Instant, _ state: inout ResolverState) {
-        guard case .awaitingIPv4(let withoutIPv6) = phase else { return }
+    mutating func heardOfOtherFamily(
+        _ outcome: OtherFamilyLookups.Outcome, now: Instant, _ state: inout ResolverState
+    ) {
+        if case .undecided = preference { return heardOfPreferred(outcome, now: now, &state) }
+        guard case .awaitingOtherFamily(let withoutIPv6) = phase else { return }
         guard case .answer(let answer, let source) = outcome else {
             failures.failedForIPv4()
             return fail(now: now, &state)
         }
-        let left = withoutIPv6.aged(now: now)
-        let isProper = isSystemName || isSystemFirst
-        let isSystems = withoutIPv6.source == .system && !isProper
-        guard let made = state.synthesis.answer(from: answer, left) else {
-            return end(with: left, from: withoutIPv6.source, isSubstitute: isSystems, now: now, &state)
+        guard let made = state.synthesis.answer(from: answer, withoutIPv6.aged(now: now)) else {
+            return end(with: withoutIPv6, now: now, &state)
         }
         // The result ranks no higher than the lower-ranked of the two sources.
-        let isSubstitute = isSystems || source == .system && !isProper
+        let isSubstitute = isSubstitute(withoutIPv6.source) || isSubstitute(source)
         let kept = policy.cache.applied(to: made)
         end(
             with: isSubstitute ? kept.withTTL(to: Bounds.systemSubstituteTTLSeconds) : kept,
             from: isSubstitute ? .system : source, isSubstitute: isSubstitute, now: now, &state)
     }
+
+    /// Ends the lookup with an answer that waited for the other family's.
+    mutating func end(with held: HeldAnswer, now: Instant, _ state: inout ResolverState) {
+        end(
+            with: held.aged(now: now), from: held.source, isSubstitute: isSubstitute(held.source), now: now, &state)
+    }
+
+    /// An answer of the source is given in place of a provider's.
+    private func isSubstitute(_ source: Source) -> Bool { source == .system && !isSystemName && !isSystemFirst }
 }

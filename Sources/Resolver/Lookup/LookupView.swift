@@ -23,6 +23,8 @@ package struct LookupView: Equatable, Sendable {
     /// When the waiters get the expired answer; nil: there is none.
     package let expiredAt: Instant?
     package let givesUpAt: Instant
+    /// The other address family is preferred, and its answer decides about this one.
+    package let awaitsPreferred: Bool
 }
 
 extension LookupView {
@@ -37,7 +39,8 @@ extension LookupView {
             waiters: lookup.waiters.count,
             running: lookup.running.map { Fetch(upstream: $0.upstream, at: $0.startedAt) },
             untried: Array(lookup.providers.untried), coming: coming.sorted { $0.at < $1.at },
-            expiredAt: lookup.expired.answer == nil ? nil : lookup.expired.dueAt, givesUpAt: lookup.giveUpAt)
+            expiredAt: lookup.expired.answer == nil ? nil : lookup.expired.dueAt, givesUpAt: lookup.giveUpAt,
+            awaitsPreferred: lookup.preferredDueAt != nil)
     }
 }
 

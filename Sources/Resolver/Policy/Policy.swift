@@ -33,8 +33,8 @@ package struct Policy: Equatable, Sendable {
     /// Returns the upstreams that the settings allow for a name.
     package func upstreams(for name: Name) -> NameUpstreams { direction(of: name, rules.rule(for: name)).upstreams }
 
-    /// Returns scopes that contain every name with different upstreams under the two policies. They may contain other
-    /// names too.
+    /// Returns scopes that contain every name with different upstreams or another `family` under the two policies. They
+    /// may contain other names too.
     package func routesDiffering(from other: Policy) -> [QuestionScope] {
         guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly, order == other.order else {
             return [.everything]
@@ -90,7 +90,7 @@ package struct Policy: Equatable, Sendable {
             allowsPrivate: allowsPrivate(name, rule), cache: cache.with(rule),
             limits: limits, stale: stale, prefetches: rule.prefetch ?? prefetches,
             probes: ProbeTerms(probes, rule, order: order, translationPrefixes: translationPrefixes),
-            fallbackAddresses: rule.fallbackAddresses)
+            fallbackAddresses: rule.fallbackAddresses, family: rule.family)
     }
 }
 
@@ -183,6 +183,7 @@ struct NamePolicy {
     let prefetches: Bool
     let probes: ProbeTerms
     let fallbackAddresses: [Address]
+    var family: FamilyPolicy?
 
     var upstreams: NameUpstreams { direction.upstreams }
 

@@ -7,6 +7,7 @@ package struct Rule: Equatable, Sendable {
     package var upstreams: NameUpstreams?
     package var standsIn: StandInPolicy?
     package var order: UpstreamOrder?
+    package var family: FamilyPolicy?
     /// Private addresses from providers are accepted.
     package var allowPrivate: Bool?
     package var stale: Bool?
@@ -31,6 +32,7 @@ package struct Rule: Equatable, Sendable {
         upstreams = upstreams ?? other.upstreams
         standsIn = standsIn ?? other.standsIn
         order = order ?? other.order
+        family = family ?? other.family
         allowPrivate = allowPrivate ?? other.allowPrivate
         stale = stale ?? other.stale
         staleNegative = staleNegative ?? other.staleNegative
@@ -108,19 +110,23 @@ package enum NameUpstreams: Equatable, Sendable {
 
 package struct RuleTable: Equatable, Sendable {
     private var ruleOfName: [Name: Rule] = [:]
+    /// A rule has a `family`. Without one, no question pays for a look-up.
+    let hasFamilies: Bool
 
     package init(_ rules: [Rule]) {
+        hasFamilies = rules.contains { $0.family != nil }
         for rule in rules {
             for name in rule.match { ruleOfName[name, default: Rule()].join(rule) }
         }
     }
 
-    /// Returns the names of rules with different upstreams or another order, and of rules in only one of the tables.
+    /// Returns the names of rules with different upstreams, another order or another family, and of rules in only one
+    /// of the tables.
     func namesDiffering(from other: RuleTable) -> [Name] {
         Set(ruleOfName.keys).union(other.ruleOfName.keys).filter { name in
             let (rule, otherRule) = (ruleOfName[name], other.ruleOfName[name])
             return (rule == nil) != (otherRule == nil) || rule?.upstreams != otherRule?.upstreams
-                || rule?.order != otherRule?.order
+                || rule?.order != otherRule?.order || rule?.family != otherRule?.family
         }
     }
 

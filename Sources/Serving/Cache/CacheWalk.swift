@@ -79,14 +79,14 @@ extension AnswerCache {
         }
     }
 
-    /// Removes all types of the names for which `isMeant` returns true, in every partition, with a single walk.
-    /// Entries stored meanwhile may stay.
+    /// Removes the entries for which `isMeant` returns true, in every partition, with a single walk. Entries stored
+    /// meanwhile may stay.
     ///
     /// - Parameter isMeant: gets names in lower case; called under a lock, so it must be quick.
     /// - Returns: the number of removed entries.
-    package func remove(where isMeant: (Name, Provenance) -> Bool) -> Int {
+    package func remove(where isMeant: (Name, RecordType, Provenance) -> Bool) -> Int {
         unsafe removeEach(atOnce: AnswerCache.maxNamesAtOnce) { slot in
-            unsafe slot.name.map { unsafe isMeant($0, slot.provenance) } ?? false
+            unsafe slot.name.map { unsafe isMeant($0, slot.recordType, slot.provenance) } ?? false
         }
     }
 

@@ -1,0 +1,103 @@
+// A rule's setting `family`: which address family clients get for its names. Questions for the other one get no data:
+// always, or if the preferred one has a usable address. That answer is the daemon's own. It is never cached, so the
+// cache has nothing to hand out that the rule forbids.
+
+package import DNSWire
+
+package enum FamilyPolicy: String, Sendable, CaseIterable {
+    case both
+    case ipv4
+    case ipv6
+    case preferIPv4 = "prefer-ipv4"
+    case preferIPv6 = "prefer-ipv6"
+
+    enum Treatment {
+        case ordinary
+        /// No data, and no upstream is asked.
+        case excluded
+        /// No data if the name has a usable address of the other family.
+        case yielding
+    }
+
+    func treatment(of type: RecordType) -> Treatment {
+        switch (self, type) {
+        case (.ipv4, .aaaa), (.ipv6, .a): .excluded
+        case (.preferIPv4, .aaaa), (.preferIPv6, .a): .yielding
+        default: .ordinary
+        }
+    }
+}
+
+extension NamePolicy {
+    func treatment(of type: RecordType) -> FamilyPolicy.Treatment { family?.treatment(of: type) ?? .ordinary }
+}
+
+extension Answer {
+    /// No data because of a rule's `family`. The SOA record lets clients cache it (RFC 2308 section 5).
+    static func withoutFamily(_ question: Question) -> Answer {
+        let authority = ResourceRecord(
+            owner: question.name, type: .soa, ttlSeconds: Bounds.familyTTLSeconds, data: authorityOfRules)
+        return Answer(negative: .noData, authority: authority).remarked(.familyOfRule)
+    }
+
+    /// The server "localhost", the mailbox "nobody.invalid", serial number 1, the times of RFC 6303 section 3, and the
+    /// TTL as the minimum.
+    private static let authorityOfRules: [UInt8] = {
+        let names = ["localhost", "nobody.invalid"].compactMap { Name($0) }.flatMap(\.wire)
+        let numbers: [UInt32] = [1, 3600, 1200, 604_800, Bounds.familyTTLSeconds]
+        return names + numbers.flatMap { number in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) } }
+    }()
+}
+
+extension Resolver {
+    /// Returns the daemon's own answer: local knowledge, or no data because of a rule's `family`. Nil: upstreams are
+    /// asked.
+    ///
+    /// - Parameter preferred: the cached answer to `preferredQuestion(over:)`.
+    func ownAnswer(_ question: Question, _ policy: NamePolicy, _ preferred: AgedAnswer? = nil, now: Instant) -> Answer?
+    {
+        if case .here(let answer) = routing.place(of: question) { return answer }
+        return switch policy.treatment(of: question.type) {
+        case .ordinary: nil
+        case .excluded: .withoutFamily(question)
+        case .yielding: yields(question, to: preferred, policy, now: now) ? .withoutFamily(question) : nil
+        }
+    }
+
+    private func yields(_ question: Question, to aged: AgedAnswer?, _ policy: NamePolicy, now: Instant) -> Bool {
+        guard !state.synthesis.isOn, let aged, let preferred = question.otherFamily, !aged.answer.isNegative,
+            aged.freshness(policy.limits) != .gone, let records = try? aged.answer.records(of: preferred)
+        else { return false }
+        return state.verification.hasUsableAddress(preferred, Answer(records: records))
+    }
+
+    /// Returns the question whose cached answer decides about this one; nil: none does.
+    package func preferredQuestion(over question: Question) -> Question? {
+        guard question.type.isAddress, routing.policy.rules.hasFamilies,
+            routing.policy.of(question.name).treatment(of: question.type) == .yielding
+        else { return nil }
+        return question.otherFamily
+    }
+}
+
+extension Policy {
+    /// Returns whether the settings have the name answered without this type in some case. Answers of this type that
+    /// were cached under other settings are obsolete.
+    package func limits(_ type: RecordType, of name: Name) -> Bool {
+        rules.hasFamilies && of(name).treatment(of: type) != .ordinary
+    }
+
+    /// Returns whether answers for the name that were cached under the other policy are obsolete.
+    package func moves(_ name: Name, from other: Policy) -> Bool {
+        upstreams(for: name) != other.upstreams(for: name) || of(name).family != other.of(name).family
+    }
+}
+
+extension Verification {
+    /// Returns whether the answer has an address of the requested type that no probe found dead or mismatched. It does
+    /// not matter if the fault is this machine's: clients here cannot use the address either.
+    func hasUsableAddress(_ question: Question, _ answer: Answer) -> Bool {
+        let addresses = answer.addresses.filter { $0.recordType == question.type }
+        return !addresses.isEmpty && known[question.name]?.leadsNowhere(addresses) != true
+    }
+}
