@@ -93,6 +93,7 @@ package struct Resolver {
         case .policyChanged(let policy):
             state.portal.forgetQuestions()
             redirect(now: now) { $0.set(policy) }
+            forgetLimitedFamilies()
             plan.keep(policy.kept, now: now)
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
         case .redirected(let host): state.portal.redirected(to: host, now: now)
@@ -254,7 +255,8 @@ package struct Resolver {
             return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
         }
         let kept = policy.cache.applied(to: answer)
-        guard kept.ttlSeconds > 0, policy.treatment(of: question.type) == .ordinary, !state.synthesis.isNeeded(for: question, kept),
+        guard kept.ttlSeconds > 0, policy.treatment(of: question.type) == .ordinary,
+            !state.synthesis.isNeeded(for: question, kept),
             !state.isUnreachableAnswer(question, kept, from: .provider(provider), policy, now: now)
         else { return }
         state.store(question, kept, from: .provider(provider), policy, isInUse: false, isDoubted: false, now: now)
@@ -618,10 +620,10 @@ package struct Resolver {
     /// Restarts a lookup for its waiters on the current network.
     private mutating func startAnew(_ number: Int, on network: NetworkStanding, now: Instant) {
         guard let question = lookups[number]?.question else { return }
-        let policy = routing.policy.of(question.name)
-        if let answer = ownAnswer(question, policy, now: now) {
+        if case .here(let answer) = routing.place(of: question) {
             return change(number, now: now) { $0.answeredHere(answer, &$1) }
         }
+        let policy = routing.policy.of(question.name)
         let route = route(question, policy, now: now)
         let terms = terms(for: route, isRefresh: false, now: now)
         let changeEnd = changeEnd(now)

@@ -86,17 +86,12 @@ struct ResolverState {
         } else {
             substitutes.answered(question)
         }
+        removeYielding(question, answer, policy)
         words.kept(question, from: source, now: now)
         verification.kept(
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
         let arranged = verification.arranged(question, answer, now: now)
         actions.append(.store(question, arranged, source))
-        // The other family's answer was cached while it had to win against none.
-        if let yielding = question.otherFamily, policy.treatment(of: yielding.type) == .yielding, !synthesis.isOn,
-            verification.hasUsableAddress(question, arranged)
-        {
-            actions.append(.remove(yielding))
-        }
         synthesis.learned(question, answer, from: source, now: now)
         return arranged
     }

@@ -76,10 +76,15 @@ final class ExplainStand {
         case .miss(let query):
             let question = Question(query.name(in: packet.span), query.type)
             let expired = answers.expired(question, within: resolver.limits(for: question), now: now)
+            let preferred = resolver.preferredQuestion(over: question).flatMap {
+                answers.known($0, within: resolver.limits(for: $0), now: now)
+            }
             waiters += 1
-            let foretold = resolver.explanation(of: question, expired: expired, hits: 0, now: now).prospect
+            let foretold = resolver.explanation(
+                of: question, expired: expired, preferred: preferred, hits: 0, now: now
+            ).prospect
             let (begun, replied) = (begun.count, replies.count)
-            handle(.asked(question, Waiter(waiters), expired: expired))
+            handle(.asked(question, Waiter(waiters), expired: expired, preferred: preferred))
             expect(
                 foretold, begun: self.begun[begun...].filter { $0.question == question }.map(\.upstream),
                 replies: Array(replies[replied...]))

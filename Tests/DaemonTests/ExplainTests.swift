@@ -62,6 +62,32 @@ struct ExplainTests {
         #expect(try stand.report("router", .aaaa).next != ["answered with no data: no IPv6 route (filter-aaaa)"])
     }
 
+    @Test("a rule's address family, and what the preferred one decides")
+    func family() throws {
+        var (strict, soft) = (Rule(match: [try #require(Name("four.example"))]), Rule(match: [.root]))
+        strict.family = .ipv4
+        soft.family = .preferIPv4
+        var policy = ExplainStand.policy
+        policy.rules = RuleTable([strict, soft])
+        let stand = ExplainStand(policy: policy)
+        let excluded = try stand.report("four.example", .aaaa)
+        #expect(excluded.route == "answered by the daemon: family = ipv4, by a rule")
+        #expect(excluded.ruleSays == ["family = ipv4"] && excluded.next == ["answered by the daemon: no data"])
+        #expect(try stand.report("four.example").next.first == "asks alidns")
+        let waiting = try stand.report("www.example", .aaaa).next
+        #expect(waiting.contains("no data if it has a usable IPv4 address (family = prefer-ipv4)"), "\(waiting)")
+        try stand.ask("www.example")
+        try stand.answer("alidns", "203.0.113.7", ttl: 60)
+        for wait in [1, 100] {
+            stand.pass(.seconds(wait))
+            let yielding = try stand.report("www.example", .aaaa)
+            #expect(yielding.route == "answered by the daemon: family = prefer-ipv4, by a rule")
+            #expect(yielding.next == ["answered by the daemon: no data"])
+        }
+        try stand.ask("www.example", .aaaa)
+        #expect(stand.resolver.lookupsInFlight == 0)
+    }
+
     @Test("an answer of private addresses alone leaves nothing to compare")
     func onlyPrivate() throws {
         let stand = ExplainStand()

@@ -93,6 +93,12 @@ struct SimulatedCache {
         return .none(expired: expired ?? lastResort(question, now: now))
     }
 
+    /// Fresh, or expired within the limits.
+    func known(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
+        [false, true].compactMap { entries[key(question, $0)] }.map { $0.aged(question, now) }
+            .first { $0.freshness(limits) != .gone }
+    }
+
     /// Whether it may be given is the resolver's to judge.
     private func lastResort(_ question: Question, now: Instant) -> AgedAnswer? {
         otherNetworks.lazy.compactMap { entries[Key(question: question, isSystems: false, network: $0)] }

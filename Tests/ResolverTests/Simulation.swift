@@ -18,6 +18,7 @@ struct Simulation {
     private(set) var probes = SimulatedProbes()
     private(set) var networks = SimulatedNetworks()
     private let isRoaming: Bool
+    private let hasFamilies: Bool
     private var policy: Policy
     /// Results on their way, the earliest last.
     private var coming: [(at: Instant, id: FetchID, result: FetchResult)] = []
@@ -32,13 +33,14 @@ struct Simulation {
 
     /// - Parameter origin: virtual time has to begin somewhere; the same for runs that are compared.
     init(
-        seed: UInt64, probing: Bool = false, roaming: Bool = false, order: UpstreamOrder = .providersFirst,
-        origin: Instant
+        seed: UInt64, probing: Bool = false, roaming: Bool = false, families: Bool = false,
+        order: UpstreamOrder = .providersFirst, origin: Instant
     ) {
         isRoaming = roaming
         random = SeededRandom(seed: seed)
         self.origin = origin
-        policy = Simulation.policy(seed: seed)
+        hasFamilies = families
+        policy = Simulation.policy(seed: seed, hasFamilies: families)
         policy.probes.isEnabled = probing
         policy.order = order
     }
@@ -46,7 +48,8 @@ struct Simulation {
     private var now: Instant { origin + elapsed }
 
     /// n0 to n4 have rules; n2 to n4 are the names without stale, without prefetch, and with addresses of last resort.
-    private static func policy(seed: UInt64) -> Policy {
+    /// With families, n5 to n24 have one.
+    private static func policy(seed: UInt64, hasFamilies: Bool) -> Policy {
         var policy = Policy()
         policy.stale.maxAgeSeconds = 600
         policy.stale.clientTimeout = .milliseconds([1800, 1800, 500, 0][Int(seed % 4)])
@@ -56,6 +59,13 @@ struct Simulation {
         rules[2].stale = false
         rules[3].prefetch = false
         rules[4].fallbackAddresses = [.v4(0xC000_0207)]
+        let families = hasFamilies ? FamilyPolicy.allCases : []
+        for number in 5..<25 where hasFamilies {
+            guard let name = Name("n\(number).example") else { continue }
+            var rule = Rule(match: [name])
+            rule.family = families[number % families.count]
+            rules.append(rule)
+        }
         policy.rules = RuleTable(rules)
         return policy
     }
@@ -131,12 +141,32 @@ struct Simulation {
             try account.given(question, ttlSeconds: hit.ttlSeconds, nil, now: now)
             try probes.check(question, hit.answer)
             if isRoaming { try networks.check(question, hit.answer) }
+            try checkFamily(question, hit.answer)
             if hit.isFirstDue { try handle(.prefetchDue(question)) }
             if hit.isAwaited { try handle(.servedAgain(question)) }
         case .none(let expired):
             waiters += 1
             account.asked(question, Waiter(waiters), expired: expired, now: now)
-            try handle(.asked(question, Waiter(waiters), expired: expired))
+            let preferred = resolver.preferredQuestion(over: question).flatMap {
+                cache.known($0, within: policy.of($0.name).limits, now: now)
+            }
+            try handle(.asked(question, Waiter(waiters), expired: expired, preferred: preferred))
+        }
+    }
+
+    /// The cache must have nothing of a family that a rule excludes, and no address beside a preferred one. Probes
+    /// may have found a preferred one dead.
+    private func checkFamily(_ question: Question, _ answer: Answer) throws {
+        switch policy.of(question.name).treatment(of: question.type) {
+        case .ordinary: break
+        case .excluded: throw SimulationAccount.Broken(description: "\(question) is answered against its rule")
+        case .yielding:
+            guard answer.kind == .records, !policy.probes.isEnabled, let preferred = question.otherFamily else {
+                return
+            }
+            let fresh = cache.known(preferred, within: Freshness.Limits(maxAgeSeconds: 0), now: now)
+            let hasPreferred = fresh.map { !$0.answer.isNegative } ?? false
+            try account.require(!hasPreferred, "\(question) has an answer beside the preferred one")
         }
     }
 
@@ -315,7 +345,9 @@ struct Simulation {
         default:
             let ttl = UInt32.random(in: 0...(chance(2) ? 10 : 900), using: &random)
             let number = UInt32.random(in: 0x0100_0000...0x09FF_FFFF, using: &random)
-            var addresses = [Address.v4(isRoaming ? networks.tagged(number) : number)]
+            let tagged = isRoaming ? networks.tagged(number) : number
+            let isSix = hasFamilies && question.type == .aaaa
+            var addresses = [isSix ? Address.v6(high: 0x2A00 << 48, low: UInt64(tagged)) : .v4(tagged)]
             if policy.probes.isEnabled {
                 addresses = (0...number / 4 % 3).map {
                     SimulatedProbes.address(question, number + $0, on: networks.present)
@@ -358,6 +390,8 @@ struct Simulation {
     private mutating func perform(_ action: Action) throws {
         switch action {
         case .fetch(let id, let question, let upstream, _):
+            try account.require(
+                policy.of(question.name).treatment(of: question.type) != .excluded, "\(question) is asked")
             let fate = fate(of: question, upstream, id)
             try account.fetch(id, question, upstream, fate, now: now)
         case .shadow(let id, let question, let provider):
@@ -389,6 +423,8 @@ struct Simulation {
         case .fail(let waiter, _, _): _ = try account.replied(waiter, now: now)
         case .countHits, .portal: break
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
+        case .remove(let question) where policy.of(question.name).treatment(of: question.type) == .yielding:
+            cache.remove(question)
         case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .diverged:
             try account.require(policy.probes.isEnabled, "\(action) without probes")
             try performOfProbes(action)

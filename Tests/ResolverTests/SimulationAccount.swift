@@ -242,11 +242,12 @@ struct SimulationAccount {
                 && !unreachable.contains($0.id)
         }
         // Its clients may have waited first: for the end of another lookup's trial, or of a change of the network.
-        let hasWaited = question != askedNow && debts.values.contains { $0.question == question }
+        let isAskedNow = question == askedNow || question.otherFamily == askedNow
+        let hasWaited = !isAskedNow && debts.values.contains { $0.question == question }
         lookups[question] = Lookup(
             startedAt: now, slept: slept, candidates: candidates.map(\.id), hasSystem: hasSystem,
             upstreamChanges: upstreamChanges, isStartedAnew: isMoving || hasWaited)
-        guard case .provider(let provider) = upstream, question != askedNow, !isMoving, !hasWaited, !hasVerdict,
+        guard case .provider(let provider) = upstream, !isAskedNow, !isMoving, !hasWaited, !hasVerdict,
             let traits = providers.first(where: { $0.id == provider })
         else { return }
         let recent = refreshesOf[upstream, default: []].filter { now - $0 < .seconds(1) } + [now]

@@ -62,6 +62,23 @@ struct SimulationTests {
         #expect(tables.count == 2 && tables.allSatisfy { $0.value == 0 }, "seed \(seed): \(tables)")
     }
 
+    @Test(
+        "with rules for address families, too, each client has one reply, and none of a family that yields",
+        arguments: probingSeeds)
+    func families(_ seed: UInt64) throws {
+        for isProbing in [false, true] {
+            var simulation = Simulation(
+                seed: seed, probing: isProbing, roaming: seed % 2 == 0, families: true, origin: .testStart)
+            #expect(throws: Never.self, "seed \(seed)") { try simulation.run(steps: SimulationTests.steps) }
+            let yielded = simulation.actions.count { action in
+                if case .reply(_, let answer, .local) = action { answer.remark == .familyOfRule } else { false }
+            }
+            #expect(yielded > 10, "seed \(seed): hardly a question for another family")
+            let tables = SimulationTests.tables(of: simulation.resolver)
+            #expect(tables.count == 2 && tables.allSatisfy { $0.value == 0 }, "seed \(seed): \(tables)")
+        }
+    }
+
     @Test("the same seed gives the same actions")
     func repeatability() throws {
         let origin = Instant.testStart

@@ -67,7 +67,8 @@ struct EffectiveTOMLTests {
             "query = {\"sdns-level\" = \"v=i_p-\", \"sdns-region\" = \"eu\"}", "tags = [\"ios\", \"beta-2\"]",
             "query = {\"sdns-a\" = \"b\"}\ntags = [\"c\"]\n", "app-id = \"com.demo\"",
             "[network]\nwatch = false", "probe = true", "probe-ports = [853]",
-            "resolver = \"system\"", "resolver = \"httpdns\"", "resolver = \"y\"", "allow-private = true", "family = \"prefer-ipv6\"",
+            "resolver = \"system\"", "resolver = \"httpdns\"", "resolver = \"y\"", "allow-private = true",
+            "family = \"prefer-ipv6\"",
         ] {
             #expect(settings.effectiveTOML.contains(line + "\n"), "\(line)")
         }

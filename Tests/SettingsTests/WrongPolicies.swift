@@ -198,7 +198,7 @@ let wrongRules: [Case] = [
         "[[rule]]\nmatch = [\".\"]\nfalback-addresses = []",
         """
         f:3:1: unknown key "falback-addresses" in [[rule]]; did you mean "fallback-addresses"? allowed: match, \
-        resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, prefetch, probe, \
-        probe-ports, connect, min-ttl, max-ttl, fallback-addresses
+        resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, prefetch, \
+        probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses
         """),
 ]

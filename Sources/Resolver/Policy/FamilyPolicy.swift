@@ -40,10 +40,10 @@ extension Answer {
         return Answer(negative: .noData, authority: authority).remarked(.familyOfRule)
     }
 
-    /// The server "localhost", the mailbox "nobody.invalid", serial number 1, the times of RFC 6303 section 3, and the
-    /// TTL as the minimum.
+    /// The server "localhost", the mailbox "hostmaster.invalid", serial number 1, the times of RFC 6303 section 3, and
+    /// the TTL as the minimum.
     private static let authorityOfRules: [UInt8] = {
-        let names = ["localhost", "nobody.invalid"].compactMap { Name($0) }.flatMap(\.wire)
+        let names = ["localhost", "hostmaster.invalid"].compactMap { Name($0) }.flatMap(\.wire)
         let numbers: [UInt32] = [1, 3600, 1200, 604_800, Bounds.familyTTLSeconds]
         return names + numbers.flatMap { number in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) } }
     }()
@@ -71,6 +71,16 @@ extension Resolver {
         return state.verification.hasUsableAddress(preferred, Answer(records: records))
     }
 
+    /// Forgets copies of cached answers that a rule's `family` limits, so that no address hint repeats their addresses.
+    mutating func forgetLimitedFamilies() {
+        guard routing.policy.rules.hasFamilies else { return }
+        for name in state.verification.known.names.map(\.name) {
+            for type in [RecordType.a, .aaaa] where routing.policy.limits(type, of: name) {
+                state.verification.forgotten(QuestionScope(name, type: type))
+            }
+        }
+    }
+
     /// Returns the question whose cached answer decides about this one; nil: none does.
     package func preferredQuestion(over question: Question) -> Question? {
         guard question.type.isAddress, routing.policy.rules.hasFamilies,
@@ -90,6 +100,17 @@ extension Policy {
     /// Returns whether answers for the name that were cached under the other policy are obsolete.
     package func moves(_ name: Name, from other: Policy) -> Bool {
         upstreams(for: name) != other.upstreams(for: name) || of(name).family != other.of(name).family
+    }
+}
+
+extension ResolverState {
+    /// Removes the other family's answer, which was cached while the preferred one had no usable address.
+    mutating func removeYielding(_ question: Question, _ answer: Answer, _ policy: NamePolicy) {
+        guard let yielding = question.otherFamily, policy.treatment(of: yielding.type) == .yielding, !synthesis.isOn,
+            verification.hasUsableAddress(question, answer)
+        else { return }
+        verification.forgotten(QuestionScope(yielding.name, type: yielding.type))
+        actions.append(.remove(yielding))
     }
 }
 

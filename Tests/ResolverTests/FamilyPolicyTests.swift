@@ -1,0 +1,150 @@
+// A rule's address family: what it means for a type, which rule counts, and what an answer without the family says.
+
+import DNSWire
+import TestSupport
+import Testing
+
+@testable import Resolver
+
+struct FamilyPolicyTests {
+    private let now = Instant.testStart
+    private let question: Question
+
+    init() throws {
+        question = Question(try #require(Name("www.example")), .aaaa)
+    }
+
+    private func policy(_ families: (String, FamilyPolicy)...) throws -> Policy {
+        var policy = Policy()
+        policy.rules = RuleTable(
+            try families.map { name, family in
+                var rule = Rule(match: [try #require(Name(name))])
+                rule.family = family
+                return rule
+            })
+        return policy
+    }
+
+    private func resolver(_ policy: Policy) -> Resolver {
+        var (resolver, actions) = (Resolver(seed: 1), [Action]())
+        let provider = ProviderTraits(id: ProviderID(0), types: .addresses)
+        resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: false), now: now, actions: &actions)
+        resolver.handle(.policyChanged(policy), now: now, actions: &actions)
+        return resolver
+    }
+
+    /// What the client of the AAAA question gets at once; nil: upstreams are asked.
+    private func reply(_ policy: Policy, preferred: AgedAnswer?) -> Answer? {
+        var (resolver, actions) = (resolver(policy), [Action]())
+        resolver.handle(
+            .asked(question, Waiter(1), expired: nil, preferred: preferred), now: now, actions: &actions)
+        for case .reply(_, let answer, .local) in actions { return answer }
+        return nil
+    }
+
+    @Test("only address types are affected, and of these only the other family")
+    func treatment() {
+        for type in [RecordType.mx, .https, .svcb, .ptr, .any] {
+            #expect(FamilyPolicy.allCases.allSatisfy { $0.treatment(of: type) == .ordinary })
+        }
+        #expect(
+            FamilyPolicy.allCases.map { $0.treatment(of: .a) } == [
+                .ordinary, .ordinary, .excluded, .ordinary, .yielding,
+            ])
+        #expect(
+            FamilyPolicy.allCases.map { $0.treatment(of: .aaaa) }
+                == [.ordinary, .excluded, .ordinary, .yielding, .ordinary])
+    }
+
+    @Test("the longest match counts, and \"both\" lifts a wider rule")
+    func longestMatch() throws {
+        let policy = try policy((".", .preferIPv4), ("example", .ipv4), ("free.example", .both), ("example", .ipv6))
+        let treatments = try ["a.org", "www.example", "a.free.example"].map {
+            policy.of(try #require(Name($0))).treatment(of: .aaaa)
+        }
+        #expect(treatments == [.yielding, .excluded, .ordinary])
+        #expect(policy.limits(.aaaa, of: question.name) && !policy.limits(.a, of: question.name))
+        #expect(!Policy().limits(.aaaa, of: question.name))
+    }
+
+    @Test("the answer is no data with a SOA record of the same short TTL, and says why (17)")
+    func answer() throws {
+        let answer = try #require(reply(try policy(("example", .ipv4)), preferred: nil))
+        #expect(answer.kind == .noData && answer.ttlSeconds == 60 && answer.remark?.code == 17)
+        let authority = try #require(answer.authority)
+        #expect(authority.owner == question.name && authority.ttlSeconds == 60)
+        #expect(authority.startOfAuthorityMinimum == 60)
+        #expect(RenderedAnswer(answer, to: question).authorityCount == 1)
+    }
+
+    @Test("a cached answer decides only if it is the preferred family's, fresh or not too old, and has an address")
+    func cachedAnswers() throws {
+        let policy = try policy(("example", .preferIPv4))
+        let four = question.with(.a)
+        let aged = { (answer: Answer, seconds: Int64) in
+            AgedAnswer(RenderedAnswer(answer, to: four), ageMilliseconds: seconds * 1000, lifetimeSeconds: 60)
+        }
+        let address = ResourceRecord(owner: question.name, address: .v4(0xC000_0201), ttlSeconds: 60)
+        let good = Answer(records: [address])
+        #expect(reply(policy, preferred: aged(good, 0)) != nil && reply(policy, preferred: aged(good, 3600)) != nil)
+        #expect(reply(policy, preferred: nil) == nil)
+        #expect(reply(policy, preferred: aged(good, 90_000)) == nil, "too old")
+        #expect(reply(policy, preferred: aged(Answer(negative: .noData), 0)) == nil)
+        let alias = ResourceRecord(owner: question.name, alias: try #require(Name("x.example")), ttlSeconds: 60)
+        #expect(reply(policy, preferred: aged(Answer(records: [alias]), 0)) == nil, "an alias to nothing")
+        #expect(reply(try self.policy(("example", .preferIPv6)), preferred: aged(good, 0)) == nil)
+    }
+
+    @Test("another answer of the cache is wanted only for a type that may yield")
+    func preferredQuestion() throws {
+        let soft = resolver(try policy(("example", .preferIPv4), ("hard.example", .ipv4)))
+        #expect(soft.preferredQuestion(over: question) == question.with(.a))
+        #expect(soft.preferredQuestion(over: question.with(.a)) == nil)
+        #expect(soft.preferredQuestion(over: question.with(.https)) == nil)
+        #expect(soft.preferredQuestion(over: Question(try #require(Name("hard.example")), .aaaa)) == nil)
+        #expect(soft.preferredQuestion(over: Question(try #require(Name("a.org")), .aaaa)) == nil)
+        #expect(resolver(Policy()).preferredQuestion(over: question) == nil)
+    }
+
+    @Test("HTTPS answers have no address hint of an excluded family, nor of one that yields, cached before or not")
+    func hints() throws {
+        let hints = [Address.v4(0xC000_0201), .v6(high: 0x2A00 << 48, low: 1)]
+        let data: [UInt8] = [0, 1, 0, 0, 4, 0, 4] + hints[0].bytes + [0, 6, 0, 16] + hints[1].bytes
+        let binding = ResourceRecord(owner: question.name, type: .https, ttlSeconds: 60, data: data)
+        for family in FamilyPolicy.allCases {
+            var (resolver, actions) = (resolver(Policy()), [Action]())
+            let provider = ProviderTraits(id: ProviderID(0), types: .any)
+            resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: false), now: now, actions: &actions)
+            var waiters: UInt64 = 0
+            func ask(_ type: RecordType, _ record: ResourceRecord) -> [Address] {
+                var actions: [Action] = []
+                waiters += 1
+                resolver.handle(
+                    .asked(question.with(type), Waiter(waiters), expired: nil), now: now, actions: &actions)
+                for case .fetch(let id, let asked, _, _) in actions where asked.type == type {
+                    resolver.handle(
+                        .fetchFinished(id, .success(Answer(records: [record]))), now: now, actions: &actions)
+                }
+                for case .reply(Waiter(waiters), let answer, _) in actions {
+                    return answer.records.flatMap(\.addressHints)
+                }
+                return []
+            }
+            for (type, address) in zip([RecordType.a, .aaaa], hints) {
+                _ = ask(type, ResourceRecord(owner: question.name, address: address, ttlSeconds: 60))
+            }
+            #expect(ask(.https, binding) == hints)
+            resolver.handle(.policyChanged(try policy(("example", family))), now: now, actions: &actions)
+            let allowed = zip([RecordType.a, .aaaa], hints).filter { family.treatment(of: $0.0) == .ordinary }
+            #expect(ask(.https, binding) == allowed.map(\.1), "\(family)")
+        }
+    }
+
+    @Test("a new family moves the names of its rule, and no others")
+    func moves() throws {
+        let (old, new) = (try policy(("example", .ipv4)), try policy(("example", .preferIPv4)))
+        #expect(new.routesDiffering(from: old).map(\.name) == [try #require(Name("example"))])
+        #expect(new.moves(question.name, from: old) && !new.moves(question.name, from: new))
+        #expect(!new.moves(try #require(Name("a.org")), from: old))
+    }
+}
