@@ -144,7 +144,7 @@ success = true                              # provider.template.success: found t
 [[rule]]
 match = ["*.example"]                       # rule.match: found "*.example"; allowed: ...: write "example"
 resolver = true                             # rule.resolver: found true; allowed: "httpdns", "system" or the name of
-family = "ip4"                              # rule.family: found "ip4"; allowed: ...: did you mean "ipv4"?
+family = "ip4"                              # rule.family: found "ip4"; allowed: ...; did you mean "ipv4"?
 allow-private = "yes"                       # rule.allow-private: found "yes"; allowed: true or false
 stale = 0                                   # rule.stale: found 0; allowed: true or false
 stale-negative = 1                          # rule.stale-negative: found 1; allowed: true or false
