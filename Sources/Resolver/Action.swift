@@ -30,6 +30,8 @@ package enum Action: Equatable, Sendable {
     case probeNews(ProbeNews)
     /// Record forgery evidence against a source.
     case diverged(ForgeryEvidence)
+    /// Record an answer that contradicts the rule for its name.
+    case contradicted(ContradictingAnswer)
     case portal(PortalEvent)
     /// Report the cache hits of these questions since the last report: `hitsCounted`. Costs an action and an event per
     /// refresh; reporting every hit would cost more than the increment that a hit makes.

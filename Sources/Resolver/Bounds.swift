@@ -234,6 +234,9 @@ package enum Bounds {
     static let maxCountedDomains = 256
     /// Answers older than this are not used to judge a source.
     static let recentAnswerAge: Duration = .seconds(600)
+    /// Contradicting answers remembered as reported, and names with one: as many as the daemon keeps as evidence. The
+    /// rest is only counted.
+    static let maxContradictions = 256
 
     /// Networks with stored state, the current one included: home, work, a telephone, a VPN on each.
     package static let maxNetworks = 8

@@ -134,6 +134,8 @@ package struct ProviderTraits: Hashable, Sendable {
     package let verifies: Bool
     /// It is asked only for the names that belong to it (`AccountTable`), and for names that a rule sends to it.
     package let hasOwnNames: Bool
+    /// Its format has CNAME records.
+    package let carriesAliases: Bool
     /// It may be asked because another provider is late, before that one fails.
     package let mayHedge: Bool
     /// Timeout of one request, connection setup included.
@@ -142,7 +144,8 @@ package struct ProviderTraits: Hashable, Sendable {
     package init(
         id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
         budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, shadowShare: Double? = nil, verifies: Bool = true,
-        hasOwnNames: Bool = false, mayHedge: Bool = true, timeout: Duration = Bounds.providerTimeout
+        hasOwnNames: Bool = false, carriesAliases: Bool = true, mayHedge: Bool = true,
+        timeout: Duration = Bounds.providerTimeout
     ) {
         self.id = id
         self.types = types
@@ -154,6 +157,7 @@ package struct ProviderTraits: Hashable, Sendable {
         self.shadowShare = shadowShare
         self.verifies = verifies
         self.hasOwnNames = hasOwnNames
+        self.carriesAliases = carriesAliases
         self.mayHedge = mayHedge
         self.timeout = timeout
     }

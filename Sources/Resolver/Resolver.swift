@@ -230,14 +230,17 @@ package struct Resolver {
         }
     }
 
-    /// Disables caching in lookups whose upstreams are different under the new routing. Their clients still get the
-    /// answer.
+    /// Disables caching in lookups whose upstreams, family or expectations differ under the new routing. Their clients
+    /// still get the answer.
     mutating func redirect(now: Instant, _ change: (inout Routing) -> Void) {
         change(&routing)
         for case (let number, let lookup?) in lookups.enumerated() {
             let policy = routing.policy.of(lookup.question.name)
             let upstreams = routing.upstreams(for: lookup.question, policy, state.ranking, now: now)
-            guard upstreams != lookup.upstreams || policy.family != lookup.policy.family else { continue }
+            guard
+                upstreams != lookup.upstreams || policy.family != lookup.policy.family
+                    || policy.expectation != lookup.policy.expectation
+            else { continue }
             self.change(number, now: now) { lookup, _ in lookup.disableCaching() }
         }
     }
@@ -666,9 +669,6 @@ package struct Resolver {
 
     /// Queries per second; 0 if the question is not remembered.
     package func demand(for question: Question) -> Double { plan.demand(for: question)?.perSecond ?? 0 }
-
-    /// Number of a provider's answers that had only addresses that no public name may have.
-    package func privateAnswers(from provider: ProviderID) -> UInt64 { state.privateAnswers[provider] ?? 0 }
 
     /// Number of system resolver answers given in place of a provider's.
     package func standIns(for reason: StandInReason) -> UInt64 { state.standIns[reason] ?? 0 }

@@ -11,6 +11,7 @@ struct ResolverState {
     var ended: [FetchID] = []
     var learned: Learned?
     var privateAnswers: [ProviderID: UInt64] = [:]
+    var contradicting = ContradictingAnswers()
     var shadows = ShadowFetches()
     var substitutes = Substitutes()
     var portal = PortalWatch()
@@ -58,6 +59,7 @@ struct ResolverState {
         portal.keep(providers, hasSystem: hasSystem, now: now)
         ranking.setProviders(providers)
         shadows.keep(providers)
+        contradicting.keep(providers)
         privateAnswers = privateAnswers.filter { known in providers.contains { $0.id == known.key } }
     }
 
@@ -173,11 +175,16 @@ struct ResolverState {
 
     /// Records a provider's answer to a background fetch or an unsolicited one.
     ///
-    /// - Returns: the answer without addresses that no public name may have; nil if nothing is left.
+    /// - Returns: the answer without addresses that no public name may have; nil if nothing is left, or if it
+    ///   contradicts the rule for the name.
     mutating func heardInBackground(
         _ question: Question, _ answer: Answer, _ policy: NamePolicy, from provider: ProviderID, took: Duration?,
         now: Instant
     ) -> Answer? {
+        if let contradiction = contradiction(in: answer, to: question, policy, from: .provider(provider)) {
+            contradicted(question, answer, contradiction, from: .provider(provider), took: took, now: now)
+            return nil
+        }
         let usable = policy.withoutPrivateAddresses(answer)
         words.said(question, answer, usable: usable, by: .provider(provider), took: took, now: now)
         return usable
@@ -249,6 +256,7 @@ struct ResolverState {
         ranking.moved(to: known?.providers ?? [])
         substitutes.removeAll()
         words = SourceHistory()
+        contradicting.networkChanged()
         systemTrust = known?.systemTrust ?? Trust()
         systemPace = SystemPace()
         verification.networkChanged(known?.names ?? [], hottest: hottest, now: now)

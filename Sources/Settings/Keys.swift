@@ -179,6 +179,7 @@ extension Settings.Rule {
         Key(
             "fallback-addresses", \.fallbackAddresses,
             Format.address.list(of: "IP addresses", 0...maxFallbackAddresses).leavingOut([])),
+        Key("expect", \.expect, Format.expectation.optional),
     ]
 }
 

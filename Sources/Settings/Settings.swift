@@ -214,6 +214,8 @@ package struct Settings: Equatable, Sendable {
         package var maxTTL: Duration?
         /// Returned if all upstreams have failed; up to 16.
         package var fallbackAddresses: [Address] = []
+        /// An answer that contradicts it is treated as forged.
+        package var expect: Expectation?
 
         package init(match: [Name]) {
             self.match = match

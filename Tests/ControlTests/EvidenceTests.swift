@@ -46,6 +46,27 @@ struct EvidenceTests {
         #expect(listing([]) == "; 0 divergences\n")
     }
 
+    @Test("an answer that contradicts a rule has no counterpart, in text, JSON and note")
+    func contradiction() {
+        let claim = EvidenceReport.Claim(
+            source: "system", addresses: ["203.0.113.66"], address: "203.0.113.66", port: 0,
+            verdict: EvidenceReport.contradiction, detail: "no CNAME against expect of the rule for example.com",
+            certificate: nil)
+        let report = EvidenceReport(
+            number: 8, seconds: 1_795_264_496, name: "mqtt.example.com", type: "A", network: 1, mismatched: claim,
+            verified: nil)
+        #expect(
+            listing([[report]]) == """
+                2026-11-21 12:34:56Z mqtt.example.com A, network 00000001
+                  system returned 203.0.113.66 (contradicts-expect: no CNAME against expect of the rule for \
+                example.com), one of 203.0.113.66
+                ; 1 divergence
+
+                """)
+        #expect(!listing([[report]], asJSON: true).contains("verified"))
+        #expect(EvidenceReport(note: report.note) == report)
+    }
+
     @Test("as JSON the list is one document")
     func asJSON() throws {
         struct Listing: Decodable {

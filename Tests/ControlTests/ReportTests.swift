@@ -85,7 +85,7 @@ struct ReportTests {
                 "settings_time_s":1800000900,"start_time_s":1800000000,\#
                 "threads":3},\#
                 "providers":[{"addresses":[{"name":"192.0.2.1","state":"up"}],"clock_offset_ms":0,\#
-                "connections":{"open":1,"opened":2,"retried":0,"reused":3},"dialect":"json",\#
+                "connections":{"open":1,"opened":2,"retried":0,"reused":3},"contradictions":0,"dialect":"json",\#
                 "divergences":0,"durations":{"counts":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,\#
                 0,0,0,0,0,0,0,0,0,0,0],"sum_us":0},\#
                 "failures":{"timeout":1},"latency_ms":{"p50":18,"p95":40},"name":"alidns",\#
@@ -97,7 +97,8 @@ struct ReportTests {
                 "shares":{"lookups_displaced":0,"requests_displaced":0,"requests_expired":0},"stale":{},\#
                 "store":{"batches":0,"dropped":0,"failures":0,"loaded":0,"refused_notes":0,\#
                 "written":0},\#
-                "system":{"divergences":0,"failures":0,"foreign_replies":5,"looping":["127.0.0.2:53"],\#
+                "system":{"contradictions":0,"divergences":0,\#
+                "failures":0,"foreign_replies":5,"looping":["127.0.0.2:53"],\#
                 "refused_exchanges":0,"requests":0,\#
                 "servers":["192.0.2.53:53","[2001:db8::53]:53"],"stood_in":{},"trust":1},\#
                 "tcp":{"evicted":6,"open":3,"refused":4},\#
@@ -187,6 +188,7 @@ struct ReportTests {
         providers.alidns.connections.opened        2
         providers.alidns.connections.retried       0
         providers.alidns.connections.reused        3
+        providers.alidns.contradictions            0
         providers.alidns.dialect                   json
         providers.alidns.divergences               0
         providers.alidns.durations.counts          0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
@@ -227,6 +229,7 @@ struct ReportTests {
         store.loaded                               0
         store.refused_notes                        0
         store.written                              0
+        system.contradictions                      0
         system.divergences                         0
         system.failures                            0
         system.foreign_replies                     5

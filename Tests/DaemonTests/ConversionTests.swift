@@ -85,4 +85,16 @@ struct ConversionTests {
         expected.probePorts = [853, 1]
         #expect(Rule(rule, [:]) == expected)
     }
+
+    @Test("what a rule expects of answers arrives, in whole seconds, and so does the empty expectation")
+    func expectation() throws {
+        var rule = Settings.Rule(match: [try #require(Name("corp.example"))])
+        rule.expect = Settings.Expectation()
+        #expect(Rule(rule, [:]).expectation.map { "\($0)" } == "{}")
+        rule.expect?.cname = false
+        rule.expect?.maxTTL = .seconds(7 * 24 * 3600)
+        rule.expect?.within = [try #require(Prefix("2001:db8::/32"))]
+        let words = Rule(rule, [:]).expectation.map { "\($0)" }
+        #expect(words == "{cname = false, max-ttl = 604800s, within = [2001:db8::/32]}")
+    }
 }

@@ -71,7 +71,7 @@ struct EvidenceLogTests {
         #expect(report.mismatched.source == provider.name && report.mismatched.address == "192.0.2.66")
         #expect(report.mismatched.addresses == ["192.0.2.66", "192.0.2.67"])
         #expect(report.mismatched.verdict == "name-mismatch" && report.mismatched.certificate == nil)
-        #expect(report.verified.source == "system" && report.verified.address == "192.0.2.1")
+        #expect(report.verified?.source == "system" && report.verified?.address == "192.0.2.1")
         #expect(log.divergences(of: .provider(provider.id)) == 1 && log.divergences(of: .system) == 0)
     }
 
@@ -99,6 +99,27 @@ struct EvidenceLogTests {
         #expect(named([.system, provider, .system], at: 599) == [provider])
         #expect(named([.system, provider], at: 600) == [.system])
         #expect(log.divergences(of: .system) == 5 && log.count == 7, "all of it is evidence")
+    }
+
+    @Test("an answer that contradicts a rule is kept with the address that speaks against it, and no divergence")
+    func contradiction() throws {
+        let stand = try ResolvingStand()
+        let log = EvidenceLog(stand.resolving)
+        let (first, second) = (Address.v4(0xC000_0201), Address.v4(0xC000_0242))
+        let reasons: [Contradiction.Reason] = [.outside(second), .noAlias, .ttl(9)]
+        let answers = reasons.map { reason in
+            ContradictingAnswer(
+                question: question, source: .system, addresses: [first, second],
+                contradiction: Contradiction(rule: question.name, reason: reason))
+        }
+        let named = log.add(answers, network: Partition(rawValue: 9), wallMilliseconds: 5_999, now: now)
+        #expect(named == Array(answers.prefix(1)))
+        #expect(log.reports.map(\.mismatched.address) == ["192.0.2.66", "192.0.2.1", "192.0.2.1"])
+        #expect(log.reports.allSatisfy { $0.verified == nil && $0.mismatched.verdict == "contradicts-expect" })
+        let report = try #require(log.reports.last)
+        #expect(report.mismatched.detail == "TTL 9 against expect of the rule for www.example.com")
+        #expect(report.seconds == 5 && report.network == 9 && report.mismatched.port == 0)
+        #expect(log.divergences(of: .system) == 0)
     }
 
     @Test("a source that is not asked any more is not counted on")

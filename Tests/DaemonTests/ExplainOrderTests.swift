@@ -59,6 +59,18 @@ struct ExplainOrderTests {
         #expect(try order(stand) == late)
     }
 
+    @Test("the providers are first after an answer that contradicts a rule, and then the system resolver is again")
+    func contradiction() throws {
+        let text = "[[rule]]\nmatch = [\"example.com\"]\norder = \"system-first\"\nexpect = {max-ttl = \"1m\"}\n"
+        let stand = ExplainStand(policy: Policy(try Settings.parse(bytes: Array(text.utf8), file: "f"), []))
+        try stand.ask(name)
+        try stand.answer("system", "20.30.0.66", ttl: 61)
+        #expect(try order(stand) == "providers-first for 10m: the system resolver's answer contradicted expect")
+        try stand.answer("alidns", "20.30.0.7", ttl: 60)
+        stand.pass(.seconds(601))
+        #expect(try order(stand)?.hasPrefix("system-first: ") == true)
+    }
+
     @Test("a name that goes to the system resolver alone has no order")
     func systemOnly() throws {
         let stand = stand()

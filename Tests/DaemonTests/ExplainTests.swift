@@ -154,6 +154,23 @@ struct ExplainTests {
         try expect(stand.text("wiki.corp.example"), isThatOf: "rule")
     }
 
+    @Test("an answer that contradicts a rule, the rule's marks of genuine answers, and the failure that follows")
+    func contradiction() throws {
+        var expectation = RuleExpectation()
+        (expectation.hasAlias, expectation.maxTTLSeconds) = (true, 3600)
+        expectation.networks = [try #require(Prefix("203.0.113.0/24"))]
+        var rule = Rule(match: [try #require(Name("example.com"))])
+        rule.expectation = expectation
+        var policy = ExplainStand.policy
+        policy.rules = RuleTable([rule])
+        let stand = ExplainStand(policy: policy)
+        try stand.ask("mqtt.example.com")
+        try stand.answer("alidns", "203.0.113.7")
+        try stand.fail("dnspod")
+        try stand.answer("system", "198.51.100.4", ttl: 60)
+        try expect(stand.text("mqtt.example.com"), isThatOf: "contradiction")
+    }
+
     @Test("the system resolver's answer, which stands in for a provider's")
     func system() throws {
         let stand = ExplainStand()

@@ -10,6 +10,7 @@ struct RoundTripTests {
         let entry = try #require(Dialects.entry(named: dialectName))
         let dialect = entry.make("http://127.0.0.1/x")
         var random = SeededBytes(seed: 7)
+        #expect(dialect.carriesAliases != entry.carriesAddressesOnly)
         for round in 0..<400 {
             let types = PresentationForm.types.filter(dialect.supports)
             let type = try #require(types.randomElement(using: &random.generator))

@@ -208,7 +208,7 @@ struct AccountDay {
         case .remove(let question): cache.remove(question)
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
         case .countHits(let questions): handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
-        case .reply, .replyExpired, .fail, .awaitAsk, .probe, .probeNews, .diverged, .portal: break
+        case .reply, .replyExpired, .fail, .awaitAsk, .probe, .probeNews, .diverged, .contradicted, .portal: break
         }
     }
 }

@@ -145,10 +145,10 @@ struct RouteChangeTests {
     }
 
     private func moved(_ old: Policy, _ new: Policy) -> [String] {
-        #expect(Set(old.routesDiffering(from: new)) == Set(new.routesDiffering(from: old)))
-        let areTrees = old.routesDiffering(from: new).allSatisfy { $0.includesDescendants }
+        #expect(Set(old.answersDiffering(from: new)) == Set(new.answersDiffering(from: old)))
+        let areTrees = old.answersDiffering(from: new).allSatisfy { $0.includesDescendants }
         #expect(areTrees)
-        return old.routesDiffering(from: new).map(\.name.description).sorted()
+        return old.answersDiffering(from: new).map(\.name.description).sorted()
     }
 
     @Test("names of rules that come, go or name another resolver; not those whose rules stay or change something else")
@@ -163,9 +163,9 @@ struct RouteChangeTests {
 
     @Test("all names, when those without a rule go elsewhere")
     func everything() {
-        #expect(policy([:]).routesDiffering(from: policy([:], onlyListed: true)) == [.everything])
+        #expect(policy([:]).answersDiffering(from: policy([:], onlyListed: true)) == [.everything])
         var avoiding = policy([:])
         avoiding.isSystemOnly = true
-        #expect(policy([:]).routesDiffering(from: avoiding) == [.everything])
+        #expect(policy([:]).answersDiffering(from: avoiding) == [.everything])
     }
 }

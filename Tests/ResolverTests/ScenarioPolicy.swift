@@ -91,7 +91,8 @@ struct ScenarioPolicy {
 
     /// "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "probe on|off",
     /// "allow-private on|off", "stands-in WHEN", "order ORDER", "family FAMILY", "resolver httpdns|system|PROVIDER",
-    /// "min-ttl TIME", "max-ttl TIME", "fallback ADDRESS" (for more addresses, more than once).
+    /// "min-ttl TIME", "max-ttl TIME", "fallback ADDRESS" (for more addresses, more than once), "expect" and what
+    /// `expect` reads.
     private func rule(_ line: inout ScenarioLine, _ providers: [String]) throws -> Rule {
         let name = try line.word("a name")
         guard let match = Name(name) else { throw line.error("\"\(name)\" is no name") }
@@ -113,10 +114,26 @@ struct ScenarioPolicy {
                 let text = try line.word("an address")
                 guard let address = Address(text) else { throw line.error("\"\(text)\" is no address") }
                 rule.fallbackAddresses.append(address)
+            case "expect": try expect(&line, &rule)
             case let word: throw line.error("\"\(word)\" is nothing that a rule says")
             }
         } while !line.isAtEnd
         return rule
+    }
+
+    /// "cname on|off", "max-ttl TIME" or "within PREFIX"; for more of them, or more networks, more than once.
+    private func expect(_ line: inout ScenarioLine, _ rule: inout Rule) throws {
+        var expectation = rule.expectation ?? RuleExpectation()
+        switch try line.word("cname, max-ttl or within") {
+        case "cname": expectation.hasAlias = try isOn(&line)
+        case "max-ttl": expectation.maxTTLSeconds = try seconds(&line)
+        case "within":
+            let text = try line.word("a prefix")
+            guard let prefix = Prefix(text) else { throw line.error("\"\(text)\" is no prefix") }
+            expectation.networks.append(prefix)
+        case let word: throw line.error("\"\(word)\" instead of cname, max-ttl or within")
+        }
+        rule.expectation = expectation
     }
 
     /// "PROVIDER [exclusive] NAME|=NAME ...": the names replace those that the provider had.

@@ -361,6 +361,8 @@ struct ScenarioRun {
             let sources = (vocabulary.name(mismatched.source), vocabulary.name(verified.source))
             happened.append(
                 (.diverged(mismatched.target.address, sources.0, verified.target.address, sources.1), now))
+        case .contradicted(let answer):
+            happened.append((.contradicted(answer.question, from: vocabulary.name(answer.source)), now))
         case .fail(let waiter, let extendedError, let code):
             happened.append((.fail(waiter.number, extendedError: extendedError.code, code), now))
         }

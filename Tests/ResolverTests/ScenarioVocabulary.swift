@@ -28,6 +28,7 @@ struct ScenarioVocabulary {
         case probe(ProbeTarget)
         case refuse(Address, ProbeRefusal)
         case diverged(Address, String, Address, String)
+        case contradicted(Question, from: String)
     }
 
     func name(_ upstream: Upstream) -> String {
@@ -49,8 +50,9 @@ struct ScenarioVocabulary {
     // MARK: what is given
 
     /// - Parameter parts: "provider NAME a|addresses|any [batch N] [budget N] [quota N] [shadow PERCENT]" and "system";
-    ///   behind that "plain" for one without TLS, "own-names" for one that `account` gives names, "no-hedge" for one
-    ///   that is asked only after a failure, and "timeout TIME"; a provider keeps its number wherever it comes.
+    ///   behind that "plain" for one without TLS, "own-names" for one that `account` gives names, "bare" for one
+    ///   without CNAME records, "no-hedge" for one that is asked only after a failure, and "timeout TIME"; a provider
+    ///   keeps its number wherever it comes.
     mutating func upstreams(_ parts: [ScenarioLine]) throws -> Event {
         var providers: [ProviderTraits] = []
         var hasSystem = false
@@ -82,6 +84,7 @@ struct ScenarioVocabulary {
             questionsPerSecond: part.take("quota") ? try part.number("how many questions per second") : nil,
             shadowShare: part.take("shadow") ? Double(try part.number("percent") as Int) / 100 : nil,
             verifies: !part.take("plain"), hasOwnNames: part.take("own-names"),
+            carriesAliases: !part.take("bare"),
             mayHedge: !part.take("no-hedge"),
             timeout: part.take("timeout") ? try part.duration() : Bounds.providerTimeout)
     }
@@ -146,8 +149,8 @@ struct ScenarioVocabulary {
     /// behind the first word where it is not clear, likewise "rearrange ANSWER from SOURCE", "remove" and "await from
     /// SOURCE"; "reply CLIENT ANSWER from SOURCE", where the source may be the cache; "reply CLIENT ANSWER stale by
     /// timeout|failure|recheck|cache-only|other-network [ede 19]"; "fail CLIENT ede CODE [YXDOMAIN|REFUSED]"; "probe
-    /// TARGET"; "refuse ADDRESS REASON"; "diverged ADDRESS from SOURCE against ADDRESS from SOURCE"; "withdraw from
-    /// SOURCE"; "portal NEWS".
+    /// TARGET"; "refuse ADDRESS REASON"; "diverged ADDRESS from SOURCE against ADDRESS from SOURCE";
+    /// "contradicted from SOURCE"; "withdraw from SOURCE"; "portal NEWS".
     func expectation(_ line: inout ScenarioLine) throws -> Expectation {
         switch try line.word("what is expected") {
         case "fetch": return .fetch(try meantQuestion(&line), from: try upstreamName(&line))
@@ -181,6 +184,7 @@ struct ScenarioVocabulary {
             let (mismatched, source) = (try address(&line), try sourceName(&line))
             try line.require("against")
             return .diverged(mismatched, source, try address(&line), try sourceName(&line))
+        case "contradicted": return .contradicted(try meantQuestion(&line), from: try sourceName(&line))
         case let word: throw line.error("\"\(word)\" is nothing that the resolver does")
         }
     }
@@ -371,6 +375,7 @@ extension ScenarioVocabulary.Expectation: CustomStringConvertible {
         case .refuse(let address, let reason): "refuse \(address) \(reason.rawValue)"
         case .diverged(let mismatched, let source, let verified, let other):
             "diverged \(mismatched) from \(source) against \(verified) from \(other)"
+        case .contradicted(let question, let source): "contradicted for \(question) from \(source)"
         }
     }
 

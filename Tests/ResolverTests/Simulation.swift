@@ -425,7 +425,7 @@ struct Simulation {
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
         case .remove(let question) where policy.of(question.name).treatment(of: question.type) == .yielding:
             cache.remove(question)
-        case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .diverged:
+        case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .diverged, .contradicted:
             try account.require(policy.probes.isEnabled, "\(action) without probes")
             try performOfProbes(action)
         }

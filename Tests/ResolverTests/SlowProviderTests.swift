@@ -93,7 +93,9 @@ struct SlowProviderTests {
             case .reply(let waiter, _, _): replied(waiter)
             case .replyExpired(let waiter, _, _), .fail(let waiter, _, _): replied(waiter)
             case .countHits(let questions): handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
-            case .shadow, .rearrange, .awaitAsk, .remove, .withdraw, .probe, .probeNews, .diverged, .portal: break
+            case .shadow, .rearrange, .awaitAsk, .remove, .withdraw, .probe, .probeNews, .diverged, .contradicted,
+                .portal:
+                break
             }
         }
 

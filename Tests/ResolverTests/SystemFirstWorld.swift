@@ -112,7 +112,7 @@ struct SystemFirstWorld {
         case .awaitAsk(let question, let source): cache.awaitHit(question, isSystems: source == .system)
         case .probe(let id, let target): probe(id, target)
         case .countHits(let questions): handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
-        case .probeNews, .diverged, .portal: break
+        case .probeNews, .diverged, .contradicted, .portal: break
         }
     }
 

@@ -103,7 +103,7 @@ struct EffectiveTOMLTests {
         }
         let settings = try parse(text.joined(separator: "\n"))
         #expect(settings.providers.count == Settings.defaults.providers.count + 1)
-        #expect(settings.providers.contains { $0.template != nil } && settings.rules.count == 3)
+        #expect(settings.providers.contains { $0.template != nil } && settings.rules.count == 4)
         #expect(settings.receivers.count == 1)
     }
 }
@@ -293,4 +293,8 @@ private let oddFile = #"""
     resolver = "httpdns"
     family = "prefer-ipv6"
     connect = 8080
+    expect = {cname = false, max-ttl = "90s", within = ["192.0.2.0/24", "2001:db8::/32"]}
+    [[rule]]
+    match = ["c.example"]
+    expect = {}
     """#

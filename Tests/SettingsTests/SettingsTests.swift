@@ -200,6 +200,33 @@ struct SettingsTests {
         #expect(settings.rules == [first, second, third, fourth])
     }
 
+    @Test("a rule says what genuine answers are like, inline or as a table of its own, in part or not at all")
+    func expectations() throws {
+        let settings = try parse(
+            """
+            [[rule]]
+            match = ["c.example"]
+            expect = {cname = true, max-ttl = "1h", within = ["192.0.2.0/24", "2001:db8::1"]}
+            [[rule]]
+            match = ["d.example"]
+            [rule.expect]
+            cname = false
+            [[rule]]
+            match = ["e.example"]
+            expect = {}
+            """)
+        let expecting = ["c.example", "d.example", "e.example"].map { Settings.Rule(match: names($0)) }
+        var (inline, table, empty) = (expecting[0], expecting[1], expecting[2])
+        inline.expect = Settings.Expectation()
+        inline.expect?.cname = true
+        inline.expect?.maxTTL = .seconds(3600)
+        inline.expect?.within = ["192.0.2.0/24", "2001:db8::1"].compactMap { Prefix($0) }
+        table.expect = Settings.Expectation()
+        table.expect?.cname = false
+        empty.expect = Settings.Expectation()
+        #expect(settings.rules == [inline, table, empty])
+    }
+
     @Test("two providers may share an address and SNI and differ in what the certificate must say")
     func sharedAddress() throws {
         let provider = { (name: String, verify: String) in

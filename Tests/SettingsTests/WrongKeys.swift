@@ -220,4 +220,11 @@ let wrongKeys: [Mistake] = [
         "fallback-addresses = [\"[::1]\"]", 23,
         "rule.fallback-addresses: found \"[::1]\"; allowed: an IPv4 or IPv6 address without port or brackets"
     ),
+    (
+        "expect = true", 10,
+        """
+        rule.expect: found true; allowed: a table of cname (true or false), max-ttl (a duration from 1s to 168h) and \
+        within (an array of networks "ADDR/LENGTH"), or {} for no expectation
+        """
+    ),
 ]

@@ -128,7 +128,7 @@ let wrongRules: [Case] = [
         """
         f:2:1: this [[rule]] changes nothing; add one or more of resolver, query, tags, app-id, \
         stands-in, order, family, allow-private, stale, stale-negative, prefetch, probe, probe-ports, connect, \
-        min-ttl, max-ttl, fallback-addresses
+        min-ttl, max-ttl, fallback-addresses, expect
         """),
     Case(
         "[[rule]]\nmatch = \"a.example\"\nstale = true",
@@ -186,7 +186,7 @@ let wrongRules: [Case] = [
         """
         f:3:1: unknown key "probe-port" in [[rule]]; did you mean "probe-ports"? allowed: match, resolver, \
         query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, prefetch, probe, \
-        probe-ports, connect, min-ttl, max-ttl, fallback-addresses
+        probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nfallback-addresses = [\"192.0.2.1:53\"]",
@@ -199,6 +199,31 @@ let wrongRules: [Case] = [
         """
         f:3:1: unknown key "falback-addresses" in [[rule]]; did you mean "fallback-addresses"? allowed: match, \
         resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, prefetch, \
-        probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses
+        probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect
+        """),
+    Case(
+        "[[rule]]\nmatch = [\".\"]\nexpect = {cname = \"yes\", max-ttl = 60, within = [], ttl = 1}",
+        #"f:3:19: rule.expect: cname: found "yes"; allowed: true or false; write true"#,
+        """
+        f:3:36: rule.expect: max-ttl: found 60; allowed: a duration from 1s to 168h with its unit (s, m, h, d); a \
+        unit is missing: write "60s"
+        """,
+        #"f:3:49: rule.expect: within: found 0 elements; allowed: an array of 1 to 64 strings "ADDR/LENGTH""#,
+        """
+        f:3:59: rule.expect: found unknown key "ttl"; allowed: a table of cname (true or false), max-ttl (a duration \
+        from 1s to 168h) and within (an array of networks "ADDR/LENGTH"), or {} for no expectation
+        """),
+    Case(
+        "[[rule]]\nmatch = [\".\"]\nexpect = {within = [\"192.0.2.1/24\", \"example.com\"], max-ttl = \"1500ms\"}",
+        """
+        f:3:21: rule.expect: within: found "192.0.2.1/24"; allowed: "ADDR/LENGTH", such as "192.168.0.0/16" or \
+        "fd00::/8"; bits after the prefix are set: write "192.0.2.0/24"
+        """,
+        """
+        f:3:37: rule.expect: within: found "example.com"; allowed: "ADDR/LENGTH", such as "192.168.0.0/16" or \
+        "fd00::/8"
+        """,
+        """
+        f:3:63: rule.expect: max-ttl: found "1500ms"; allowed: a duration from 1s to 168h with its unit (s, m, h, d)
         """),
 ]

@@ -1,5 +1,6 @@
-// Forgery evidence, as text, JSON and a note of the store. One source returned an address that failed its probe;
-// another source's address was verified. Sizes are bounded so that it fits into a note; the text is safe to print.
+// Forgery evidence, as text, JSON and a note of the store. One source returned an address that failed its probe, and
+// another source's address was verified; or an answer contradicted a rule's `expect`. Sizes are bounded so that it fits
+// into a note; the text is safe to print.
 
 package struct EvidenceReport: Codable, Equatable, Sendable {
     /// Starts at 0 and keeps counting across restarts.
@@ -11,16 +12,19 @@ package struct EvidenceReport: Codable, Equatable, Sendable {
     package let type: String
     /// The number of the network on which it was recorded.
     package let network: Int
+    /// The forged answer.
     package let mismatched: Claim
-    package let verified: Claim
+    /// Nil for an answer that contradicts a rule's `expect`.
+    package let verified: Claim?
 
     package struct Claim: Codable, Equatable, Sendable {
         /// A provider's name, or "system".
         package let source: String
         /// The first addresses of the source's answer.
         package let addresses: [String]
-        /// The address that was probed.
+        /// The address that was probed, or that speaks against the answer.
         package let address: String
+        /// 0 without a probe.
         package let port: Int
         package let verdict: String
         package let detail: String
@@ -46,6 +50,9 @@ package struct EvidenceReport: Codable, Equatable, Sendable {
         }
     }
 
+    /// The verdict on an answer that contradicts a rule's `expect`.
+    package static let contradiction = "contradicts-expect"
+
     /// Upper bounds. Together they stay below the size of a note.
     private enum Bound {
         /// More evidence than a daemon can ever record, and small enough that the next number does not overflow.
@@ -61,7 +68,7 @@ package struct EvidenceReport: Codable, Equatable, Sendable {
     }
 
     package init(
-        number: Int, seconds: Int64, name: String, type: String, network: Int, mismatched: Claim, verified: Claim
+        number: Int, seconds: Int64, name: String, type: String, network: Int, mismatched: Claim, verified: Claim?
     ) {
         self.number = number
         self.seconds = seconds
@@ -75,7 +82,7 @@ package struct EvidenceReport: Codable, Equatable, Sendable {
     private var bounded: EvidenceReport {
         EvidenceReport(
             number: number, seconds: seconds, name: name, type: type, network: network, mismatched: mismatched.bounded,
-            verified: verified.bounded)
+            verified: verified?.bounded)
     }
 }
 
@@ -92,12 +99,9 @@ extension EvidenceReport {
     }
 
     var text: String {
-        """
-        \(LineFormat.moment(secondsSince1970: seconds)) \(name) \(type), network \(LineFormat.network(network))
-          \(mismatched.text)
-          \(verified.text)
-
-        """
+        let head = "\(LineFormat.moment(secondsSince1970: seconds)) \(name) \(type), "
+        let lines = ["\(head)network \(LineFormat.network(network))"] + [mismatched, verified].compactMap { $0?.text }
+        return lines.joined(separator: "\n  ") + "\n"
     }
 }
 

@@ -114,6 +114,8 @@ package struct ExplainReport: Codable, Equatable, Sendable {
         package var addresses: [String] = []
         /// Addresses that a public name must not have; they were removed.
         package var filtered: [String] = []
+        /// How it contradicts a rule's expect; nil if it does not. It was not used.
+        package var contradiction: String?
         /// Whether it gave the same addresses as the entry; nil if there is nothing to compare.
         package var agrees: Bool?
         /// Whether the entry was made from this answer.
@@ -126,7 +128,7 @@ package struct ExplainReport: Codable, Equatable, Sendable {
         }
 
         package enum CodingKeys: String, CodingKey {
-            case source, negative, addresses, filtered, agrees, failure
+            case source, negative, addresses, filtered, contradiction, agrees, failure
             case ageSeconds = "age_s"
             case milliseconds = "ms"
             case ttlSeconds = "ttl_s"

@@ -98,6 +98,7 @@ extension ExplainReport.Said {
         if agrees == true, !isKept { parts.append("the same addresses") }
         if agrees == false, !kept.isEmpty { parts.append(kept.joined(separator: " ")) }
         if !filtered.isEmpty { parts.append("\(filtered.joined(separator: " ")) removed (private)") }
+        if let contradiction { parts.append("refused as forged: \(contradiction)") }
         if parts.isEmpty { parts.append(kept.isEmpty ? "an answer" : kept.joined(separator: " ")) }
         return parts.joined(separator: "; ")
     }

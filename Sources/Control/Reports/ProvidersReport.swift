@@ -52,6 +52,9 @@ extension StatsReport.Provider {
             lines.append(
                 "returned mismatched addresses \(times), see evidence; credibility \(LineFormat.percent(trust))")
         }
+        if contradictions > 0 {
+            lines.append("contradicted expect of a rule \(counted(contradictions, "time", "times")), see evidence")
+        }
         if clockOffsetMilliseconds != 0 {
             let side = clockOffsetMilliseconds > 0 ? "ahead of" : "behind"
             lines.append("clock \(abs(clockOffsetMilliseconds)) ms \(side) the local clock")

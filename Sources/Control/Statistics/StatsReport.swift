@@ -193,6 +193,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var refusedExchanges = 0
         /// Times that it returned an address that failed its probe while another source's address was verified.
         package var divergences = 0
+        /// Answers that contradicted a rule's expect and were treated as forged.
+        package var contradictions = 0
         /// Credibility of its answers, from 0 to 1; 1 until a forgery is recorded.
         package var trust = 1.0
         /// "ADDR:PORT"
@@ -202,7 +204,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package init() {}
 
         package enum CodingKeys: String, CodingKey {
-            case requests, failures, divergences, trust, servers, looping
+            case requests, failures, divergences, contradictions, trust, servers, looping
             case foreignReplies = "foreign_replies"
             case stoodIn = "stood_in"
             case refusedExchanges = "refused_exchanges"
@@ -264,6 +266,8 @@ extension StatsReport {
         package var results: [String: Int] = [:]
         /// Times that it returned an address that failed its probe while another source's address was verified.
         package var divergences = 0
+        /// Answers that contradicted a rule's expect and were treated as forged.
+        package var contradictions = 0
         /// Credibility of its answers, from 0 to 1; 1 until a forgery is recorded.
         package var trust = 1.0
         /// 0 before the first measurement.
@@ -287,8 +291,8 @@ extension StatsReport {
         }
 
         package enum CodingKeys: String, CodingKey {
-            case name, dialect, state, share, success, requests, names, failures, results, divergences, trust,
-                durations, connections, addresses, shadow, billed
+            case name, dialect, state, share, success, requests, names, failures, results, divergences,
+                contradictions, trust, durations, connections, addresses, shadow, billed
             case retrySeconds = "retry_s"
             case latencyMilliseconds = "latency_ms"
             case clockOffsetMilliseconds = "clock_offset_ms"

@@ -141,6 +141,10 @@ extension MetricFamily {
             $0.providers.map { MetricSample($0.divergences, ("source", $0.name)) }
                 + [MetricSample($0.system.divergences, ("source", "system"))]
         },
+        .counter("source_contradiction", "Answers that contradict a rule's expect, by source.") {
+            $0.providers.map { MetricSample($0.contradictions, ("source", $0.name)) }
+                + [MetricSample($0.system.contradictions, ("source", "system"))]
+        },
         .gauge("source_trust_ratio", "Credibility of a source, from 0 to 1.") {
             $0.providers.map { MetricSample($0.trust, ("source", $0.name)) }
                 + [MetricSample($0.system.trust, ("source", "system"))]

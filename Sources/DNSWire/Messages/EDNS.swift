@@ -75,6 +75,12 @@ package struct ExtendedError: Hashable, Sendable {
         ExtendedError(code: otherCode, text: "the upstream replied \(code)")
     }
 
+    /// "Other Error" (0): every answer was treated as forged. RFC 8914's "Forged Answer" (4) would say that the client
+    /// has one.
+    package static func contradicted(_ reason: String) -> ExtendedError {
+        ExtendedError(upstream: otherCode, text: reason.utf8)
+    }
+
     /// "Other Error" (RFC 8914 section 4.1).
     package static let otherCode: UInt16 = 0
 

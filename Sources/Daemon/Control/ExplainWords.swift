@@ -75,6 +75,8 @@ struct ExplainWords {
         case .systemFirst: return "system-first: no verdict on the system resolver's answer yet; \(asked)"
         case .forged(let until):
             return "providers-first for \(span(until: until)): the system resolver's answer was mismatched"
+        case .contradicted(let until):
+            return "providers-first for \(span(until: until)): the system resolver's answer contradicted expect"
         case .onProbation:
             return "system-first, but its answer must be verified first: an earlier one was mismatched"
         case .mistrusted: return "providers-first: the system resolver gave mismatched addresses of several domains"
@@ -138,6 +140,7 @@ struct ExplainWords {
         if !rule.fallbackAddresses.isEmpty {
             said.append("fallback-addresses = \(rule.fallbackAddresses.map(\.description).joined(separator: " "))")
         }
+        if let expectation = rule.expectation { said.append("expect = \(expectation)") }
         return said.isEmpty ? ["nothing"] : said
     }
 

@@ -88,6 +88,7 @@ struct Explanations {
             said.negative = word.kind.negation
             said.addresses = word.addresses.map(\.description)
             said.filtered = word.filtered.map(\.description)
+            said.contradiction = word.contradiction?.description
             said.isKept = kept.contains(word)
             if let reference, reference != word, !word.addresses.isEmpty {
                 said.agrees = Set(reference.addresses) == Set(word.addresses)

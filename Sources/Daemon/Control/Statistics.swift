@@ -179,6 +179,7 @@ struct Statistics {
             report.system.stoodIn[reason.rawValue] = Int(resolving.standIns(for: reason))
         }
         report.system.divergences = evidence.divergences(of: .system)
+        report.system.contradictions = Int(resolving.contradictions(of: .system))
         report.system.trust = resolving.systemTrust(now: now)
         report.system.foreignReplies = Int(resolving.system.foreignReplies)
         report.system.refusedExchanges = Int(resolving.system.refusedExchanges)

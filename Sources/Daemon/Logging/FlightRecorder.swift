@@ -109,6 +109,12 @@ final class FlightRecorder {
             event.address = divergence.mismatched.target.address
             event.upstream = word(nameOfSource(divergence.mismatched.source))
             records.ofMainThread.record(event)
+        case .contradicted(let answer):
+            var event = event(.divergence, answer.question.name, now: now)
+            event.type = answer.question.type
+            event.address = answer.addresses.first
+            event.upstream = word(nameOfSource(answer.source))
+            records.ofMainThread.record(event)
         case .reply, .replyExpired, .fail, .rearrange, .remove, .withdraw, .abandon, .awaitAsk, .probe, .probeNews,
             .portal, .countHits:
             break

@@ -53,6 +53,8 @@ enum LogEvent {
     case probesOff(String)
     /// A probe found the address from this source mismatched, while another source's address was verified.
     case divergence(source: String)
+    /// An answer contradicts the rule for its name, in the way that the text says.
+    case contradiction(source: String, name: Name, String)
     /// A proxy is configured in this environment variable.
     case providersAvoided(variable: String)
     /// The time limit of an operator's switch has expired.
@@ -93,7 +95,7 @@ enum LogEvent {
         case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providerUnresolved,
             .providersFail, .portal(.suspected), .nameserverLoops, .fileUnreadable, .quota,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
-            .recorderWritten, .recorderFails, .receiver(.fails):
+            .contradiction, .recorderWritten, .recorderFails, .receiver(.fails):
             .warning
         case .settingsRefused, .notStarted: .error
         case .requestFailed: .debug

@@ -29,7 +29,7 @@ extension LogEvent {
             .networkChanged, .networkRecovered, .portal, .nameserverLoops, .nameserverAskedAgain, .nameserversChanged,
             .storeFails, .storeWorks, .receiver, .listenAddress:
             LogEvent.changesAtOnce
-        case .addressLeftOut, .unfiltered, .probesOff, .divergence, .providersAvoided, .fileUnreadable,
+        case .addressLeftOut, .unfiltered, .probesOff, .divergence, .contradiction, .providersAvoided, .fileUnreadable,
             .storeSetAside, .recorderFails, .queriesLeftOut:
             1
         }
@@ -69,6 +69,7 @@ extension LogEvent {
         case .requestFailed: "request-failed"
         case .probesOff: "probes-off"
         case .divergence: "divergence"
+        case .contradiction: "contradiction"
         case .providersAvoided: "providers-avoided"
         case .switchedOn: "switched-on"
         case .stillSwitchedOff: "still-switched-off"
@@ -103,6 +104,10 @@ extension LogEvent {
         }
     }
 
+    private static func forged(_ source: String, _ name: Name, _ contradiction: String) -> [String: LogField] {
+        ["source": .text(source), "name": .text(name.description), "reason": .text(contradiction)]
+    }
+
     private var fields: [String: LogField] {
         switch self {
         case .ready(let listen, let threads, let providers, let systemServers):
@@ -133,6 +138,7 @@ extension LogEvent {
         case .providerResolved(let name, let host, let addresses):
             ["provider": .text(name), "host": .text(host), "addresses": .list(addresses)]
         case .divergence(let source): ["source": .text(source)]
+        case .contradiction(let source, let name, let text): LogEvent.forged(source, name, text)
         case .providersAvoided(let variable): ["variable": .text(variable)]
         case .switchedOn(let name): ["name": .text(name.description)]
         case .networkChanged(let id, let words, let cause):

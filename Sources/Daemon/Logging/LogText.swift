@@ -43,6 +43,7 @@ extension LogEvent {
         case .probesOff(let problem): "addresses are not verified: \(problem)"
         case .divergence(let source):
             "\(source) returned a mismatched address, another upstream a verified one; see httpdnsctl evidence"
+        case .contradiction(let source, let name, let text): LogEvent.forged(source, name, text)
         case .providersAvoided(let variable):
             "\(variable) is set and direct-only is true: queries go to the system resolver only"
         case .switchedOn(let name): "providers are used again for \(name.isRoot ? "all names" : name.description)"
@@ -67,6 +68,10 @@ extension LogEvent {
         case .query(let report): String(report.line.dropLast())
         case .queriesLeftOut(let count): "\(count) queries not logged because of the rate limit"
         }
+    }
+
+    private static func forged(_ source: String, _ name: Name, _ contradiction: String) -> String {
+        "\(source) returned a forged answer for \(name): \(contradiction); see httpdnsctl evidence"
     }
 
     private static let openResolverWarning =

@@ -148,6 +148,16 @@ extension Rule {
         minTTLSeconds = rule.minTTL?.unsignedSeconds
         maxTTLSeconds = rule.maxTTL?.unsignedSeconds
         fallbackAddresses = rule.fallbackAddresses
+        expectation = rule.expect.map { RuleExpectation($0) }
+    }
+}
+
+extension RuleExpectation {
+    init(_ setting: Settings.Expectation) {
+        self.init()
+        hasAlias = setting.cname
+        maxTTLSeconds = setting.maxTTL?.unsignedSeconds
+        networks = setting.within
     }
 }
 

@@ -51,6 +51,9 @@ final class Daemon {
     private var hosts = HostsTable.empty
     /// Nil until `apply` has run once.
     private var policy: Policy?
+    /// Digest of the expectations under which the store's answers were accepted.
+    private var expectationsOfStore: String?
+    private static let expectationsNote = "expectations"
     private var control: ControlServer?
     private let topTexts = KeptReplies<Bool, String>()
     private var pages: MetricsListener?
@@ -211,7 +214,7 @@ final class Daemon {
         }
         if let recovered = roaming?.noteRecovery() { log(recovered) }
         pendingProbes.take(resolving.takeProbeNews(), now: now)
-        recordDivergences(now: now)
+        recordForgedAnswers(now: now)
         for news in resolving.takePortalNews() {
             portalCheck.take(news, now: now)
             log(.portal(news))
@@ -236,13 +239,18 @@ final class Daemon {
         log.queries(watches.takeLines() + before)
     }
 
-    private func recordDivergences(now: Instant) {
-        let divergences = resolving.takeDivergences()
-        guard !divergences.isEmpty else { return }
-        let sources = evidence.add(
-            divergences, network: view.partition(for: .none), wallMilliseconds: Clock.wallMilliseconds(), now: now)
-        notifier.take(evidence.latest(divergences.count), now: now)
+    private func recordForgedAnswers(now: Instant) {
+        let (divergences, contradicting) = (resolving.takeDivergences(), resolving.takeContradictingAnswers())
+        guard !divergences.isEmpty || !contradicting.isEmpty else { return }
+        let (network, wall) = (view.partition(for: .none), Clock.wallMilliseconds())
+        let sources = evidence.add(divergences, network: network, wallMilliseconds: wall, now: now)
+        let answers = evidence.add(contradicting, network: network, wallMilliseconds: wall, now: now)
+        notifier.take(evidence.latest(divergences.count + contradicting.count), now: now)
         for source in sources { log(.divergence(source: resolving.name(of: source))) }
+        for answer in answers {
+            let text = "\(answer.contradiction)"
+            log(.contradiction(source: resolving.name(of: answer.source), name: answer.question.name, text))
+        }
     }
 
     private func takeSignals() {
@@ -297,15 +305,16 @@ final class Daemon {
     }
 
     /// Providers must be set before, because rules name them. Removes cached answers of names that change their
-    /// upstream or their address family.
+    /// upstreams, their address family, or what is expected of their answers.
     private func setPolicy(_ settings: Settings, now: Instant) {
         let new = Policy(settings, resolving.providers.providers)
         let old = policy
         policy = new
         resolving.handle(.policyChanged(new), now: now)
-        if let old, case let scopes = old.routesDiffering(from: new), !scopes.isEmpty {
-            _ = cache.remove { name, _, _ in new.moves(name, from: old) }
+        if let old, case let scopes = new.answersDiffering(from: old), !scopes.isEmpty {
+            _ = cache.remove { name, _, _ in new.mayDiffer(from: old, for: name) }
             for scope in scopes { resolving.store?.forget(scope, now: now) }
+            noteExpectations(of: new, now: now)
         }
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
     }
@@ -350,12 +359,27 @@ final class Daemon {
             for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
             removeNamesOfHosts()
             removeAnswersAgainstPolicy()
+            removeAnswersOfOtherExpectations(now: now)
             let here = report.inUse.filter { $0.partition == view.partition(for: .none) }
             resolving.handle(.restored(here.map { RestoredAnswer($0, now: now) }), now: now)
         }
     }
 
+    /// Removes stored answers of names with an expectation, if the rules were others when the answers were accepted.
+    private func removeAnswersOfOtherExpectations(now: Instant) {
+        guard let policy, (expectationsOfStore ?? "") != policy.expectationDigest else { return }
+        _ = cache.remove { name, _, _ in policy.expectation(of: name) != nil }
+        for scope in policy.expectingScopes { resolving.store?.forget(scope, now: now) }
+        noteExpectations(of: policy, now: now)
+    }
+
+    private func noteExpectations(of policy: Policy, now: Instant) {
+        let digest = policy.expectationDigest
+        resolving.store?.note(Daemon.expectationsNote, digest.isEmpty ? nil : digest, now: now)
+    }
+
     private func takeNotes(_ notes: [String: String], now: Instant) {
+        expectationsOfStore = notes[Daemon.expectationsNote]
         switches.restore(notes, now: now)
         removeAnswersAgainstPolicy()
         addressLists.begin(notes, now: now)

@@ -41,6 +41,7 @@ final class ResolvingLoop: LoopPart {
     /// Taken in every turn.
     private var probeNews: [ProbeNews] = []
     private var divergences: [ForgeryEvidence] = []
+    private var contradictingAnswers: [ContradictingAnswer] = []
     /// When an upstream was asked last, and when one of its answers was cached last.
     private(set) var askedAt: Instant?
     private(set) var learnedAt: Instant?
@@ -182,6 +183,11 @@ final class ResolvingLoop: LoopPart {
     func takeDivergences() -> [ForgeryEvidence] {
         defer { divergences = [] }
         return divergences
+    }
+
+    func takeContradictingAnswers() -> [ContradictingAnswer] {
+        defer { contradictingAnswers = [] }
+        return contradictingAnswers
     }
 
     // MARK: captive portal
@@ -335,6 +341,7 @@ final class ResolvingLoop: LoopPart {
         case .portal(let news): heard(news)
         case .probeNews(let news): probeNews.append(news)
         case .diverged(let divergence): divergences.append(divergence)
+        case .contradicted(let answer): contradictingAnswers.append(answer)
         case .countHits(let questions): handle(answers.hits(questions), now: now)
         case .fail(let waiter, let extendedError, let code):
             guard let client = clients.take(waiter) else { return tell(waiter, .failure(extendedError, code)) }
@@ -495,6 +502,8 @@ final class ResolvingLoop: LoopPart {
     func shadowCounts(of provider: ProviderID) -> ShadowCounts { resolver.shadowCounts(of: provider) }
 
     func privateAnswers(from provider: ProviderID) -> UInt64 { resolver.privateAnswers(from: provider) }
+
+    func contradictions(of source: Source) -> UInt64 { resolver.contradictions(of: source) }
 
     func standIns(for reason: StandInReason) -> UInt64 { resolver.standIns(for: reason) }
 

@@ -63,26 +63,52 @@ final class EvidenceLog {
     func add(_ divergences: [ForgeryEvidence], network: Partition, wallMilliseconds: Int64, now: Instant) -> [Source] {
         var named: [Source] = []
         for divergence in divergences {
-            let report = EvidenceReport(
-                number: nextNumber, seconds: max(0, wallMilliseconds / 1000),
-                name: divergence.question.name.description, type: divergence.question.type.description,
-                network: Int(network.rawValue),
-                mismatched: .init(divergence.mismatched, nameOfSource: resolving.name),
-                verified: .init(divergence.verified, nameOfSource: resolving.name))
-            let slot = nextNumber % EvidenceLog.capacity
-            nextNumber += 1
-            reportOfSlot[slot] = report
-            resolving.store?.note(EvidenceLog.noteName(slot), report.note, now: now)
+            add(
+                divergence.question, .init(divergence.mismatched, nameOfSource: resolving.name),
+                .init(divergence.verified, nameOfSource: resolving.name), network: network,
+                wallMilliseconds: wallMilliseconds, now: now)
             let source = divergence.mismatched.source
             countOfSource[source, default: 0] += 1
-            if namedAt[source].map({ now - $0 >= EvidenceLog.namingPause }) ?? true {
-                namedAt[source] = now
-                named.append(source)
-            }
+            if isNamed(source, now: now) { named.append(source) }
         }
         countOfSource = countOfSource.filter { isAsked($0.key) }
         namedAt = namedAt.filter { isAsked($0.key) }
         return named
+    }
+
+    /// Adds reports of answers that contradict a rule.
+    ///
+    /// - Returns: those whose sources were not returned within the last `namingPause`.
+    func add(
+        _ contradicting: [ContradictingAnswer], network: Partition, wallMilliseconds: Int64, now: Instant
+    ) -> [ContradictingAnswer] {
+        for answer in contradicting {
+            add(
+                answer.question, .init(answer, nameOfSource: resolving.name), nil, network: network,
+                wallMilliseconds: wallMilliseconds, now: now)
+        }
+        return contradicting.filter { isNamed($0.source, now: now) }
+    }
+
+    private func add(
+        _ question: Question, _ mismatched: EvidenceReport.Claim, _ verified: EvidenceReport.Claim?,
+        network: Partition, wallMilliseconds: Int64, now: Instant
+    ) {
+        let report = EvidenceReport(
+            number: nextNumber, seconds: max(0, wallMilliseconds / 1000), name: question.name.description,
+            type: question.type.description, network: Int(network.rawValue), mismatched: mismatched,
+            verified: verified)
+        let slot = nextNumber % EvidenceLog.capacity
+        nextNumber += 1
+        reportOfSlot[slot] = report
+        resolving.store?.note(EvidenceLog.noteName(slot), report.note, now: now)
+    }
+
+    /// Returns whether the log is to name the source, and notes that it does.
+    private func isNamed(_ source: Source, now: Instant) -> Bool {
+        if let at = namedAt[source], now - at < EvidenceLog.namingPause { return false }
+        namedAt[source] = now
+        return true
     }
 
     private func isAsked(_ source: Source) -> Bool {

@@ -55,6 +55,15 @@ extension EvidenceReport.Claim {
             verdict: claim.result.verdict.rawValue, detail: claim.result.detail,
             certificate: claim.result.certificate.map { CertificateReport($0) })
     }
+
+    init(_ answer: ContradictingAnswer, nameOfSource: (Source) -> String) {
+        let address: Address? =
+            if case .outside(let address) = answer.contradiction.reason { address } else { answer.addresses.first }
+        self.init(
+            source: nameOfSource(answer.source), addresses: answer.addresses.map(\.description),
+            address: address?.description ?? "", port: 0, verdict: EvidenceReport.contradiction,
+            detail: answer.contradiction.description, certificate: nil)
+    }
 }
 
 extension ReportOutcome {

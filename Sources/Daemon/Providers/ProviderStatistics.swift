@@ -19,6 +19,7 @@ extension Statistics {
         line.names = Int(provider.names)
         for (failure, count) in provider.failures { line.failures[failure.rawValue] = Int(count) }
         line.divergences = evidence.divergences(of: .provider(provider.id))
+        line.contradictions = Int(resolving.contradictions(of: .provider(provider.id)))
         let privateAnswers = resolving.privateAnswers(from: provider.id)
         if privateAnswers > 0 { line.failures["private"] = Int(privateAnswers) }
         line.results["success"] = Int(provider.answeredRequests)

@@ -10,6 +10,9 @@ package protocol Dialect: Sendable {
     /// True if one request can ask for A and AAAA of its names together.
     var asksBothFamilies: Bool { get }
 
+    /// True if replies have the CNAME records that lead to the addresses. Most vendors return bare addresses.
+    var carriesAliases: Bool { get }
+
     /// Returns false if the provider cannot be asked for this type; the resolver then uses another upstream.
     func supports(_ type: RecordType) -> Bool
 
@@ -51,6 +54,7 @@ package protocol Dialect: Sendable {
 
 extension Dialect {
     package var asksBothFamilies: Bool { false }
+    package var carriesAliases: Bool { false }
     package func unixSeconds(in body: [UInt8]) -> Int64? { nil }
     package func clientAddress(in reply: HTTPReply) -> Address? { nil }
     package var clientForms: [ClientForm] { [] }

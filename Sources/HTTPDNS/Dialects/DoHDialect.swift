@@ -15,6 +15,8 @@ package struct DoHDialect: SingleQuestionDialect {
     package static let mediaType = "application/dns-message"
     private static let id: UInt16 = 0
 
+    package var carriesAliases: Bool { true }
+
     package func supports(_ type: RecordType) -> Bool { true }
 
     package func supports(_ question: Question) -> Bool { true }

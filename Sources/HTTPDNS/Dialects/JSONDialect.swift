@@ -14,6 +14,8 @@ package struct JSONDialect: SingleQuestionDialect {
     }
 
     /// Types without a common text form are left to `doh`.
+    package var carriesAliases: Bool { true }
+
     package func supports(_ type: RecordType) -> Bool { PresentationForm.readable.contains(type) }
 
     package func supports(_ question: Question) -> Bool { supports(question.type) }

@@ -286,7 +286,7 @@ function showEvidence(evidence) {
     named(each), moment(each.seconds),
     each.mismatched.source + ' gave ' + each.mismatched.address + ': ' + each.mismatched.verdict
       + (each.mismatched.detail ? ', ' + each.mismatched.detail : ''),
-    faint('verified: ' + each.verified.address + ' of ' + each.verified.source))));
+    each.verified ? faint('verified: ' + each.verified.address + ' of ' + each.verified.source) : '')));
   panel('evidence', evidence.length, 'No forged address was found.');
 }
 

@@ -17,8 +17,10 @@ struct FailureRecord {
     private(set) var timedOut: [ProviderID] = []
     /// Providers whose error reply gave no reason.
     private(set) var refusedBy: [ProviderID] = []
-    /// A provider was not reached, or cannot serve any name.
+    /// A provider was not reached, cannot serve any name, or gave a forged answer.
     private(set) var hasUnreached = false
+    /// The first answer that contradicts the rule for the name.
+    private var contradiction: Contradiction?
 
     mutating func nameFailed(_ failure: NameFailure, at upstream: Upstream) {
         hasSilentUpstream = true
@@ -39,6 +41,12 @@ struct FailureRecord {
         }
     }
 
+    mutating func contradicted(_ contradiction: Contradiction) {
+        hasSilentUpstream = true
+        hasUnreached = true
+        self.contradiction = self.contradiction ?? contradiction
+    }
+
     /// A request waited for a slot while its provider replied to nothing.
     mutating func waitedInVain(for provider: ProviderID) { timedOut.append(provider) }
 
@@ -51,6 +59,7 @@ struct FailureRecord {
     func reason(isPortalSuspected: Bool, hasNoRoute: Bool) -> LookupFailure {
         if isPortalSuspected { return LookupFailure(.portalSuspected) }
         if lacksRoom { return LookupFailure(.notReady) }
+        if let contradiction { return LookupFailure(contradiction) }
         if let verdict { return LookupFailure(verdict) }
         if hasNoRoute { return LookupFailure(.noRoute) }
         return LookupFailure(hasFailedUpstream ? .networkError : .noReachableAuthority)

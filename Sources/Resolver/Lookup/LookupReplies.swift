@@ -11,6 +11,9 @@ extension Lookup {
         if attempt.upstream == .system, state.portal.covers(question.name), let usable = portalAnswer(answer, state) {
             return finishForPortal(with: usable, now: now, &state)
         }
+        if let contradiction = state.contradiction(in: answer, to: question, policy, from: attempt.upstream) {
+            return contradicted(attempt, answer, contradiction, now: now, &state)
+        }
         let isProper = attempt.upstream == .system && isSystemName
         let usable = policy.withoutPrivateAddresses(answer)
         state.words.said(

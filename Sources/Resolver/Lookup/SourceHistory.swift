@@ -17,6 +17,8 @@ package struct SourceAnswer: Equatable, Sendable {
     /// Time until the answer; nil for an unsolicited answer.
     package let took: Duration?
     package let saidAt: Instant
+    /// Nil unless the answer contradicts the rule for its name.
+    package let contradiction: Contradiction?
     /// When it was stored in the cache; nil if it was not.
     package fileprivate(set) var keptAt: Instant?
 }
@@ -52,7 +54,8 @@ struct SourceHistory {
     ///   - answer: as received.
     ///   - usable: the answer without addresses that no public name may have; nil: nothing is left.
     mutating func said(
-        _ question: Question, _ answer: Answer, usable: Answer?, by source: Source, took: Duration?, now: Instant
+        _ question: Question, _ answer: Answer, usable: Answer?, _ contradiction: Contradiction? = nil,
+        by source: Source, took: Duration?, now: Instant
     ) {
         let all = answer.addresses
         let addresses = all.count <= Bounds.maxHeldAddresses ? all : Array(all.prefix(Bounds.maxHeldAddresses))
@@ -61,7 +64,7 @@ struct SourceHistory {
         let word = SourceAnswer(
             source: source, kind: answer.kind, addresses: addresses,
             filtered: isWhole ? [] : addresses.filter { !left.contains($0) },
-            ttlSeconds: answer.ttlSeconds, took: took, saidAt: now)
+            ttlSeconds: answer.ttlSeconds, took: took, saidAt: now, contradiction: contradiction)
         change(question) { entry in
             entry.words.removeAll { $0.source == source }
             entry.failures.removeAll { $0.source == source }

@@ -13,6 +13,8 @@ package enum OrderInForce: Equatable, Sendable {
     case systemFirst(isVerified: Bool)
     /// The providers go first until this instant: the system resolver gave only mismatched addresses.
     case forged(until: Instant)
+    /// The same: its answer contradicted the rule for the name.
+    case contradicted(until: Instant)
     /// Its answer was forged earlier. It is asked first, and must be verified before it is given again.
     case onProbation
     /// The providers go first: the system resolver has forged answers about several registrable domains.
@@ -21,7 +23,7 @@ package enum OrderInForce: Equatable, Sendable {
     var isSystemFirst: Bool {
         switch self {
         case .systemFirst, .onProbation: true
-        case .providersFirst, .forged, .mistrusted: false
+        case .providersFirst, .forged, .contradicted, .mistrusted: false
         }
     }
 }
@@ -65,6 +67,9 @@ struct SystemPace {
 extension ResolverState {
     func orderInForce(_ name: Name, _ policy: NamePolicy, now: Instant) -> OrderInForce {
         guard policy.order == .systemFirst else { return .providersFirst }
+        if policy.expectation != nil, let until = contradicting.systemForgedUntil(name, now: now) {
+            return .contradicted(until: until)
+        }
         let order = verification.systemStanding(name, now: now)
         if case .systemFirst(isVerified: false) = order, systemTrust.isLost(now) { return .mistrusted }
         return order

@@ -96,11 +96,6 @@ extension Policy {
     package func limits(_ type: RecordType, of name: Name) -> Bool {
         rules.hasFamilies && of(name).treatment(of: type) != .ordinary
     }
-
-    /// Returns whether answers for the name that were cached under the other policy are obsolete.
-    package func moves(_ name: Name, from other: Policy) -> Bool {
-        upstreams(for: name) != other.upstreams(for: name) || of(name).family != other.of(name).family
-    }
 }
 
 extension ResolverState {

@@ -33,9 +33,35 @@ package struct Policy: Equatable, Sendable {
     /// Returns the upstreams that the settings allow for a name.
     package func upstreams(for name: Name) -> NameUpstreams { direction(of: name, rules.rule(for: name)).upstreams }
 
-    /// Returns scopes that contain every name with different upstreams or another `family` under the two policies. They
-    /// may contain other names too.
-    package func routesDiffering(from other: Policy) -> [QuestionScope] {
+    /// What genuine answers for a name are like, by the longest rule that says it.
+    package func expectation(of name: Name) -> RuleExpectation? { rules.rule(for: name)?.expectation }
+
+    /// Every name with an expectation is in one of these.
+    package var expectingScopes: [QuestionScope] {
+        rules.expectations.map { QuestionScope($0.name, includesDescendants: true) }
+    }
+
+    /// A digest of all expectations, equal in every process; "" without any. FNV-1a: only the operator sets the input.
+    package var expectationDigest: String {
+        let texts = rules.expectations.map { "\($0.name) \($0.expectation)" }
+        guard !texts.isEmpty else { return "" }
+        let digest = texts.joined(separator: "\n").utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { digest, byte in
+            (digest ^ UInt64(byte)) &* 0x100_0000_01B3
+        }
+        return String(digest, radix: 16)
+    }
+
+    /// Returns whether answers for the name that were accepted under the other policy may differ from answers under
+    /// this one.
+    package func mayDiffer(from other: Policy, for name: Name) -> Bool {
+        upstreams(for: name) != other.upstreams(for: name)
+            || rules.rule(for: name)?.family != other.rules.rule(for: name)?.family
+            || expectation(of: name) != other.expectation(of: name)
+    }
+
+    /// Returns scopes that contain every name with different upstreams, family or expectations under the two policies.
+    /// They may contain other names too.
+    package func answersDiffering(from other: Policy) -> [QuestionScope] {
         guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly, order == other.order else {
             return [.everything]
         }
@@ -90,7 +116,7 @@ package struct Policy: Equatable, Sendable {
             allowsPrivate: allowsPrivate(name, rule), cache: cache.with(rule),
             limits: limits, stale: stale, prefetches: rule.prefetch ?? prefetches,
             probes: ProbeTerms(probes, rule, order: order, translationPrefixes: translationPrefixes),
-            fallbackAddresses: rule.fallbackAddresses, family: rule.family)
+            fallbackAddresses: rule.fallbackAddresses, expectation: rule.expectation, family: rule.family)
     }
 }
 
@@ -183,6 +209,7 @@ struct NamePolicy {
     let prefetches: Bool
     let probes: ProbeTerms
     let fallbackAddresses: [Address]
+    let expectation: RuleExpectation?
     var family: FamilyPolicy?
 
     var upstreams: NameUpstreams { direction.upstreams }
@@ -221,6 +248,7 @@ extension NamePolicy {
             order: .providersFirst, systemPatience: .zero, allowsPrivate: allowsPrivate,
             cache: CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 0, negativeMaxTTLSeconds: 0),
             limits: Freshness.Limits(maxAgeSeconds: 0, allowsNegative: false), stale: stale, prefetches: false,
-            probes: ProbeTerms(ProbePolicy(), Rule(), translationPrefixes: prefixes), fallbackAddresses: [])
+            probes: ProbeTerms(ProbePolicy(), Rule(), translationPrefixes: prefixes), fallbackAddresses: [],
+            expectation: nil)
     }
 }

@@ -15,3 +15,8 @@ extension NamePolicy {
         return Answer(records: records).remarked(.filteredAddresses)
     }
 }
+
+extension Resolver {
+    /// Number of a provider's answers that had only addresses that no public name may have.
+    package func privateAnswers(from provider: ProviderID) -> UInt64 { state.privateAnswers[provider] ?? 0 }
+}

@@ -22,6 +22,7 @@ package struct Rule: Equatable, Sendable {
     package var minTTLSeconds: UInt32?
     package var maxTTLSeconds: UInt32?
     package var fallbackAddresses: [Address] = []
+    package var expectation: RuleExpectation?
 
     package init(match: [Name] = []) {
         self.match = match
@@ -42,6 +43,7 @@ package struct Rule: Equatable, Sendable {
         minTTLSeconds = minTTLSeconds ?? other.minTTLSeconds
         maxTTLSeconds = maxTTLSeconds ?? other.maxTTLSeconds
         if fallbackAddresses.isEmpty { fallbackAddresses = other.fallbackAddresses }
+        expectation = expectation ?? other.expectation
     }
 
     /// Merges two rules for one name: an exclusion beats an inclusion; else the first value counts.
@@ -115,19 +117,29 @@ package struct RuleTable: Equatable, Sendable {
 
     package init(_ rules: [Rule]) {
         hasFamilies = rules.contains { $0.family != nil }
-        for rule in rules {
-            for name in rule.match { ruleOfName[name, default: Rule()].join(rule) }
+        for var rule in rules {
+            for name in rule.match {
+                rule.expectation?.rule = name
+                ruleOfName[name, default: Rule()].join(rule)
+            }
         }
     }
 
-    /// Returns the names of rules with different upstreams, another order or another family, and of rules in only one
-    /// of the tables.
+    /// Returns the names of rules with different upstreams, another order, family or expectation, and of rules in only
+    /// one of the tables.
     func namesDiffering(from other: RuleTable) -> [Name] {
         Set(ruleOfName.keys).union(other.ruleOfName.keys).filter { name in
             let (rule, otherRule) = (ruleOfName[name], other.ruleOfName[name])
             return (rule == nil) != (otherRule == nil) || rule?.upstreams != otherRule?.upstreams
                 || rule?.order != otherRule?.order || rule?.family != otherRule?.family
+                || rule?.expectation != otherRule?.expectation
         }
+    }
+
+    /// The rule names with an expectation of their own, sorted by their text.
+    var expectations: [(name: Name, expectation: RuleExpectation)] {
+        ruleOfName.compactMap { name, rule in rule.expectation.map { (name, "\(name)", $0) } }
+            .sorted { $0.1 < $1.1 }.map { ($0.0, $0.2) }
     }
 
     /// Returns the merged rule for a name; nil if no rule matches.

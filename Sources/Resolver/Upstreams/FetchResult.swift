@@ -46,13 +46,20 @@ package struct NameFailure: Hashable, Sendable {
 package struct LookupFailure: Hashable, Sendable {
     package let responseCode: ResponseCode
     package let extendedError: ExtendedError
-    /// An upstream gave the extended error; it stays true while the failure is remembered.
-    private let isFromUpstream: Bool
+    /// The extended error stays true while the failure is remembered.
+    private let isLasting: Bool
 
     init(_ extendedError: ExtendedError) {
         responseCode = .serverFailure
         self.extendedError = extendedError
-        isFromUpstream = false
+        isLasting = false
+    }
+
+    /// Answers came, and contradict the rule for the name.
+    init(_ contradiction: Contradiction) {
+        responseCode = .serverFailure
+        extendedError = .contradicted("\(contradiction)")
+        isLasting = true
     }
 
     /// Clients get YXDOMAIN as it is. Every other code becomes SERVFAIL: REFUSED would tell a stub resolver that the
@@ -61,9 +68,9 @@ package struct LookupFailure: Hashable, Sendable {
         responseCode = failure.responseCode == .nameShouldNotExist ? .nameShouldNotExist : .serverFailure
         extendedError =
             failure.extendedError ?? (responseCode == .serverFailure ? .networkError : .upstreamReplied(responseCode))
-        isFromUpstream = failure.extendedError != nil || responseCode != .serverFailure
+        isLasting = failure.extendedError != nil || responseCode != .serverFailure
     }
 
     /// The same reply while the failure is remembered (RFC 9520).
-    var remembered: LookupFailure { isFromUpstream ? self : LookupFailure(.rememberedFailure) }
+    var remembered: LookupFailure { isLasting ? self : LookupFailure(.rememberedFailure) }
 }

@@ -1,0 +1,115 @@
+// Answers that contradict a rule's expectation: forged, so never cached nor given to clients. The next upstream is
+// asked. They change nothing for other names: neither the provider's health nor the credibility of the source.
+
+import DNSWire
+
+/// Counts contradicting answers, and decides which ones are reported and which names ask the providers first.
+struct ContradictingAnswers {
+    private struct Key: Hashable {
+        let question: Question
+        let source: Source
+    }
+
+    private var counts: [Source: UInt64] = [:]
+    /// A name in use must not fill the evidence.
+    private var reported = Pauses<Key>()
+    /// Names of which the system resolver gave a contradicting answer.
+    private var systemForged = Pauses<Name>()
+
+    func count(of source: Source) -> UInt64 { counts[source] ?? 0 }
+
+    /// - Returns: whether to report it: once per question, source and `Bounds.recentAnswerAge`.
+    mutating func heard(_ answer: ContradictingAnswer, now: Instant) -> Bool {
+        counts[answer.source, default: 0] += 1
+        if answer.source == .system {
+            _ = systemForged.begin(answer.question.name, until: now + Bounds.forgedPause, now: now)
+        }
+        let key = Key(question: answer.question, source: answer.source)
+        return reported.end(of: key, now) == nil
+            && reported.begin(key, until: now + Bounds.recentAnswerAge, now: now)
+    }
+
+    /// With order `system-first`: the end of the time for which the providers are asked first; nil: it is not running.
+    func systemForgedUntil(_ name: Name, now: Instant) -> Instant? { systemForged.end(of: name, now) }
+
+    mutating func keep(_ providers: [ProviderTraits]) {
+        counts = counts.filter { known in
+            known.key == .system || providers.contains { .provider($0.id) == known.key }
+        }
+    }
+
+    /// Another network may have another system resolver.
+    mutating func networkChanged() {
+        reported = Pauses()
+        systemForged = Pauses()
+    }
+}
+
+/// Table of the ends of pauses, at most `Bounds.maxContradictions`.
+private struct Pauses<Key: Hashable> {
+    private var endOf: [Key: Instant] = [:]
+
+    func end(of key: Key, _ now: Instant) -> Instant? {
+        endOf.isEmpty ? nil : endOf[key].flatMap { now < $0 ? $0 : nil }
+    }
+
+    /// - Returns: false without room.
+    mutating func begin(_ key: Key, until end: Instant, now: Instant) -> Bool {
+        if endOf[key] == nil, endOf.count >= Bounds.maxContradictions { endOf = endOf.filter { $0.value > now } }
+        guard endOf[key] != nil || endOf.count < Bounds.maxContradictions else { return false }
+        endOf[key] = end
+        return true
+    }
+}
+
+extension ResolverState {
+    /// Returns how an upstream's answer contradicts the rule for its name; nil if it does not.
+    func contradiction(
+        in answer: Answer, to question: Question, _ policy: NamePolicy, from upstream: Upstream
+    ) -> Contradiction? {
+        guard let expectation = policy.expectation else { return nil }
+        let carriesAliases =
+            switch upstream {
+            case .provider(let provider): ranking.traits(of: provider)?.carriesAliases ?? false
+            case .system: true
+            }
+        return expectation.contradiction(
+            in: answer, to: question, carriesAliases: carriesAliases, behind: policy.probes.translationPrefixes)
+    }
+
+    /// Records a contradicting answer.
+    ///
+    /// - Parameter took: time until the answer; nil for an unsolicited one.
+    mutating func contradicted(
+        _ question: Question, _ answer: Answer, _ contradiction: Contradiction, from source: Source, took: Duration?,
+        now: Instant
+    ) {
+        words.said(question, answer, usable: answer, contradiction, by: source, took: took, now: now)
+        let heard = ContradictingAnswer(
+            question: question, source: source, addresses: answer.addresses, contradiction: contradiction)
+        if contradicting.heard(heard, now: now) { actions.append(.contradicted(heard)) }
+    }
+}
+
+extension Lookup {
+    /// Treats an answer as forged, and makes the next upstream due.
+    mutating func contradicted(
+        _ attempt: Attempt, _ answer: Answer, _ contradiction: Contradiction, now: Instant,
+        _ state: inout ResolverState
+    ) {
+        let took = attempt.startedAt.duration(to: now)
+        state.contradicted(question, answer, contradiction, from: attempt.source, took: took, now: now)
+        failures.contradicted(contradiction)
+        switch attempt.upstream {
+        case .provider(let provider):
+            state.ranking.answered(provider, after: took, now: now)
+            providers.makeNextDue(now)
+        case .system: systemFailed(now: now)
+        }
+    }
+}
+
+extension Resolver {
+    /// Number of answers of a source that contradicted a rule's expectation.
+    package func contradictions(of source: Source) -> UInt64 { state.contradicting.count(of: source) }
+}

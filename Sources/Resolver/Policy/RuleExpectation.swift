@@ -1,0 +1,107 @@
+// What a rule says about genuine answers for its names (setting `expect`), and what contradicts it: weaker marks of
+// truth than a certificate, for names without TLS.
+
+package import DNSWire
+
+/// Only A and AAAA answers with addresses are judged. An empty answer contradicts nothing.
+package struct RuleExpectation: Hashable, Sendable {
+    /// True: a genuine answer has a CNAME record. False: it has none.
+    package var hasAlias: Bool?
+    /// Upper bound of the addresses' TTLs, as the upstream gives them.
+    package var maxTTLSeconds: UInt32?
+    /// All addresses are in these networks. A family without a network here is not judged.
+    package var networks: [Prefix] = []
+    /// The name of the rule.
+    var rule = Name.root
+
+    package init() {}
+
+    /// Returns what contradicts the expectation; nil if nothing does.
+    ///
+    /// - Parameters:
+    ///   - answer: as the upstream gave it: before filters and TTL limits.
+    ///   - carriesAliases: the upstream's format has CNAME records; without them `hasAlias` is not judged.
+    ///   - prefixes: NAT64 prefixes of the network. An address behind one is judged by its IPv4 address as well.
+    func contradiction(
+        in answer: Answer, to question: Question, carriesAliases: Bool, behind prefixes: [NAT64Prefix]
+    ) -> Contradiction? {
+        guard question.type.isAddress, answer.kind == .records else { return nil }
+        if let outside = answer.addresses.first(where: { !mayBeGenuine($0, behind: prefixes) }) {
+            return Contradiction(rule: rule, reason: .outside(outside))
+        }
+        if carriesAliases, let hasAlias, hasAlias != answer.records.contains(where: { $0.type == .cname }) {
+            return Contradiction(rule: rule, reason: hasAlias ? .noAlias : .alias)
+        }
+        let ttl = answer.records.lazy.filter { $0.type == question.type }.map(\.ttlSeconds).max()
+        if let ttl, let maxTTLSeconds, ttl > maxTTLSeconds { return Contradiction(rule: rule, reason: .ttl(ttl)) }
+        return nil
+    }
+
+    private func mayBeGenuine(_ address: Address, behind prefixes: [NAT64Prefix]) -> Bool {
+        let family = networks.filter { $0.address.recordType == address.recordType }
+        if family.isEmpty || family.contains(where: { $0.contains(address) }) { return true }
+        let hosts = prefixes.compactMap { $0.extract(address) }
+        return hosts.contains { host in networks.contains { $0.contains(host) } }
+    }
+}
+
+extension RuleExpectation: CustomStringConvertible {
+    /// As in the settings, without quotes.
+    package var description: String {
+        let parts = [
+            hasAlias.map { "cname = \($0)" }, maxTTLSeconds.map { "max-ttl = \($0)s" },
+            networks.isEmpty ? nil : "within = [\(networks.map(\.description).joined(separator: ", "))]",
+        ]
+        return "{\(parts.compactMap(\.self).joined(separator: ", "))}"
+    }
+}
+
+/// How an answer contradicts the expectation of a rule.
+package struct Contradiction: Hashable, Sendable {
+    package enum Reason: Hashable, Sendable {
+        case noAlias
+        case alias
+        case ttl(UInt32)
+        case outside(Address)
+    }
+
+    /// The name of the rule.
+    package let rule: Name
+    package let reason: Reason
+
+    package init(rule: Name, reason: Reason) {
+        self.rule = rule
+        self.reason = reason
+    }
+}
+
+extension Contradiction: CustomStringConvertible {
+    /// The reason first: clients get the text truncated.
+    package var description: String {
+        let found =
+            switch reason {
+            case .noAlias: "no CNAME"
+            case .alias: "a CNAME"
+            case .ttl(let seconds): "TTL \(seconds)"
+            case .outside(let address): "\(address)"
+            }
+        return "\(found) against expect of the rule for \(rule.isRoot ? "all names" : rule.description)"
+    }
+}
+
+/// An answer that was treated as forged because it contradicts an expectation.
+package struct ContradictingAnswer: Equatable, Sendable {
+    package let question: Question
+    /// A provider or the system resolver.
+    package let source: Source
+    /// All addresses of the answer.
+    package let addresses: [Address]
+    package let contradiction: Contradiction
+
+    package init(question: Question, source: Source, addresses: [Address], contradiction: Contradiction) {
+        self.question = question
+        self.source = source
+        self.addresses = addresses
+        self.contradiction = contradiction
+    }
+}

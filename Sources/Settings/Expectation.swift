@@ -1,0 +1,64 @@
+// A rule's `expect`: what genuine answers for its names are like. Written as an inline table or as [rule.expect].
+
+package import DNSWire
+
+extension Settings {
+    package struct Expectation: Equatable, Sendable {
+        package var cname: Bool?
+        /// 1 s to 7 days, in whole seconds.
+        package var maxTTL: Duration?
+        /// Up to 64; empty: any address.
+        package var within: [Prefix] = []
+
+        package init() {}
+    }
+}
+
+extension Settings.Expectation {
+    /// Longer ones say nothing: caches keep no answer longer (RFC 8767 section 4).
+    private static let ttls = Duration.seconds(1)...Duration.seconds(7 * 24 * 3600)
+    /// Compared one by one with each address.
+    private static let maxNetworks = 64
+
+    static let keys: [Key<Settings.Expectation>] = [
+        Key("cname", \.cname, Format.truth.optional),
+        Key("max-ttl", \.maxTTL, Format.wholeSeconds(ttls).optional),
+        Key("within", \.within, Format.prefix.list(of: "strings \"ADDR/LENGTH\"", 1...maxNetworks).leavingOut([])),
+    ]
+}
+
+extension Format<Settings.Expectation> {
+    /// The empty table exempts names from the expectation of a rule for a shorter name.
+    static let expectation: Format = {
+        let allowed =
+            "a table of cname (true or false), max-ttl (a duration from 1s to 168h) and within (an array of networks "
+            + "\"ADDR/LENGTH\"), or {} for no expectation"
+        return Format(
+            allowed: allowed,
+            read: { node throws(Misfit) in
+                guard case .table(let members) = node.value else { throw Misfit(node, allowed: allowed) }
+                var expectation = Settings.Expectation()
+                var faults: [Misfit.Fault] = []
+                for (name, member) in members {
+                    guard let key = Settings.Expectation.keys.first(where: { $0.name == name }) else {
+                        let text = "found unknown key \(quoted(name)); allowed: \(allowed)"
+                        faults.append(.init(node: member.index, text: text))
+                        continue
+                    }
+                    do throws(Misfit) {
+                        try key.read(member, &expectation)
+                    } catch {
+                        faults += error.faults.map { .init(node: $0.node, text: "\(name): \($0.text)") }
+                    }
+                }
+                guard faults.isEmpty else { throw Misfit(faults) }
+                return expectation
+            },
+            write: { expectation in
+                let pairs = Settings.Expectation.keys.compactMap { key in
+                    key.write(expectation).map { "\(key.name) = \($0)" }
+                }
+                return "{\(pairs.joined(separator: ", "))}"
+            })
+    }()
+}
