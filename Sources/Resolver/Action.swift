@@ -53,14 +53,26 @@ package struct FetchPurpose: Equatable, Sendable {
     }
 }
 
-/// An expired answer, ready to be served stale.
-package struct ExpiredAnswer: Equatable, Sendable {
+/// An expired answer, ready to be served stale. Immutable. A class for the reason of `AgedAnswer`.
+package final class ExpiredAnswer: Equatable, Sendable {
     /// Its TTLs are those of an expired answer.
     package let answer: RenderedAnswer
     package let extendedError: ExtendedError
     /// The stale limit. It may pass while upstreams are asked or the machine sleeps.
     let usableUntil: Instant
     let origin: AgedAnswer.Origin
+
+    init(answer: RenderedAnswer, extendedError: ExtendedError, usableUntil: Instant, origin: AgedAnswer.Origin) {
+        self.answer = answer
+        self.extendedError = extendedError
+        self.usableUntil = usableUntil
+        self.origin = origin
+    }
+
+    package static func == (one: ExpiredAnswer, other: ExpiredAnswer) -> Bool {
+        one.answer == other.answer && one.extendedError == other.extendedError
+            && one.usableUntil == other.usableUntil && one.origin == other.origin
+    }
 
     /// - Parameter answer: with the TTLs of an expired answer.
     func with(_ answer: RenderedAnswer) -> ExpiredAnswer {

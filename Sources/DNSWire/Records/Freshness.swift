@@ -48,8 +48,8 @@ package enum Freshness: Equatable, Sendable {
     }
 }
 
-/// An answer with its age.
-package struct AgedAnswer: Equatable, Sendable {
+/// An answer with its age. Immutable. A class, because most questions pass a missing one from function to function.
+package final class AgedAnswer: Equatable, Sendable {
     package enum Origin: Sendable {
         case provider
         case system
@@ -69,6 +69,11 @@ package struct AgedAnswer: Equatable, Sendable {
         self.ageMilliseconds = ageMilliseconds
         self.lifetimeSeconds = lifetimeSeconds
         self.origin = origin
+    }
+
+    package static func == (one: AgedAnswer, other: AgedAnswer) -> Bool {
+        one.answer == other.answer && one.ageMilliseconds == other.ageMilliseconds
+            && one.lifetimeSeconds == other.lifetimeSeconds && one.origin == other.origin
     }
 
     package func freshness(_ limits: Freshness.Limits) -> Freshness {
