@@ -23,11 +23,13 @@ struct BilledRequestsTests {
         requests.add(2, .refresh, unixMilliseconds: Self.noon + 11 * Self.hour)
         #expect(requests.count(.day, .client) == 3 && requests.count(.day, .refresh) == 2)
         #expect(requests.total(.day) == 5 && requests.total(.month) == 5)
-        #expect(requests.end(of: .day) == Self.noon + 12 * Self.hour)
-        #expect(requests.end(of: .month) == Self.noon + 12 * Self.hour)
+        #expect(BilledRequests.Period.day.end(after: Self.noon) == Self.noon + 12 * Self.hour)
+        #expect(BilledRequests.Period.month.end(after: Self.noon) == Self.noon + 12 * Self.hour)
         requests.add(1, .hedge, unixMilliseconds: Self.noon + 12 * Self.hour)
         #expect(requests.total(.day) == 1 && requests.total(.month) == 1, "December")
-        #expect(requests.end(of: .month) == Self.noon + 12 * Self.hour + 31 * 24 * Self.hour)
+        #expect(
+            BilledRequests.Period.month.end(after: Self.noon + 12 * Self.hour)
+                == Self.noon + (12 + 31 * 24) * Self.hour)
         requests.turn(to: Self.noon + 36 * Self.hour)
         #expect(requests.total(.day) == 0 && requests.total(.month) == 1)
     }
@@ -39,58 +41,91 @@ struct BilledRequestsTests {
         ])
     func calendar(second: Int64, daysLeft: Int64) {
         // 2024-02-29 and -28, 2025-02-28, 2100-02-28, 2025-12-31.
-        let requests = BilledRequests(unixMilliseconds: second * 1000)
         let day = second / 86_400
-        #expect(requests.end(of: .month) == (day + daysLeft) * 86_400_000)
+        #expect(BilledRequests.Period.month.end(after: second * 1000) == (day + daysLeft) * 86_400_000)
     }
 
-    @Test("a clock that is set back or not set yet ends no period, and one that is set right ends them once")
-    func clock() {
+    /// 1970 and 2022: before the clock is set. Then a day that ended, and a year ahead.
+    private static let wrong: [Int64] = [5000, 1_640_995_200_000, noon - 13 * hour, noon + 24 * 365 * hour]
+
+    @Test("a clock that was wrong for a while loses no count, neither its own nor the right period's", arguments: wrong)
+    func wrongClock(_ wrong: Int64) {
+        var requests = counted(900_000)
+        requests.add(1, .client, unixMilliseconds: wrong)
+        let isBehind = wrong < Self.noon
+        #expect(requests.total(.month) == (isBehind ? 900_001 : 1))
+        requests.add(1, .client, unixMilliseconds: Self.noon)
+        #expect(requests.total(.day) == 900_002 && requests.total(.month) == 900_002)
+        // Stored and read while the clock is wrong again.
+        requests.turn(to: wrong)
+        var later = BilledRequests(unixMilliseconds: wrong)
+        later.add(1, .refresh, unixMilliseconds: wrong)
+        if let kept = BilledRequests(text: requests.text) { later.add(kept, unixMilliseconds: wrong) }
+        later.turn(to: Self.noon + Self.hour)
+        #expect(later.total(.day) == 900_003 && later.total(.month) == 900_003)
+    }
+
+    @Test("a clock that is set back over the end of a month and passes it again finds both months' counts")
+    func twice() {
+        let midnight = Self.noon + 12 * Self.hour
         var requests = counted(3)
-        requests.add(1, .client, unixMilliseconds: Self.noon - 24 * Self.hour)
-        #expect(requests.total(.day) == 4)
-        requests.add(1, .client, unixMilliseconds: 5000)
-        #expect(requests.total(.day) == 5, "1970: not set yet")
-        requests.add(1, .client, unixMilliseconds: Self.noon - 24 * Self.hour)
-        #expect(requests.total(.day) == 6)
+        requests.add(4, .client, unixMilliseconds: midnight + 1000)
+        #expect(requests.total(.day) == 4 && requests.total(.month) == 4)
+        requests.add(1, .client, unixMilliseconds: midnight - 1000)
+        #expect(requests.total(.day) == 8 && requests.total(.month) == 8)
+        requests.turn(to: midnight)
+        #expect(requests.total(.day) == 5 && requests.total(.month) == 5)
+    }
+
+    @Test("after a first start with a clock that is ahead, periods end as the clock says once it is right")
+    func firstStartAhead() {
+        var requests = counted(5, at: Self.noon + 24 * 365 * Self.hour)
         requests.turn(to: Self.noon)
-        #expect(requests.total(.day) == 0 && requests.total(.month) == 6)
+        #expect(requests.total(.day) == 5 && requests.total(.month) == 5)
+        requests.turn(to: Self.noon + 24 * Self.hour)
+        #expect(requests.total(.day) == 0 && requests.total(.month) == 0)
+    }
+
+    @Test("a clock that never stops jumping needs no more room than three periods")
+    func jumps() {
+        var requests = counted(1)
+        for day in 1...100 { requests.turn(to: Self.noon + Int64(day * 7919 % 1000) * 24 * Self.hour) }
+        #expect(requests.text.split(separator: " ").count == 2 * 3 * 6)
     }
 
     @Test("the text is read back, and other text is not")
     func text() {
         var requests = counted(3)
         requests.add(7, .measurement, unixMilliseconds: Self.noon)
-        #expect(
-            BilledRequests(text: requests.text) == BilledRequests(text: BilledRequests(text: requests.text)?.text ?? "")
-        )
+        #expect(requests.text == "day 20787 3 0 0 7 month 24320 3 0 0 7")
+        #expect(BilledRequests(text: requests.text)?.text == requests.text)
         #expect(BilledRequests(text: requests.text)?.total(.month) == 10)
+        let day = "day 20787 3 0 0 7 "
         for text in [
-            "", "x", "20787", "20787 day 1 2 3 month 1 2 3 4", requests.text + " 1", "-1" + requests.text,
+            "", "x", day, day + "month 24320 3 0 0", requests.text + " 1", "1 " + requests.text,
             requests.text.replacing("3", with: "-3"), requests.text.replacing("7", with: "99999999999999999999"),
+            day + day + day + requests.text, requests.text.replacing("day", with: "year"),
         ] {
             #expect(BilledRequests(text: text) == nil, "\(text)")
         }
     }
 
-    @Test("counts of an earlier life are added as far as their periods last")
-    func earlier() {
-        var requests = counted(1)
-        requests.add(counted(5, at: Self.noon - 11 * Self.hour))
-        #expect(requests.total(.day) == 6 && requests.total(.month) == 6)
-        requests.add(counted(5, at: Self.noon - 24 * Self.hour))
-        #expect(requests.total(.day) == 6 && requests.total(.month) == 11)
-        requests.add(counted(5, at: Self.noon - 31 * 24 * Self.hour))
-        #expect(requests.total(.month) == 11, "October")
+    @Test("a quota's whole range is counted, stored and read")
+    func range() {
+        var requests = counted(1_000_000_000_000)
+        #expect(requests.level(of: .init(1_000_000_000_000, per: .month)) == .usedUp)
+        requests.add(.max, .client, unixMilliseconds: Self.noon)
+        requests.add(1, .refresh, unixMilliseconds: Self.noon)
+        #expect(BilledRequests(text: requests.text)?.total(.month) == .max)
     }
 
-    @Test("counts of an earlier life go on at a start before the clock is set")
-    func earlierThanClock() {
-        var requests = BilledRequests(unixMilliseconds: 5000)
-        requests.add(counted(5))
-        requests.add(1, .client, unixMilliseconds: 6000)
-        requests.turn(to: Self.noon + Self.hour)
-        #expect(requests.total(.day) == 6 && requests.total(.month) == 6)
+    @Test("counts from before a restart are added if their period has not ended")
+    func earlier() {
+        for (hours, day, month) in [(Int64(11), 6, 6), (24, 1, 6), (31 * 24, 1, 1)] {
+            var requests = counted(1)
+            requests.add(counted(5, at: Self.noon - hours * Self.hour), unixMilliseconds: Self.noon)
+            #expect(requests.total(.day) == day && requests.total(.month) == month, "\(hours) h")
+        }
     }
 
     @Test("a quota is nearly used from 80 % and used up from 100 % on")

@@ -11,7 +11,7 @@ final class Billing: LoopPart {
     private let resolving: ResolvingLoop
     /// By the provider's name, which outlives its settings.
     private var requests: [String: BilledRequests] = [:]
-    /// The level that the log and the resolver know.
+    /// The level that was last logged and given to the resolver.
     private var levels: [String: BilledRequests.QuotaLevel] = [:]
     /// Providers whose counts changed since they were stored.
     private var unsaved: Set<String> = []
@@ -37,7 +37,7 @@ final class Billing: LoopPart {
         return requests
     }
 
-    /// Quotas of which 80 % or all are used.
+    /// The quotas of which 80 % or more is used.
     var warnings: [QuotaWarning] {
         resolving.providers.providers.compactMap { provider in
             requests(of: provider).flatMap { warning(provider, $0) }
@@ -52,7 +52,8 @@ final class Billing: LoopPart {
         for (name, text) in notes where name.hasPrefix(Billing.notePrefix) {
             guard let kept = BilledRequests(text: text) else { continue }
             let provider = String(name.dropFirst(Billing.notePrefix.count))
-            requests[provider, default: BilledRequests(unixMilliseconds: wall)].add(kept)
+            requests[provider, default: BilledRequests(unixMilliseconds: wall)]
+                .add(kept, unixMilliseconds: wall)
             if !configured.contains(provider), requests[provider]?.total(.month) == 0 {
                 resolving.store?.note(name, nil, now: now)
             }
@@ -62,7 +63,7 @@ final class Billing: LoopPart {
 
     /// Applies the quotas of new settings.
     func providersChanged(now: Instant) {
-        compareWithQuotas(areNew: true, now: now)
+        compareWithQuotas(resolverKnows: false, now: now)
     }
 
     func timePassed(now: Instant) {
@@ -105,21 +106,22 @@ final class Billing: LoopPart {
 
     private static let notePrefix = "billed by "
 
-    /// - Parameter areNew: the resolver does not know the quotas.
-    private func compareWithQuotas(areNew: Bool = false, now: Instant) {
+    /// - Parameter resolverKnows: false after a change of the settings: the resolver has no levels yet.
+    private func compareWithQuotas(resolverKnows: Bool = true, now: Instant) {
         for provider in resolving.providers.providers {
             let requests = requests(of: provider)
             let known = levels[provider.name] ?? .free
             var (level, end) = (BilledRequests.QuotaLevel.free, Instant?.none)
             if let requests, let quota = provider.quota {
                 level = requests.level(of: quota)
-                let left = requests.end(of: quota.period) - Clock.wallMilliseconds()
+                let wall = Clock.wallMilliseconds()
+                let left = quota.period.end(after: wall) - wall
                 if level == .usedUp { end = now + .milliseconds(max(0, left)) }
                 if level > known, let warning = warning(provider, requests) { news.append(.quota(warning)) }
             }
             levels[provider.name] = level
             // Again while it is used up: the clock may have been set.
-            guard areNew || level != known || level == .usedUp else { continue }
+            guard !resolverKnows || level != known || level == .usedUp else { continue }
             resolving.handle(.overQuota(provider.id, until: end), now: now)
         }
         let isOpen = !unsaved.isEmpty || levels.values.contains { $0 > .free }

@@ -40,22 +40,32 @@ package struct BilledRequests: Equatable, Sendable {
         package static func < (left: QuotaLevel, right: QuotaLevel) -> Bool { left.order < right.order }
     }
 
-    /// Days since 1970.
-    private var day: Int
-    private var counts: [Period: [RequestCause: Int]] = [:]
-
-    private static let warningShare = 0.8
-    /// 2020-01-01. A clock before this day is not set yet; its time counts as that of the last count.
-    private static let firstDay = 18_262
-    private static let dayMilliseconds: Int64 = 86_400_000
-
-    package init(unixMilliseconds: Int64) {
-        day = BilledRequests.day(unixMilliseconds)
+    /// The requests since a period began.
+    private struct Tally: Equatable {
+        /// Counts days since 1970, or months since year 0.
+        let period: Int
+        var counts: [RequestCause: Int]
     }
 
-    package func count(_ period: Period, _ cause: RequestCause) -> Int { counts[period]?[cause] ?? 0 }
+    /// For the periods that the clock showed last, with the present one at the end. Every request counts in all of
+    /// them, so no count is lost if the clock was wrong for a while, ahead or behind.
+    private var tallies: [Period: [Tally]] = [:]
 
-    package func total(_ period: Period) -> Int { counts[period]?.values.reduce(0, +) ?? 0 }
+    private static let warningShare = 0.8
+    /// The right period, and two that a wrong clock showed.
+    private static let maxTallies = 3
+
+    package init(unixMilliseconds: Int64) {
+        turn(to: unixMilliseconds)
+    }
+
+    package func count(_ period: Period, _ cause: RequestCause) -> Int {
+        tallies[period]?.last?.counts[cause] ?? 0
+    }
+
+    package func total(_ period: Period) -> Int {
+        tallies[period]?.last?.counts.values.reduce(0) { $0.addingClamped($1) } ?? 0
+    }
 
     package func level(of quota: Quota) -> QuotaLevel {
         let used = total(quota.period)
@@ -65,69 +75,93 @@ package struct BilledRequests: Equatable, Sendable {
 
     package mutating func add(_ count: Int, _ cause: RequestCause, unixMilliseconds: Int64) {
         turn(to: unixMilliseconds)
-        for period in Period.allCases { counts[period, default: [:]][cause, default: 0] += count }
+        for period in Period.allCases { add(count, cause, to: period) }
     }
 
-    /// Adds what was counted before, for example before a restart, as far as its periods have not ended.
-    package mutating func add(_ earlier: BilledRequests) {
-        var earlier = earlier
-        if day < BilledRequests.firstDay { day = max(day, earlier.day) }
-        earlier.turn(to: Int64(day) * BilledRequests.dayMilliseconds)
-        for (period, causes) in earlier.counts {
-            counts[period, default: [:]].merge(causes) { $0 + $1 }
+    /// Adds earlier counts, such as those from before a restart, if their periods have not ended.
+    package mutating func add(_ earlier: BilledRequests, unixMilliseconds: Int64) {
+        let own = self
+        self = earlier
+        turn(to: unixMilliseconds)
+        for period in Period.allCases {
+            for cause in RequestCause.allCases {
+                let counts = own.tallies[period, default: []].compactMap { $0.counts[cause] }
+                add(counts.max() ?? 0, cause, to: period)
+            }
         }
     }
 
-    /// Ends the periods that are over. A clock that was set back, or is not set yet, ends none.
+    private mutating func add(_ count: Int, _ cause: RequestCause, to period: Period) {
+        for index in tallies[period, default: []].indices {
+            tallies[period]?[index].counts[cause, default: 0].addClamped(count)
+        }
+    }
+
+    /// Shows the counts of the period of this time. A period that follows another one begins with 0. A period before
+    /// all others means that the clock was set back, or is not set yet: it begins with the counts of the earliest one,
+    /// so that no quota seems free.
     package mutating func turn(to unixMilliseconds: Int64) {
-        let today = BilledRequests.day(unixMilliseconds)
-        guard today >= BilledRequests.firstDay, today != day else { return }
-        if today > day {
-            counts[.day] = nil
-            if BilledRequests.month(today) != BilledRequests.month(day) { counts[.month] = nil }
+        for period in Period.allCases {
+            let present = period.number(at: unixMilliseconds)
+            var list = tallies[period, default: []]
+            guard list.last?.period != present else { continue }
+            let known = list.firstIndex { $0.period == present }.map { list.remove(at: $0) }
+            let earliest = list.min { $0.period < $1.period }
+            let isSetBack = earliest.map { present < $0.period } ?? false
+            list.append(known ?? Tally(period: present, counts: isSetBack ? earliest?.counts ?? [:] : [:]))
+            tallies[period] = list.suffix(BilledRequests.maxTallies)
         }
-        day = today
-    }
-
-    /// When the period ends, in milliseconds since 1970.
-    package func end(of period: Period) -> Int64 {
-        var next = day + 1
-        if period == .month {
-            while BilledRequests.month(next) == BilledRequests.month(day) { next += 1 }
-        }
-        return Int64(next) * BilledRequests.dayMilliseconds
     }
 
     // MARK: text
 
-    /// For the store: "DAY day CLIENT REFRESH HEDGE MEASUREMENT month CLIENT ...".
+    /// For the store: "day NUMBER CLIENT REFRESH HEDGE MEASUREMENT day NUMBER ... month NUMBER ...", in the order of
+    /// `tallies`.
     package var text: String {
-        let periods = Period.allCases.map { period in
-            ([period.rawValue] + RequestCause.allCases.map { "\(count(period, $0))" }).joined(separator: " ")
-        }
-        return (["\(day)"] + periods).joined(separator: " ")
+        Period.allCases.flatMap { period in
+            tallies[period, default: []].map { tally in
+                let numbers = [tally.period] + RequestCause.allCases.map { tally.counts[$0] ?? 0 }
+                return ([period.rawValue] + numbers.map(String.init)).joined(separator: " ")
+            }
+        }.joined(separator: " ")
     }
 
     /// Returns nil for text that `text` cannot have written.
     package init?(text: String) {
         var words = text.split(separator: " ")[...]
-        guard let day = words.popFirst().flatMap({ Int($0) }), (0...Int(Int32.max)).contains(day) else { return nil }
-        self.day = day
-        for period in Period.allCases {
-            guard words.popFirst().map(String.init) == period.rawValue else { return nil }
+        let nextNumber = { words.popFirst().flatMap { Int($0) }.flatMap { $0 < 0 ? nil : $0 } }
+        while let period = words.popFirst() {
+            guard let period = Period(rawValue: String(period)), let number = nextNumber() else { return nil }
+            var tally = Tally(period: number, counts: [:])
             for cause in RequestCause.allCases {
-                guard let count = words.popFirst().flatMap({ Int($0) }), (0...Int(Int32.max)).contains(count) else {
-                    return nil
-                }
-                counts[period, default: [:]][cause] = count
+                guard let count = nextNumber() else { return nil }
+                tally.counts[cause] = count
             }
+            tallies[period, default: []].append(tally)
         }
-        guard words.isEmpty else { return nil }
+        guard Period.allCases.allSatisfy({ 1...BilledRequests.maxTallies ~= tallies[$0, default: []].count }) else {
+            return nil
+        }
+    }
+}
+
+extension BilledRequests.Period {
+    private static let dayMilliseconds: Int64 = 86_400_000
+
+    fileprivate func number(at unixMilliseconds: Int64) -> Int {
+        let day = Int(max(unixMilliseconds, 0) / Self.dayMilliseconds)
+        return self == .day ? day : Self.month(day)
     }
 
-    // MARK: calendar
-
-    private static func day(_ unixMilliseconds: Int64) -> Int { Int(max(unixMilliseconds, 0) / dayMilliseconds) }
+    /// When the period of this time ends. Both are in milliseconds since 1970.
+    package func end(after unixMilliseconds: Int64) -> Int64 {
+        let day = BilledRequests.Period.day.number(at: unixMilliseconds)
+        var next = day + 1
+        if self == .month {
+            while Self.month(next) == Self.month(day) { next += 1 }
+        }
+        return Int64(next) * Self.dayMilliseconds
+    }
 
     /// Months since year 0, in the Gregorian calendar. A year begins in March here, so that the leap day is its last
     /// day; months then begin at multiples of 30.6 days.
@@ -141,4 +175,14 @@ package struct BilledRequests: Equatable, Sendable {
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
         return (days / daysPer400Years * 400 + yearOfEra) * 12 + (5 * dayOfYear + 2) / 153
     }
+}
+
+extension Int {
+    /// A store that was tampered with may have any counts.
+    fileprivate func addingClamped(_ other: Int) -> Int {
+        let (sum, overflows) = addingReportingOverflow(other)
+        return overflows ? .max : sum
+    }
+
+    fileprivate mutating func addClamped(_ other: Int) { self = addingClamped(other) }
 }
