@@ -32,9 +32,37 @@ struct OwnNamesTests {
             error.complaints.map(\.description) == [
                 #"/names:2:2: found "*.a.example"; \#(allowed); a name includes its subdomains: write "a.example""#,
                 #"/names:3:1: found ".."; \#(allowed)"#,
-                #"/names:4:1: found "= b.example"; \#(allowed)"#,
-                #"/names:5:1: found "\u0000"; \#(allowed)"#,
+                #"/names:4:1: found \#(hidden); \#(allowed)"#,
+                #"/names:5:1: found \#(hidden); \#(allowed)"#,
             ])
+    }
+
+    private let hidden = "a value that is not shown, because it may be a key"
+
+    @Test(
+        "a secret in place of a name is not shown",
+        arguments: [
+            "!SECRET", "*SECRET", "SECRET==", "root:$6$SECRET.x:1", "SECRET+.x", "SECRET/.x", "key = \"SECRET.x\"",
+            "u:SECRET@x.y",
+            "eyJhbGciOiJIUzI1NiJ9.\(String(repeating: "SECRET", count: 11)).x", "=SECRET_=.x", "SECRET\u{0}.x",
+        ])
+    func secret(_ line: String) {
+        guard case .failure(let error) = parse("ok.example\n  \(line)\n") else {
+            return #expect(Bool(false), "no error")
+        }
+        #expect(error.description.contains("/names:2:3: found \(hidden)"), "\(error)")
+        #expect(!error.description.contains("SECRET"), "\(error)")
+    }
+
+    @Test("a wrong file gets ten complaints, however long it is")
+    func wrongFile() {
+        guard case .failure(let error) = parse(String(repeating: "!\n", count: OwnNames.maxFileBytes / 2)) else {
+            return #expect(Bool(false), "no error")
+        }
+        #expect(error.complaints.count == 11 && error.omitted == 0)
+        #expect(
+            error.complaints.last?.description
+                == "/names:11:1: more wrong lines than this file can have by mistake; the rest was not checked")
     }
 
     @Test("more names than fit are an error, not a shorter list")
