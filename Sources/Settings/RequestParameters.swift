@@ -171,7 +171,7 @@ extension Findings {
         of providers: [Settings.Provider], _ rules: [Settings.Rule], _ elements: [TOMLNode]
     ) {
         for (rule, element) in zip(rules, elements) where !rule.parameters.query.isEmpty {
-            let merged = providers.compactMap { $0.parametersOfNames[rule.match[0]] }
+            let merged = providers.flatMap { provider in rule.match.compactMap { provider.parametersOfNames[$0] } }
             guard !merged.allSatisfy({ Settings.RequestParameters.isQuery($0.query) }) else { continue }
             note(
                 element.member("query") ?? element,

@@ -59,4 +59,13 @@ let wrongParameters: [Case] =
             all
             """
         ),
+        // The parameters of a parent domain count for the second name of a rule, too.
+        Case(
+            provider("alicloud", "") + rule("resolver = \"a\"\n\(query(1...6))\n")
+                + "[[rule]]\nmatch = [\"c.example\", \"a.b.example\"]\nresolver = \"a\"\n\(query(7...11))",
+            """
+            f:15:9: rule.query: found too many parameters with those of the provider; allowed: 10 and 1,000 bytes in \
+            all
+            """
+        ),
     ]
