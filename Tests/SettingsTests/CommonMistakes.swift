@@ -19,6 +19,22 @@ let commonMistakes: [Case] = [
     Case(
         #"[[provider]]\#nname = alidns\#n"#,
         #"f:2:8: syntax: found alidns; a string needs quotes: write "alidns""#),
+    // An endpoint without quotes, whose brackets look like those of an array.
+    Case(
+        #"[server]\#nlisten = [::1]:53"#,
+        #"""
+        f:2:10: server.listen: found [::1]:53; allowed: an array of 1 to 64 strings "ADDR:PORT"; brackets are \#
+        missing: write ["[::1]:53"]
+        """#),
+    Case(
+        #"[server]\#nlisten = ["127.0.0.1:53", [::1]:53]"#,
+        #"f:2:27: syntax: found [::1]:53; a string needs quotes: write "[::1]:53""#),
+    // A string without its closing quote in an array.
+    Case(
+        #"[prefetch]\#nkeep = ["a.example]"#, #"f:2:9: syntax: the string has no closing quote"#),
+    Case(
+        #"[prefetch]\#nkeep = [\#n"a.example",\#n 'b.example,\#n]"#,
+        #"f:4:2: syntax: the string has no closing quote"#),
     // A path without quotes.
     Case(
         #"[cache]\#nstore = /var/lib/cache.db"#,

@@ -34,7 +34,8 @@ struct RemedyTests {
             lines.insert(String(proposal), at: line)
         } else {
             let start = lines[line - 1].index(lines[line - 1].startIndex, offsetBy: column - 1)
-            let value = try #require(lines[line - 1][start...].prefixMatch(of: #/"[^"]*"|“[^”]*”|[^\s,\]]+/#))
+            let written = #/"[^"]*"|“[^”]*”|\[[^\s,\]]+\]:\d+|[^\s,\]]+/#
+            let value = try #require(lines[line - 1][start...].prefixMatch(of: written))
             lines[line - 1].replaceSubrange(value.range, with: proposal)
         }
         return lines.joined(separator: "\n")

@@ -38,8 +38,8 @@ struct SyntaxMistake {
         let current = lines.indices.contains(error.line - 1) ? lines[error.line - 1] : last.suffix(0)
         let (before, rest) = current.splitAtCharacter(error.column - 1)
         let linesBefore = lines.prefix(error.line - 1)
-        let array = OpenArray(in: linesBefore + [before])
         let word = BareWord(between: before, and: rest)
+        let array = OpenArray(in: linesBefore + [word?.isBracketed == true ? word?.before ?? before : before])
         let isInArray = array?.isBeforeHeader == false
         if let word, word.isString(inArray: isInArray) {
             let array = isInArray ? array : nil
@@ -60,6 +60,13 @@ struct SyntaxMistake {
         }
         // The parser's reasons about arrays. A string in an array, for example, may have a fault of its own.
         guard let array, error.reason.contains("array") else { return nil }
+        if isInArray, rest.isStringWithoutEnd {
+            (line, column) = (error.line, error.column)
+            (finding, remedy) = ("the string has no closing quote", "")
+            hiddenFinding = finding
+            (front, corrected, places) = (array.front, [], [])
+            return
+        }
         if isInArray, let next = rest.first, next.isQuote || word?.isKey == false {
             // A comma would only follow another: the string in front of the place has no end.
             guard ![",", "["].contains(array.lastElement.suffix(1)) else { return nil }
@@ -135,6 +142,8 @@ private struct BareWord {
     let before: ArraySlice<UInt8>
     /// Counts from 1.
     let column: Int
+    /// Whether it is an endpoint such as [::1]:53, whose brackets look like those of an array.
+    let isBracketed: Bool
     /// Whether a = follows.
     let isKey: Bool
     /// The index behind it.
@@ -151,12 +160,20 @@ private struct BareWord {
         let head = before.suffix(typographic == nil ? before.reversed().prefix(while: \.isOfWord).count : 0)
         let tail = typographic?.written ?? rest.prefix(while: \.isOfWord)
         guard !tail.isEmpty, head.count + tail.count <= BareWord.maxBytes else { return nil }
-        written = String(decoding: head + tail, as: UTF8.self)
+        var (front, word, after) = (before.dropLast(head.count), head + tail, rest.dropFirst(tail.count))
+        let port = after.dropFirst(2).prefix(while: \.isDigit)
+        isBracketed = front.last == UInt8(ascii: "[") && after.starts(with: "]:".utf8) && !port.isEmpty
+        if isBracketed {
+            (front, word, after) = (
+                front.dropLast(), "[".utf8 + word + "]:".utf8 + port, after.dropFirst(2 + port.count)
+            )
+        }
+        written = String(decoding: word, as: UTF8.self)
         text = typographic.map { String(decoding: $0.text, as: UTF8.self) } ?? written
-        self.before = before.dropLast(head.count)
-        column = self.before.characters + 1
-        isKey = rest.dropFirst(tail.count).first { !$0.isBlank } == UInt8(ascii: "=")
-        end = tail.endIndex
+        self.before = front
+        column = front.characters + 1
+        isKey = after.first { !$0.isBlank } == UInt8(ascii: "=")
+        end = after.startIndex
         // Nothing else would tell the user that they are there.
         guard !text.unicodeScalars.contains(where: { isUnseen($0) || $0.properties.isWhitespace }) else { return nil }
         previous = self.before.last { !$0.isBlank }
@@ -264,13 +281,21 @@ extension ArraySlice<UInt8> {
     fileprivate var characters: Int { count { $0 & 0xC0 != 0x80 } }
 
     /// The string that begins here, with its quotes; up to the end if it has none.
-    fileprivate var quotedString: ArraySlice {
+    fileprivate var quotedString: ArraySlice { self[...(closingQuote ?? endIndex - 1)] }
+
+    /// Of the string that begins here.
+    private var closingQuote: Index? {
         var isEscaped = false
-        let end = dropFirst().firstIndex { byte in
+        return dropFirst().firstIndex { byte in
             defer { isEscaped = !isEscaped && byte == UInt8(ascii: "\\") && first == UInt8(ascii: "\"") }
             return byte == first && !isEscaped
         }
-        return self[...(end ?? endIndex - 1)]
+    }
+
+    /// Whether a string begins here that ends on this line, but does not.
+    fileprivate var isStringWithoutEnd: Bool {
+        guard let quote = first, quote.isQuote, !starts(with: [quote, quote, quote]) else { return false }
+        return closingQuote == nil
     }
 
     /// U+2018 to U+201F.
