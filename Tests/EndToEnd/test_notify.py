@@ -143,6 +143,23 @@ class Notify(Case):
         server.wait_for(f"http://127.0.0.1:{overloaded.port} does not accept notifications: status 503")
         self.assertEqual(2, len(server.stats()["notify"]))
 
+    def test_waiting_events_survive_a_change_of_the_key_and_are_signed_with_the_new_one(self):
+        receiver = self.receiver(key="the-next-key")
+        receiver.behaviour = 503
+        key_file = self.key_file()
+        server = self.server(self.table(receiver, more=f'key-file = "{key_file}"'))
+        origin = f"http://127.0.0.1:{receiver.port}"
+        self.fails(server)
+        server.wait_for(f"{origin} does not accept notifications: status 503")
+        key_file.write_text("the-next-key\n")
+        self.assertIn("settings reloaded", server.reload())
+        receiver.behaviour = "accept"
+        outage, = eventually(lambda: receiver.of_kind("outage"), within=30, what="the outage")
+        eventually(lambda: self.stats(server, origin)["accepted"] == 1, what="the reply")
+        stats = self.stats(server, origin)
+        self.assertEqual((0, 0, {"status"}), (stats["dropped"], stats["waiting"], set(stats["failures"])))
+        self.assertEqual([], receiver.refusals, "no POST with the former key after the reload")
+
     def test_a_key_that_cannot_be_read_stops_the_start_and_shows_no_token(self):
         config = self.folder / "httpdnsd.toml"
         config.write_text(f'[server]\nuser = "{places.DAEMON.pw_name}"\n' + self.table(

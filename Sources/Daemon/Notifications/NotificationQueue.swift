@@ -18,7 +18,7 @@ struct NotificationQueue {
     static let maxPause: Duration = .seconds(600)
     /// With the back-off, 50 minutes.
     static let maxTries = 12
-    /// Between two looks for a route to the receiver. These are no tries: nothing is sent.
+    /// Between two checks for a route to the receiver. These are no tries: nothing is sent.
     static let routePause: Duration = .seconds(30)
 
     struct Batch {
@@ -101,12 +101,12 @@ struct NotificationQueue {
         case works(after: Duration)
     }
 
-    /// Looks again later: no route leads to the receiver.
+    /// Checks again later: no route leads to the receiver.
     mutating func postpone(now: Instant) {
         if dueAt != nil { dueAt = now + NotificationQueue.routePause }
     }
 
-    /// Ends a long pause: the network works again, and so may the receiver.
+    /// Ends a long pause: the network works again or the settings changed, so the receiver may accept events again.
     mutating func hasten(now: Instant) {
         guard let due = dueAt else { return }
         dueAt = min(due, now + NotificationQueue.pause)

@@ -24,12 +24,19 @@ final class Notifier: LoopPart {
     private static let signatureHeader = "Httpdnsd-Signature"
 
     private struct Receiver {
-        let account: ReceiverAccount
-        let endpoints: [HTTPEndpoint]
+        var account: ReceiverAccount {
+            didSet { endpoints = account.endpoints }
+        }
+        private(set) var endpoints: [HTTPEndpoint]
         var queue = NotificationQueue()
         var transfer: TransferID?
         var posts: UInt64 = 0
         var failures: [String: UInt64] = [:]
+
+        init(_ account: ReceiverAccount) {
+            self.account = account
+            endpoints = account.endpoints
+        }
     }
 
     init(_ resolving: ResolvingLoop) {
@@ -37,14 +44,22 @@ final class Notifier: LoopPart {
         http = HTTPClient(on: resolving.loop)
     }
 
-    /// Receivers with unchanged settings and keys keep their queues.
+    /// Receivers whose URL is still configured keep their queues, also with another key or other addresses.
     func configure(_ accounts: [ReceiverAccount], now: Instant) {
-        let old = receivers
-        for receiver in old where !accounts.contains(receiver.account) {
-            if let transfer = receiver.transfer { http.cancel(transfer, now: now) }
-        }
+        var old = receivers
         receivers = accounts.map { account in
-            old.first { $0.account == account } ?? Receiver(account: account, endpoints: account.endpoints)
+            let index =
+                old.firstIndex { $0.account == account }
+                ?? old.firstIndex { $0.account.settings.url == account.settings.url }
+            guard let index else { return Receiver(account) }
+            var receiver = old.remove(at: index)
+            guard receiver.account != account else { return receiver }
+            receiver.account = account
+            receiver.queue.hasten(now: now)
+            return receiver
+        }
+        for receiver in old {
+            if let transfer = receiver.transfer { http.cancel(transfer, now: now) }
         }
     }
 
