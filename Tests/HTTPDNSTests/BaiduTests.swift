@@ -92,6 +92,18 @@ struct BaiduTests {
         #expect(answers.map(\.kind) == [.records, .ambiguousEmpty] && answers.map(\.ttlSeconds) == [60, 90])
     }
 
+    @Test(
+        "a family without a list of addresses is empty, and the other one has its addresses",
+        arguments: ["{}", #"{"ttl":60}"#, "null", "[]", #"{"ip":null,"ttl":60}"#, #"{"ip":null,"msg":"none"}"#])
+    func familyWithoutAddresses(family: String) throws {
+        let body =
+            #"{"msg":"ok","data":{"www.baidu.com":{"ipv4":{"ip":["192.0.2.10"],"ttl":60},"ipv6":\#(family)}}}"#
+        let answers = try dialect.answers(from: reply(body), to: both).map { try $0.get() }
+        #expect(answers.map(\.kind) == [.records, .ambiguousEmpty] && answers[1].ttlSeconds == 60)
+        let alone = #"{"msg":"ok","data":{"www.baidu.com":{"ipv4":\#(family)}}}"#
+        #expect(try dialect.answer(from: reply(alone), to: asked).kind == .ambiguousEmpty)
+    }
+
     @Test("an address that is listed twice is answered once, in the order of the list (RFC 2181 section 5)")
     func duplicates() throws {
         let body =
@@ -100,7 +112,7 @@ struct BaiduTests {
         #expect(answer.addresses.map(\.description) == ["192.0.2.2", "192.0.2.1"])
     }
 
-    @Test("the body's timestamp is the provider's time if there is no Date header")
+    @Test("the body's timestamp is the provider's time if there is no readable Date header")
     func timestamp() {
         let wall: Int64 = 1_513_595_500_000
         func offset(_ reply: HTTPReply) -> Int64 {
@@ -111,6 +123,9 @@ struct BaiduTests {
         let body = #"{"msg":"SignatureExpired","timestamp":1513602700}"#
         #expect(offset(reply(body)) == 7_200_000)
         #expect(offset(reply(body, [("Date", "Mon, 18 Dec 2017 12:11:40 GMT")])) == 3_600_000)
+        for unreadable in ["", "x", "Mon, 31 Feb 2017 12:11:40 GMT"] {
+            #expect(offset(reply(body, [("Date", unreadable)])) == 7_200_000)
+        }
         for wrong in ["", "{}", #"{"timestamp":"x"}"#, #"{"timestamp":9223372036854775807}"#, #"{"timestamp":-1}"#] {
             #expect(offset(reply(wrong)) == 0)
         }
@@ -120,8 +135,8 @@ struct BaiduTests {
         "what proves nothing is a failure and never emptiness",
         arguments: [
             "", "[]", #"{"msg":"ok","data":[]}"#, #"{"msg":"ok","data":{"www.baidu.com":[]}}"#,
-            #"{"msg":"ok","data":{"www.baidu.com":{"ipv4":{}}}}"#,
-            #"{"msg":"ok","data":{"www.baidu.com":{"ipv4":{"ip":"1.2.3.4"}}}}"#,
+            #"{"msg":"ok","data":{"www.baidu.com":{"ipv4":"1.2.3.4"}}}"#,
+            #"{"msg":"ok","data":{"www.baidu.com":{"ipv4":["1.2.3.4"]}}}"#,
             #"{"msg":"ok","data":{"www.baidu.com":{"ipv4":{"ip":["2001:db8::1"]}}}}"#,
         ])
     func garbage(body: String) {

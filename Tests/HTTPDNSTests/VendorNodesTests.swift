@@ -1,5 +1,5 @@
 // Lists of service nodes of Tencent, Volcengine, Baidu and UCloud (providers.md 1.7, 3, 7.1, 7.2, and corrections C6
-// and C7): asked for, heard, and what is left out of a bad one.
+// and C7): requests, replies, and what is left out of a bad list.
 
 import DNSWire
 import HTTPDNS
@@ -22,7 +22,7 @@ struct VendorNodesTests {
         }
     }
 
-    @Test("the requests stand beside those for questions, with the vendor's proof")
+    @Test("the requests stand beside those for questions, with the vendor's credentials")
     func requests() throws {
         #expect(tencent.request(in: context) == HTTPRequest(url: "/conf?token=567890"))
         let des = DNSPodEncrypted(url: "/x/d", account: "1234", key: "dnspodpass", cipher: .des)
@@ -60,7 +60,10 @@ struct VendorNodesTests {
         let des = DNSPodEncrypted(url: "/d", account: "1234", key: "dnspodpass", cipher: .des)
         let listing = DNSPodNodes(url: "/d", .encrypted(des))
         let digits = "30081362eb88bb9e65def97c568c850b109067ded74c1ac4c33d5bca2661b33220fe574ba0cf88da9554d0c8afe445fb"
-        #expect(text(listing, digits) == "192.0.2.21 192.0.2.22 for 3600 s")
+        for end in ["", "\r\n", "\u{0}", " \u{0}\n", "\u{0}\r\n"] {
+            #expect(text(listing, digits + end) == "192.0.2.21 192.0.2.22 for 3600 s")
+        }
+        #expect(text(listing, "0\r\n") == "garbage")
         #expect(text(listing, "log:0|ip:119.28.28.98|ttl:60") == "garbage")
         #expect(text(listing, "", status: 401) == "account(\"401\")")
         #expect(text(listing, "") == "garbage")

@@ -132,8 +132,8 @@ final class Provider {
     /// Whether some address with a route has not failed since its last answer.
     var hasWorkingAddress: Bool { endpoints.indices.contains { ways[$0] != nil && !addresses.isFailing($0) } }
 
-    /// Returns the client subnet to send to the provider; nil to send none.
-    func told(of subnet: ClientSubnet) -> Prefix? {
+    /// Returns the client subnet that requests carry for these clients; nil: none.
+    func subnetSent(for subnet: ClientSubnet) -> Prefix? {
         switch settings.clientSubnet {
         case .fixed(let prefix): prefix
         case .auto: subnet.prefix
@@ -144,7 +144,7 @@ final class Provider {
     /// Returns the address that the reply states for this machine, at most once in `exitPause`. A proxy's is another
     /// one, and a client subnet that was sent comes back.
     func exit(in reply: HTTPReply, toClient subnet: ClientSubnet, now: Instant) -> Address? {
-        guard settings.proxy == nil, told(of: subnet) == nil,
+        guard settings.proxy == nil, subnetSent(for: subnet) == nil,
             exitReadAt.map({ now - $0 >= Provider.exitPause }) ?? true
         else { return nil }
         exitReadAt = now

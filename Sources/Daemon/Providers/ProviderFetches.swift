@@ -629,7 +629,7 @@ final class ProviderFetches: LoopPart {
         let first = questions.first
         return DialectContext(
             unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()),
-            nonce: ProviderFetches.nonce(), clientSubnet: provider.told(of: first?.subnet ?? .none),
+            nonce: ProviderFetches.nonce(), clientSubnet: provider.subnetSent(for: first?.subnet ?? .none),
             parameters: provider.parameters[first.map { provider.parameters.number(for: $0.name) } ?? 0])
     }
 

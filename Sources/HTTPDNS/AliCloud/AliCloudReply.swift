@@ -14,7 +14,7 @@ struct AliCloudReply: Decodable {
         let ips: [String]?
         let ipsv6: [String]?
         let type: LenientInteger?
-        let ttl: LenientInteger?
+        let ttl: LenientTTL?
 
         /// Returns nil if the entry says nothing about this family.
         func addresses(of family: RecordType) -> AddressList? {

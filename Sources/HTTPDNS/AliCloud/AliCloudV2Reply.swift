@@ -26,7 +26,7 @@ enum AliCloudV2Reply {
 
     fileprivate struct Family: Decodable {
         let ips: [String]?
-        let ttl: LenientInteger?
+        let ttl: LenientTTL?
         let emptyReason: String?
 
         enum CodingKeys: String, CodingKey {

@@ -51,7 +51,7 @@ package struct DNSPodEncrypted: AddressDialect {
         guard let digits = encrypt(list, in: context) else { throw .unsupported }
         let client = context.clientAddress.flatMap { encryptsClient ? encrypt($0, in: context) : $0 }
         let parameters = DNSPodEnterprise.parameters(
-            dn: digits, account: account, of: families, proof: (name: "alg", value: algorithm.rawValue),
+            dn: digits, account: account, of: families, credential: (name: "alg", value: algorithm.rawValue),
             client: client)
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
     }
@@ -68,10 +68,14 @@ package struct DNSPodEncrypted: AddressDialect {
     package func clientAddress(in reply: HTTPReply) -> Address? { (try? text(of: reply))?.client }
 
     private func text(of reply: HTTPReply) throws(DialectError) -> DNSPodText {
-        let accepted = DNSPodEncrypted.withoutPadding(try DNSPodEnterprise.acceptedBody(of: reply, expires: expires))
-        let body = DNSPodText.trimmed(accepted[...]) ?? []
-        let isBare = body.isEmpty || body.elementsEqual(DNSPodText.nothing.utf8)
-        return DNSPodText(isBare ? Array(body) : DNSPodEncrypted.withoutPadding(try decrypt(body)))
+        DNSPodText(try plainText(try DNSPodEnterprise.acceptedBody(of: reply, expires: expires)))
+    }
+
+    /// Decrypts a whole body, with padding around it. An empty body and a bare "0" are plain already.
+    func plainText(_ body: [UInt8]) throws(DialectError) -> [UInt8] {
+        let digits = DNSPodText.trimmed(DNSPodEncrypted.withoutPadding(body)[...]) ?? []
+        guard !digits.isEmpty, !digits.elementsEqual(DNSPodText.nothing.utf8) else { return Array(digits) }
+        return DNSPodEncrypted.withoutPadding(try decrypt(digits))
     }
 
     package var clientForms: [ClientForm] {
@@ -118,11 +122,6 @@ package struct DNSPodEncrypted: AddressDialect {
     private static func withoutPadding(_ text: [UInt8]) -> [UInt8] {
         let isPadding = { (byte: UInt8) in [0x00, 0x0A, 0x0D, 0x20].contains(byte) }
         return Array(text.reversed().drop(while: isPadding).reversed())
-    }
-
-    /// Decrypts a whole body, with line ends around it.
-    func decrypted(_ body: [UInt8]) throws(DialectError) -> [UInt8] {
-        DNSPodEncrypted.withoutPadding(try decrypt(DNSPodText.trimmed(body[...]) ?? []))
     }
 
     /// Returns nil if the system lacks the cipher.

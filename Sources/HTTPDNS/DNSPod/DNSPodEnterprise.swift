@@ -20,7 +20,7 @@ enum DNSPodEnterprise {
     ///
     /// - Parameter client: the value of `ip`; nil: none.
     static func parameters(
-        dn: String, account: String, of families: AddressFamilies, proof: (name: String, value: String),
+        dn: String, account: String, of families: AddressFamilies, credential: (name: String, value: String),
         client: String?
     ) -> [(name: String, value: String)] {
         var parameters = [
@@ -33,7 +33,7 @@ enum DNSPodEnterprise {
         case .v6: parameters.append((name: "type", value: "aaaa"))
         case .both: parameters.append((name: "type", value: "addrs"))
         }
-        parameters.append(proof)
+        parameters.append(credential)
         if let client { parameters.append((name: "ip", value: client)) }
         return parameters
     }

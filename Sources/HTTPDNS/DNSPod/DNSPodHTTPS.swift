@@ -29,7 +29,7 @@ package struct DNSPodHTTPS: AddressDialect {
     ) -> HTTPRequest {
         let parameters = DNSPodEnterprise.parameters(
             dn: DNSPodEnterprise.list(names, expires: expires, in: context), account: account, of: families,
-            proof: (name: "token", value: token), client: context.clientAddress)
+            credential: (name: "token", value: token), client: context.clientAddress)
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
     }
 

@@ -68,8 +68,8 @@ package struct Baidu: AddressDialect {
             body = try JSONValue.decode(try reply.acceptedBody())
         } catch {
             // The HTTP status of error messages is UNCONFIRMED.
-            guard case .status = error, let said = try? JSONValue.decode(reply.body) else { throw error }
-            throw Baidu.error(said["msg"]) ?? error
+            guard case .status = error, let body = try? JSONValue.decode(reply.body) else { throw error }
+            throw Baidu.error(body["msg"]) ?? error
         }
         guard body["msg"]?.scalarText == "ok" else { throw Baidu.error(body["msg"]) ?? .garbage("JSON without msg") }
         guard let names = body["data"], case .object = names else { throw .garbage("JSON without data") }
@@ -81,38 +81,46 @@ package struct Baidu: AddressDialect {
                 guard case .object = named else { throw .garbage("JSON data without an object for the name") }
                 return Answer(negative: .ambiguousEmpty)
             }
-            guard let elements = Baidu.addresses(in: list) else { throw .garbage("JSON data without an array ip") }
+            guard Baidu.isFamily(list) else { throw .garbage("JSON data without an object for the family") }
+            // A family without addresses may lack its list (providers.md, correction C4).
+            let elements = list["ip"]?.elements ?? []
             return try JSONAddresses.answer(to: question, in: elements, ttl: list["ttl"], isShared: isWhole)
         }
     }
 
-    /// A family without addresses may have a message in the place of its list (providers.md, correction C4).
-    private static func addresses(in list: JSONValue) -> [JSONValue]? {
-        if list["ip"] == nil, list["msg"] != nil { return [] }
-        return list["ip"]?.elements
+    /// Null and an empty array stand for a family without addresses.
+    private static func isFamily(_ value: JSONValue) -> Bool {
+        switch value {
+        case .object, .other: true
+        case .array(let elements): elements.isEmpty
+        case .text, .integer, .boolean: false
+        }
     }
 
     /// The body's `timestamp` (providers.md, correction C4).
     package func unixSeconds(in body: [UInt8]) -> Int64? {
-        guard case .integer(let seconds)? = (try? JSONValue.decode(body))?["timestamp"] else { return nil }
-        return Int64(seconds)
+        // Read alone, because decoding every part as `JSONValue` takes several times as long.
+        struct Stamped: Decodable {
+            let timestamp: Int64
+        }
+        return try? JSONBody.decode(Stamped.self, from: body).timestamp
     }
 
     /// The text of an expired signature (providers.md, correction C3).
     private static let expired = "SignatureExpired"
 
-    /// Maps a vendor message to an error. Apart from `expired` the texts are UNCONFIRMED, and told by the stems of
-    /// their words. "timeout" matches none, since clock and account errors may disable the account. Returns nil if the
+    /// Maps a vendor message to an error. Apart from `expired` the texts are UNCONFIRMED; the stems of their words
+    /// decide. "timeout" matches none, since clock and account errors may disable the account. Returns nil if the
     /// message is absent or "ok".
     private static func error(_ message: JSONValue?) -> DialectError? {
         guard let text = message?.scalarText, text != "ok" else { return nil }
         // Limits the untrusted text that reaches the log.
-        let said = String(text.unicodeScalars.prefix(40).filter { $0.isASCII && $0.value >= 0x20 && $0.value < 0x7F })
-        let words = said.lowercased().split { !$0.isLetter }
-        let speaks = { (stems: [String]) in words.contains { word in stems.contains(where: word.hasPrefix) } }
-        if text == expired || speaks(["expire", "timestamp"]) { return .clock }
-        if speaks(["sign", "auth", "account"]) { return .account(said) }
-        return .garbage("msg \(said)")
+        let shown = String(text.unicodeScalars.prefix(40).filter { $0.isASCII && $0.value >= 0x20 && $0.value < 0x7F })
+        let words = shown.lowercased().split { !$0.isLetter }
+        let hasWord = { (stems: [String]) in words.contains { word in stems.contains(where: word.hasPrefix) } }
+        if text == expired || hasWord(["expire", "timestamp"]) { return .clock }
+        if hasWord(["sign", "auth", "account"]) { return .account(shown) }
+        return .garbage("msg \(shown)")
     }
 
     // MARK: the server's side

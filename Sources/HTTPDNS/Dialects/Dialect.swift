@@ -35,7 +35,7 @@ package protocol Dialect: Sendable {
     /// does not state it. A request with a client subnet gets that one back.
     func clientAddress(in reply: HTTPReply) -> Address?
 
-    /// Ways to tell the client's address on which the vendor's documents and clients disagree. A test of the provider
+    /// Ways to send the client's address on which the vendor's documents and clients disagree. A test of the provider
     /// tries each.
     var clientForms: [ClientForm] { get }
 
@@ -68,7 +68,7 @@ extension Dialect {
     }
 }
 
-/// A dialect that tells the client's address in one of several ways.
+/// A dialect that sends the client's address in one of several ways.
 package struct ClientForm: Sendable {
     /// For operators.
     package let name: String

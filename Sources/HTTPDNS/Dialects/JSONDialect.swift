@@ -142,7 +142,7 @@ extension JSONReply.Record {
         let text = PresentationForm.text(of: record) ?? PresentationForm.genericText(of: record.data)
         name = record.owner.isRoot ? "." : "\(record.owner)."
         type = LenientInteger(Int(record.type.rawValue))
-        ttlSeconds = LenientInteger(Int(record.ttlSeconds))
+        ttl = LenientTTL(Int(record.ttlSeconds))
         data = text
     }
 
@@ -155,9 +155,9 @@ extension JSONReply.Record {
         return ResourceRecord(owner: owner, type: type, ttlSeconds: lifetimeSeconds, data: bytes)
     }
 
-    /// RFC 2181 section 8: a negative TTL counts as 0. An absent one gets the default.
+    /// RFC 2181 section 8: a negative TTL counts as 0. An absent or unusable one gets the default.
     private var lifetimeSeconds: UInt32 {
-        guard let value = ttlSeconds?.value else { return DialectBounds.defaultTTLSeconds }
+        guard let value = ttl?.seconds else { return DialectBounds.defaultTTLSeconds }
         return UInt32(clamping: min(value, Int(DialectBounds.maxTTLSeconds)))
     }
 }

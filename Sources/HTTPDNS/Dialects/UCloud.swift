@@ -35,9 +35,9 @@ package struct UCloud: SingleQuestionDialect {
         guard supports(question), let host = question.name.hostText else { throw .unsupported }
         var parameters = [(name: "host", value: host), (name: "timestamp", value: String(context.unixSeconds))]
         if let appID = context.parameters.appID { parameters.append((name: "app_id", value: appID)) }
-        let proof = try signature(parameters)
+        let authorization = try signature(parameters)
         return HTTPRequest(
-            url: URLQuery.append(parameters, to: url), headers: HTTPHeaders([.init("Authorization", proof)]))
+            url: URLQuery.append(parameters, to: url), headers: HTTPHeaders([.init("Authorization", authorization)]))
     }
 
     /// Signs the values in the order of their names.

@@ -5,8 +5,7 @@ import DNSWire
 /// `ips` and `ttl` as read from the reply.
 struct AddressList {
     let texts: [String]
-    /// The TTL in seconds as sent; may be negative.
-    let ttl: LenientInteger?
+    let ttl: LenientTTL?
 
     /// Returns an ambiguous answer for an empty list, which does not show whether the name exists.
     ///
@@ -17,12 +16,7 @@ struct AddressList {
         return try Answer(to: question, of: texts.compactMap { Address($0) }, ttlSeconds: ttlSeconds)
     }
 
-    /// The default for an absent or non-positive TTL, because the provider meant the answer to be used (providers.md
-    /// 2.2 and 9.5).
-    var ttlSeconds: UInt32 {
-        guard let value = ttl?.value, value > 0 else { return DialectBounds.defaultTTLSeconds }
-        return UInt32(clamping: min(value, Int(DialectBounds.maxTTLSeconds)))
-    }
+    var ttlSeconds: UInt32 { ttl?.positiveSeconds ?? DialectBounds.defaultTTLSeconds }
 }
 
 extension Answer {

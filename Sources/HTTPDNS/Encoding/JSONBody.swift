@@ -107,6 +107,32 @@ struct LenientInteger: Codable, Equatable {
     }
 }
 
+/// A TTL in seconds, as sent; may be negative. Nil if it is neither a whole number nor a string of digits: one record
+/// without a usable TTL must not make the whole reply unreadable.
+struct LenientTTL: Codable, Equatable {
+    let seconds: Int?
+
+    init(_ seconds: Int?) {
+        self.seconds = seconds
+    }
+
+    init(from decoder: any Decoder) throws {
+        seconds = try? LenientInteger(from: decoder).value
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(seconds)
+    }
+
+    /// The default for an unusable or non-positive TTL, because the provider meant the answer to be used (providers.md
+    /// 2.2 and 9.5).
+    var positiveSeconds: UInt32 {
+        guard let seconds, seconds > 0 else { return DialectBounds.defaultTTLSeconds }
+        return UInt32(clamping: min(seconds, Int(DialectBounds.maxTTLSeconds)))
+    }
+}
+
 /// The reply of JSON resolvers (providers.md 4.1). Unused fields are not decoded.
 struct JSONReply: Codable {
     struct Question: Codable {
@@ -117,13 +143,13 @@ struct JSONReply: Codable {
     struct Record: Codable {
         let name: String
         let type: LenientInteger
-        let ttlSeconds: LenientInteger?
+        let ttl: LenientTTL?
         let data: String
 
         enum CodingKeys: String, CodingKey {
             case name
             case type
-            case ttlSeconds = "TTL"
+            case ttl = "TTL"
             case data
         }
     }

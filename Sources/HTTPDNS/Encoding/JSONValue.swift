@@ -93,7 +93,7 @@ enum JSONAddresses {
     static func answer(
         to question: Question, in elements: [JSONValue], ttl: JSONValue?, isShared: Bool
     ) throws(DialectError) -> Answer {
-        let list = AddressList(texts: elements.map { $0.scalarText ?? "" }, ttl: try seconds(ttl))
+        let list = AddressList(texts: elements.map { $0.scalarText ?? "" }, ttl: LenientTTL(seconds(ttl)))
         let families = list.texts.compactMap { Address($0)?.recordType }
         if isShared, !families.isEmpty, !families.contains(question.type) {
             return Answer(negative: .ambiguousEmpty, ttlSeconds: list.ttlSeconds)
@@ -117,14 +117,11 @@ enum JSONAddresses {
     }
 
     /// A number, or a string of digits, since servers differ.
-    private static func seconds(_ ttl: JSONValue?) throws(DialectError) -> LenientInteger? {
+    private static func seconds(_ ttl: JSONValue?) -> Int? {
         switch ttl {
-        case nil, .other?: return nil
-        case .integer(let number)?: return LenientInteger(number)
-        case .text(let text)?:
-            guard let number = Int(text) else { throw .garbage("TTL is no number") }
-            return LenientInteger(number)
-        case .boolean, .array, .object: throw .garbage("TTL is no number")
+        case .integer(let number)?: number
+        case .text(let text)?: Int(text)
+        case nil, .other?, .boolean?, .array?, .object?: nil
         }
     }
 }

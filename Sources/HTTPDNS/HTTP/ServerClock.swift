@@ -18,8 +18,8 @@ package struct ServerClock: Equatable, Sendable {
         left.offsetMilliseconds == right.offsetMilliseconds
     }
 
-    /// Learns from the `Date` header, or without one from the body if the dialect finds a time there. Unreadable times
-    /// are ignored.
+    /// Learns from the `Date` header. If it is absent or unreadable, learns from the body if the dialect finds a time
+    /// there.
     ///
     /// - Parameter wallMilliseconds: our time at the reply's arrival, in milliseconds since 1970.
     /// - Returns: true if a request dated with the old offset should be retried.
@@ -27,7 +27,7 @@ package struct ServerClock: Equatable, Sendable {
     package mutating func learn(from reply: HTTPReply, in dialect: any Dialect, wallMilliseconds: Int64) -> Bool {
         if let text = reply.headers["Date"] {
             if lastDate?.text != text { lastDate = (text, HTTPDate(text)) }
-            return learn(lastDate?.date?.unixSeconds, wallMilliseconds: wallMilliseconds)
+            if let date = lastDate?.date { return learn(date.unixSeconds, wallMilliseconds: wallMilliseconds) }
         }
         return learn(dialect.unixSeconds(in: reply.body), wallMilliseconds: wallMilliseconds)
     }

@@ -23,7 +23,7 @@ package struct AliCloudNodes: NodeListing {
     package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceNodes {
         let body = try JSONBody.decode(Body.self, from: try reply.acceptedAliCloudBody())
         return try ServiceNodes(
-            heard: Body.nodes(body.v4, body.v4Ports, .a) + Body.nodes(body.v6, body.v6Ports, .aaaa),
+            reported: Body.nodes(body.v4, body.v4Ports, .a) + Body.nodes(body.v6, body.v6Ports, .aaaa),
             isDisabled: body.status == AliCloudNodes.disabled, allowsPrivate: allowsPrivate)
     }
 

@@ -1,5 +1,5 @@
 // Baidu's list of service addresses: `serverip` in replies to questions that have `alt_server_ip=true` (providers.md
-// 7.1). An object with arrays "ipv4" and "ipv6".
+// 7.1). An object with arrays "ipv4" and "ipv6"; this shape is inferred from the one of `data`, UNCONFIRMED.
 
 import DNSWire
 
@@ -15,7 +15,7 @@ package struct BaiduNodes: NodeListing {
         guard let list = body["serverip"] else { throw .garbage("JSON without serverip") }
         let texts = ["ipv4", "ipv6"].flatMap { list[$0]?.elements ?? [] }.compactMap(\.scalarText)
         return try ServiceNodes(
-            heard: texts.compactMap { Address(unbracketed: $0) }.map { ServiceNodes.Node($0) },
+            reported: texts.compactMap { Address(unbracketed: $0) }.map { ServiceNodes.Node($0) },
             allowsPrivate: allowsPrivate)
     }
 }

@@ -4,26 +4,26 @@
 import DNSWire
 
 package struct DNSPodNodes: NodeListing {
-    package enum Proof: Sendable {
+    package enum Credentials: Sendable {
         case encrypted(DNSPodEncrypted)
         case token(String)
     }
 
     private let url: String
-    private let proof: Proof
+    private let credentials: Credentials
 
     /// The vendor's clients ignore other values.
     private static let minutes = 1...1440
 
     /// - Parameter url: the URL for questions; the list is at `conf` beside it.
-    package init(url: String, _ proof: Proof) {
+    package init(url: String, _ credentials: Credentials) {
         self.url = DNSPodNodes.sibling("conf", of: url)
-        self.proof = proof
+        self.credentials = credentials
     }
 
     package func request(in context: DialectContext) -> HTTPRequest {
         let parameters =
-            switch proof {
+            switch credentials {
             case .encrypted(let dialect): dialect.identification
             case .token(let token): [(name: "token", value: token)]
             }
@@ -33,8 +33,8 @@ package struct DNSPodNodes: NodeListing {
     package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceNodes {
         let body = try DNSPodEnterprise.acceptedBody(of: reply, expires: false)
         let text: [UInt8]
-        switch proof {
-        case .encrypted(let dialect): text = try dialect.decrypted(body)
+        switch credentials {
+        case .encrypted(let dialect): text = try dialect.plainText(body)
         case .token: text = body
         }
         var fields: [Substring: Substring] = [:]
@@ -46,7 +46,7 @@ package struct DNSPodNodes: NodeListing {
         // Split no further than a usable list goes.
         let texts = (fields["ip"] ?? "").split(separator: ";", maxSplits: ServiceNodes.maxNodes)
         return try ServiceNodes(
-            heard: texts.compactMap { Address(String($0)) }.map { ServiceNodes.Node($0) },
+            reported: texts.compactMap { Address(String($0)) }.map { ServiceNodes.Node($0) },
             lifetimeSeconds: (minutes ?? 60) * 60, allowsPrivate: allowsPrivate)
     }
 }

@@ -48,7 +48,7 @@ package struct ServiceNodes: Equatable, Sendable {
     ///
     /// - Parameter allowsPrivate: true if the service is in a private network.
     package init(
-        heard nodes: [Node], isDisabled: Bool = false, lifetimeSeconds: Int? = nil, allowsPrivate: Bool
+        reported nodes: [Node], isDisabled: Bool = false, lifetimeSeconds: Int? = nil, allowsPrivate: Bool
     ) throws(DialectError) {
         let usable = ServiceNodes.usable(nodes, allowsPrivate: allowsPrivate)
         guard !usable.isEmpty || isDisabled else { throw .garbage("no usable address in the list of nodes") }

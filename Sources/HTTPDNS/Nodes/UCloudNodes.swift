@@ -27,7 +27,7 @@ package struct UCloudNodes: NodeListing {
     package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceNodes {
         let body = try JSONValue.decode(try reply.acceptedBody())
         let urls = [body["best_service_node"]].compactMap { $0 } + (body["service_node_list"]?.elements ?? [])
-        return try ServiceNodes(heard: urls.compactMap { node($0.scalarText ?? "") }, allowsPrivate: allowsPrivate)
+        return try ServiceNodes(reported: urls.compactMap { node($0.scalarText ?? "") }, allowsPrivate: allowsPrivate)
     }
 
     private func node(_ url: String) -> ServiceNodes.Node? {

@@ -38,7 +38,7 @@ package struct VolcengineNodes: NodeListing {
             lifetimeSeconds = minutes * 60
         }
         return try ServiceNodes(
-            heard: hosts.compactMap { $0.scalarText.flatMap { ServiceNodes.Node(text: $0[...]) } },
+            reported: hosts.compactMap { $0.scalarText.flatMap { ServiceNodes.Node(text: $0[...]) } },
             lifetimeSeconds: lifetimeSeconds, allowsPrivate: allowsPrivate)
     }
 }
