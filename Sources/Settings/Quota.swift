@@ -1,4 +1,4 @@
-// The number of billed requests that an account allows per day or month.
+// The number of billed questions that an account allows per day or month.
 
 import DNSWire
 
@@ -25,15 +25,15 @@ extension Settings.Provider.Quota: CustomStringConvertible {
 
 extension Format<Settings.Provider.Quota> {
     /// More than any vendor's largest package.
-    private static let maxRequests = 1_000_000_000_000
+    private static let maxQuestions = 1_000_000_000_000
 
     private static func remedy(_ count: Int?) -> String? {
-        guard let count, (1...maxRequests).contains(count) else { return nil }
+        guard let count, (1...maxQuestions).contains(count) else { return nil }
         return "a period is missing: write \"\(count)/month\""
     }
 
     static let quota = Format.text(
-        allowed: "\"COUNT/day\" or \"COUNT/month\" with 1 to \(maxRequests) requests",
+        allowed: "\"COUNT/day\" or \"COUNT/month\" with 1 to \(maxQuestions) questions",
         remedy: { node in
             switch node.value {
             case .integer(let count): remedy(Int(exactly: count))
@@ -44,7 +44,7 @@ extension Format<Settings.Provider.Quota> {
         parse: { text in
             let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2, let period = Settings.Provider.Quota.Period(rawValue: parts[1]),
-                parts[0].utf8.allSatisfy(\.isDigit), let count = Int(parts[0]), (1...maxRequests).contains(count)
+                parts[0].utf8.allSatisfy(\.isDigit), let count = Int(parts[0]), (1...maxQuestions).contains(count)
             else { return nil }
             return Settings.Provider.Quota(count, per: period)
         },

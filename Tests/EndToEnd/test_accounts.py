@@ -81,6 +81,11 @@ class Names(Account):
         requests = len(self.requests(self.paid))
         names.write_text("shop.example\n*.b.example\n")
         self.assertIn(f'{names}:2:1: found "*.b.example"', server.reload())
+        names.write_text("canary-of-a-key==\nroot:$6$canary-of-a-hash.x:1\n" + "!canary\n" * 100_000)
+        answer = server.reload()
+        self.assertIn(f"{names}:2:1: found a value that is not shown", answer)
+        self.assertIn(f"{names}:11:1: more wrong lines", answer)
+        self.assertNotIn("canary", answer + server.log)
         names.write_text("shop.example\n=api.elsewhere.example\n")
         self.paid.names = {**self.paid.names, "api.elsewhere.example": Entry(("192.0.2.77",), ())}
         self.assertIn("reloaded", server.reload())
@@ -119,7 +124,7 @@ class Cost(Account):
         server = self.server(names=OWN, quota="5/month", store=f"{store}/cache.db")
         for name in BATCH[:4]:
             self.gets({"192.0.2.99"}, server, name)
-        server.wait_for("provider volcengine has used 80 % of its quota: 4 requests are billed of the quota "
+        server.wait_for("provider volcengine has used 80 % of its quota: 4 questions are billed of the quota "
                         "5/month")
         self.assertEqual(4, self.billed(server)["client"])
         server.stop()

@@ -121,7 +121,7 @@ let wrongKeys: [Mistake] = [
     (
         "quota = \"1,000\"", 9,
         """
-        provider.quota: found "1,000"; allowed: "COUNT/day" or "COUNT/month" with 1 to 1000000000000 requests; a \
+        provider.quota: found "1,000"; allowed: "COUNT/day" or "COUNT/month" with 1 to 1000000000000 questions; a \
         period is missing: write "1000/month"
         """
     ),

@@ -2,7 +2,7 @@
 
 package struct QuotaWarning: Codable, Equatable, Sendable {
     package var provider: String
-    /// Billed requests in the quota's period.
+    /// Billed questions in the quota's period.
     package var requests: Int
     /// As in the settings: "1000000/month".
     package var quota: String
@@ -21,7 +21,7 @@ package struct QuotaWarning: Codable, Equatable, Sendable {
     }
 
     package var text: String {
-        let used = "\(LineFormat.grouped(requests)) requests are billed of the quota \(quota)"
+        let used = "\(LineFormat.grouped(requests)) questions are billed of the quota \(quota)"
         return isUsedUp
             ? "provider \(provider) is over its quota, and asked as a last resort only until the period ends: \(used)"
             : "provider \(provider) has used 80 % of its quota: \(used)"

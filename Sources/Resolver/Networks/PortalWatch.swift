@@ -50,8 +50,8 @@ struct PortalWatch {
     /// The host of the last redirect before a suspicion; it may be the portal's.
     private var redirect: (host: Name, at: Instant)?
     private(set) var names = PortalNames()
-    /// The questions for trials: a client's latest, so that trials ask no invented names. Under a provider's ID, the
-    /// latest for a name that belongs to it; under nil, the latest for a name that every other provider may be asked.
+    /// The clients' latest questions, for trials: these ask no invented names. A provider's ID leads to the latest
+    /// question for a name that belongs to it. Nil leads to the latest one that all other providers may get.
     private var questions: [ProviderID?: Question] = [:]
     /// Counts trials, to rotate through the providers.
     private var turn = 0

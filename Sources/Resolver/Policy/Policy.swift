@@ -85,8 +85,8 @@ package struct Policy: Equatable, Sendable {
         return Direction(upstreams: upstreams, grounds: .rule)
     }
 
-    /// A name of an account, or of a rule that names one provider, is for this provider first, unless a rule has an
-    /// order as well.
+    /// Names of an account, and of a rule with a provider, are asked of that provider first. An order in the rule has
+    /// precedence.
     private func order(by rule: Rule, _ upstreams: NameUpstreams) -> UpstreamOrder {
         switch upstreams {
         case .system: .providersFirst

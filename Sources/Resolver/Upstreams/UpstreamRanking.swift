@@ -87,8 +87,8 @@ struct UpstreamRanking {
         }
     }
 
-    /// When the first provider may be asked again, if every provider that may be asked has replied that it does not
-    /// serve the name; else nil.
+    /// Returns when the first provider may be asked for the name again. Nil unless every provider among the upstreams
+    /// replied that it does not serve the name.
     func unservedUntil(_ question: Question, among upstreams: NameUpstreams, now: Instant) -> Instant? {
         guard !unserved.isEmpty else { return nil }
         var earliest: Instant?
