@@ -579,9 +579,19 @@ class Throttling(Vendors):
 class Portals(Vendors):
     def test_families_without_addresses_are_no_captive_portal(self):
         """Over HTTP, a portal's page would be a wrong body, too."""
+        for family in ({"msg": "no record", "ttl": 60}, {}, {"ttl": 60}, None, [], {"ip": None}):
+            with self.subTest(family=family):
+                self.programs = ()
+                try:
+                    self.empty_family(family)
+                finally:
+                    self.doCleanups()
+
+    def empty_family(self, family):
         zone = "$ORIGIN example.\n$TTL 600\n@ SOA ns hostmaster 1 7200 900 1209600 30\n@ NS ns\n" \
             "four.shop A 203.0.113.4\nsix.shop AAAA 2001:db8:ffff::6\n"
         stand_in, system = self.stand_in("baidu-http"), self.nsd(zone=zone)
+        stand_in.empty_family = family
         server = self.daemon_of(self.settings("baidu-http", stand_in), system=[system.server])
         self.gets(V4, server, "www.shop.example")
         for _ in range(5):

@@ -15,6 +15,8 @@ class Baidu(SignedStandIn):
     host = "httpdns.baidubce.com"
     # The address that the documents print; it is not on the certificate.
     address = "180.76.76.200"
+    # A family without addresses has a message instead.
+    empty_family = {"msg": "no record", "ttl": NEGATIVE_TTL}
 
     def answer(self, request):
         if request.method != "GET" or request.path != "/v4/resolve":
@@ -49,12 +51,10 @@ class Baidu(SignedStandIn):
         return {f"ipv{family}": self._family((entry.ipv4 if family == 4 else entry.ipv6) if entry else (), entry)
                 for family in families}
 
-    @staticmethod
-    def _family(addresses, entry):
-        """A family without addresses has a message instead."""
+    def _family(self, addresses, entry):
         if addresses:
             return {"ip": list(addresses), "ttl": entry.ttl, "msg": "ok"}
-        return {"msg": "no record", "ttl": NEGATIVE_TTL}
+        return self.empty_family
 
     def _check(self, isTrue, message, reason):
         if not isTrue:
