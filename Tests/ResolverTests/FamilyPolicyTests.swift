@@ -143,8 +143,8 @@ struct FamilyPolicyTests {
     @Test("a new family moves the names of its rule, and no others")
     func moves() throws {
         let (old, new) = (try policy(("example", .ipv4)), try policy(("example", .preferIPv4)))
-        #expect(new.routesDiffering(from: old).map(\.name) == [try #require(Name("example"))])
-        #expect(new.moves(question.name, from: old) && !new.moves(question.name, from: new))
-        #expect(!new.moves(try #require(Name("a.org")), from: old))
+        #expect(new.answersDiffering(from: old).map(\.name) == [try #require(Name("example"))])
+        #expect(new.mayDiffer(from: old, for: question.name) && !new.mayDiffer(from: new, for: question.name))
+        #expect(!new.mayDiffer(from: old, for: try #require(Name("a.org"))))
     }
 }
