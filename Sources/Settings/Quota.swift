@@ -9,18 +9,18 @@ extension Settings.Provider {
         }
 
         /// 1 or more.
-        package let requests: Int
+        package let questions: Int
         package let period: Period
 
-        package init(_ requests: Int, per period: Period) {
-            self.requests = requests
+        package init(_ questions: Int, per period: Period) {
+            self.questions = questions
             self.period = period
         }
     }
 }
 
 extension Settings.Provider.Quota: CustomStringConvertible {
-    package var description: String { "\(requests)/\(period.rawValue)" }
+    package var description: String { "\(questions)/\(period.rawValue)" }
 }
 
 extension Format<Settings.Provider.Quota> {

@@ -51,7 +51,7 @@ struct FindingTests {
 
     @Test("what the daemon knows itself is told")
     func knowledge() {
-        let quota = QuotaWarning(provider: "paid", requests: 80, quota: "100/day", isUsedUp: false)
+        let quota = QuotaWarning(provider: "paid", questions: 80, quota: "100/day", isUsedUp: false)
         let known = DaemonCheck.Knowledge(
             loopingServers: ["192.0.2.1:53"], portal: "http://a/", isSwitchedOff: true,
             unresolvedProviders: ["volc"], quotas: [quota])

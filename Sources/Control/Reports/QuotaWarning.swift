@@ -3,25 +3,25 @@
 package struct QuotaWarning: Codable, Equatable, Sendable {
     package var provider: String
     /// Billed questions in the quota's period.
-    package var requests: Int
+    package var questions: Int
     /// As in the settings: "1000000/month".
     package var quota: String
     package var isUsedUp: Bool
 
-    package init(provider: String, requests: Int, quota: String, isUsedUp: Bool) {
+    package init(provider: String, questions: Int, quota: String, isUsedUp: Bool) {
         self.provider = provider
-        self.requests = requests
+        self.questions = questions
         self.quota = quota
         self.isUsedUp = isUsedUp
     }
 
     package enum CodingKeys: String, CodingKey {
-        case provider, requests, quota
+        case provider, questions, quota
         case isUsedUp = "used_up"
     }
 
     package var text: String {
-        let used = "\(LineFormat.grouped(requests)) questions are billed of the quota \(quota)"
+        let used = "\(LineFormat.grouped(questions)) questions are billed of the quota \(quota)"
         return isUsedUp
             ? "provider \(provider) is over its quota, and asked as a last resort only until the period ends: \(used)"
             : "provider \(provider) has used 80 % of its quota: \(used)"

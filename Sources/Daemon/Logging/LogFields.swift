@@ -131,7 +131,7 @@ extension LogEvent {
             ["provider": .text(name)]
         case .quota(let warning):
             [
-                "provider": .text(warning.provider), "requests": .number(warning.requests),
+                "provider": .text(warning.provider), "questions": .number(warning.questions),
                 "quota": .text(warning.quota), "used_up": .text(warning.isUsedUp ? "yes" : "no"),
             ]
         case .providerUnresolved(let name, let host): ["provider": .text(name), "host": .text(host)]

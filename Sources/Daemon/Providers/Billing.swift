@@ -1,4 +1,4 @@
-// Keeps the counts of billed requests per provider: in the store across restarts, against the quotas of the settings,
+// Keeps the counts of billed questions per provider: in the store across restarts, against the quotas of the settings,
 // and for statistics.
 
 import Control
@@ -10,9 +10,9 @@ import Settings
 final class Billing: LoopPart {
     private let resolving: ResolvingLoop
     /// By the provider's name, which outlives its settings.
-    private var requests: [String: BilledRequests] = [:]
+    private var questions: [String: BilledQuestions] = [:]
     /// The level that was last logged and given to the resolver.
-    private var levels: [String: BilledRequests.QuotaLevel] = [:]
+    private var levels: [String: BilledQuestions.QuotaLevel] = [:]
     /// Providers whose counts changed since they were stored.
     private var unsaved: Set<String> = []
     private var news: [LogEvent] = []
@@ -28,19 +28,19 @@ final class Billing: LoopPart {
         isRestored = resolving.store == nil
     }
 
-    /// Nil for a provider whose requests are not billed.
-    func requests(of provider: Provider) -> BilledRequests? {
+    /// Nil for a provider whose questions are not billed.
+    func questions(of provider: Provider) -> BilledQuestions? {
         guard provider.settings.isBilled else { return nil }
         let now = Clock.wallMilliseconds()
-        var requests = requests[provider.name] ?? BilledRequests(unixMilliseconds: now)
-        requests.turn(to: now)
-        return requests
+        var questions = questions[provider.name] ?? BilledQuestions(unixMilliseconds: now)
+        questions.turn(to: now)
+        return questions
     }
 
     /// The quotas of which 80 % or more is used.
     var warnings: [QuotaWarning] {
         resolving.providers.providers.compactMap { provider in
-            requests(of: provider).flatMap { warning(provider, $0) }
+            questions(of: provider).flatMap { warning(provider, $0) }
         }
     }
 
@@ -50,11 +50,11 @@ final class Billing: LoopPart {
         let wall = Clock.wallMilliseconds()
         let configured = Set(resolving.providers.providers.map(\.name))
         for (name, text) in notes where name.hasPrefix(Billing.notePrefix) {
-            guard let kept = BilledRequests(text: text) else { continue }
+            guard let kept = BilledQuestions(text: text) else { continue }
             let provider = String(name.dropFirst(Billing.notePrefix.count))
-            requests[provider, default: BilledRequests(unixMilliseconds: wall)]
+            questions[provider, default: BilledQuestions(unixMilliseconds: wall)]
                 .add(kept, unixMilliseconds: wall)
-            if !configured.contains(provider), requests[provider]?.total(.month) == 0 {
+            if !configured.contains(provider), questions[provider]?.total(.month) == 0 {
                 resolving.store?.note(name, nil, now: now)
             }
         }
@@ -83,7 +83,7 @@ final class Billing: LoopPart {
         let billed = resolving.providers.takeBilled()
         let wall = Clock.wallMilliseconds()
         for (provider, cause) in billed {
-            requests[provider, default: BilledRequests(unixMilliseconds: wall)].add(1, cause, unixMilliseconds: wall)
+            questions[provider, default: BilledQuestions(unixMilliseconds: wall)].add(1, cause, unixMilliseconds: wall)
             unsaved.insert(provider)
         }
         return !billed.isEmpty
@@ -94,7 +94,7 @@ final class Billing: LoopPart {
         _ = collect()
         guard isRestored else { return }
         for provider in unsaved.sorted() {
-            resolving.store?.note(Billing.notePrefix + provider, requests[provider]?.text, now: now)
+            resolving.store?.note(Billing.notePrefix + provider, questions[provider]?.text, now: now)
         }
         unsaved = []
     }
@@ -109,15 +109,15 @@ final class Billing: LoopPart {
     /// - Parameter resolverKnows: false after a change of the settings: the resolver has no levels yet.
     private func compareWithQuotas(resolverKnows: Bool = true, now: Instant) {
         for provider in resolving.providers.providers {
-            let requests = requests(of: provider)
+            let questions = questions(of: provider)
             let known = levels[provider.name] ?? .free
-            var (level, end) = (BilledRequests.QuotaLevel.free, Instant?.none)
-            if let requests, let quota = provider.quota {
-                level = requests.level(of: quota)
+            var (level, end) = (BilledQuestions.QuotaLevel.free, Instant?.none)
+            if let questions, let quota = provider.quota {
+                level = questions.level(of: quota)
                 let wall = Clock.wallMilliseconds()
                 let left = quota.period.end(after: wall) - wall
                 if level == .usedUp { end = now + .milliseconds(max(0, left)) }
-                if level > known, let warning = warning(provider, requests) { news.append(.quota(warning)) }
+                if level > known, let warning = warning(provider, questions) { news.append(.quota(warning)) }
             }
             levels[provider.name] = level
             // Again while it is used up: the clock may have been set.
@@ -128,11 +128,11 @@ final class Billing: LoopPart {
         nextDeadline = isOpen ? nextDeadline ?? now + Billing.interval : nil
     }
 
-    private func warning(_ provider: Provider, _ requests: BilledRequests) -> QuotaWarning? {
+    private func warning(_ provider: Provider, _ questions: BilledQuestions) -> QuotaWarning? {
         guard let quota = provider.quota, let text = provider.settings.quota?.description,
-            case let level = requests.level(of: quota), level > .free
+            case let level = questions.level(of: quota), level > .free
         else { return nil }
         return QuotaWarning(
-            provider: provider.name, requests: requests.total(quota.period), quota: text, isUsedUp: level == .usedUp)
+            provider: provider.name, questions: questions.total(quota.period), quota: text, isUsedUp: level == .usedUp)
     }
 }

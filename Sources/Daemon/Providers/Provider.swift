@@ -66,8 +66,8 @@ final class Provider {
     }
 
     var name: String { settings.name }
-    var quota: BilledRequests.Quota? {
-        settings.quota.map { BilledRequests.Quota($0.requests, per: $0.period == .day ? .day : .month) }
+    var quota: BilledQuestions.Quota? {
+        settings.quota.map { BilledQuestions.Quota($0.questions, per: $0.period == .day ? .day : .month) }
     }
     var ownNames: AccountNames { AccountNames(id, account.names, isExclusive: settings.exclusive) }
 

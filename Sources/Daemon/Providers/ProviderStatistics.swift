@@ -44,7 +44,7 @@ extension Statistics {
             line.success = estimate.successShare
             line.share = provider.isShadow ? nil : estimate.firstShare
         }
-        line.billed = billing.requests(of: provider).map {
+        line.billed = billing.questions(of: provider).map {
             StatsReport.Provider.Billed($0, quota: provider.settings.quota?.description, provider.quota)
         }
         if provider.isShadow { line.shadow = .init(resolving.shadowCounts(of: provider.id)) }
@@ -61,14 +61,14 @@ extension Statistics {
 }
 
 extension StatsReport.Provider.Billed {
-    fileprivate init(_ requests: BilledRequests, quota text: String?, _ quota: BilledRequests.Quota?) {
+    fileprivate init(_ questions: BilledQuestions, quota text: String?, _ quota: BilledQuestions.Quota?) {
         self.init()
         for cause in RequestCause.allCases {
-            day[cause.rawValue] = requests.count(.day, cause)
-            month[cause.rawValue] = requests.count(.month, cause)
+            day[cause.rawValue] = questions.count(.day, cause)
+            month[cause.rawValue] = questions.count(.month, cause)
         }
         self.quota = text
-        quotaShare = quota.map { Double(requests.total($0.period)) / Double($0.requests) }
+        quotaShare = quota.map { Double(questions.total($0.period)) / Double($0.questions) }
     }
 }
 

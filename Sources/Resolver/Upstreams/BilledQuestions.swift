@@ -12,18 +12,18 @@ package enum RequestCause: String, CaseIterable, Sendable {
     case measurement
 }
 
-package struct BilledRequests: Equatable, Sendable {
+package struct BilledQuestions: Equatable, Sendable {
     package enum Period: String, CaseIterable, Sendable {
         case day, month
     }
 
     package struct Quota: Equatable, Sendable {
         /// 1 or more.
-        package let requests: Int
+        package let questions: Int
         package let period: Period
 
-        package init(_ requests: Int, per period: Period) {
-            self.requests = requests
+        package init(_ questions: Int, per period: Period) {
+            self.questions = questions
             self.period = period
         }
     }
@@ -40,20 +40,26 @@ package struct BilledRequests: Equatable, Sendable {
         package static func < (left: QuotaLevel, right: QuotaLevel) -> Bool { left.order < right.order }
     }
 
-    /// The requests since a period began.
+    /// The questions since a period began.
     private struct Tally: Equatable {
         /// Counts days since 1970, or months since year 0.
         let period: Int
         var counts: [RequestCause: Int]
+        /// When the clock came to this period, in milliseconds since 1970; nil: not since the start.
+        var shownSince: Int64?
     }
 
-    /// For the periods that the clock showed last, with the present one at the end. Every request counts in all of
+    /// For the periods that the clock showed last, with the present one at the end. Every question counts in all of
     /// them, so no count is lost if the clock was wrong for a while, ahead or behind.
     private var tallies: [Period: [Tally]] = [:]
 
     private static let warningShare = 0.8
     /// The right period, and two that a wrong clock showed.
     private static let maxTallies = 3
+    /// 6 hours. A clock that has stayed in a period for so long was right to end the earlier ones.
+    private static let settlingMilliseconds: Int64 = 6 * 3_600_000
+    /// The sum over all causes does not overflow.
+    private static let maxCount = Int.max / RequestCause.allCases.count
 
     package init(unixMilliseconds: Int64) {
         turn(to: unixMilliseconds)
@@ -64,13 +70,13 @@ package struct BilledRequests: Equatable, Sendable {
     }
 
     package func total(_ period: Period) -> Int {
-        tallies[period]?.last?.counts.values.reduce(0) { $0.addingClamped($1) } ?? 0
+        tallies[period]?.last?.counts.values.reduce(0, +) ?? 0
     }
 
     package func level(of quota: Quota) -> QuotaLevel {
         let used = total(quota.period)
-        if used >= quota.requests { return .usedUp }
-        return Double(used) >= Double(quota.requests) * BilledRequests.warningShare ? .nearlyUsed : .free
+        if used >= quota.questions { return .usedUp }
+        return Double(used) >= Double(quota.questions) * BilledQuestions.warningShare ? .nearlyUsed : .free
     }
 
     package mutating func add(_ count: Int, _ cause: RequestCause, unixMilliseconds: Int64) {
@@ -79,7 +85,7 @@ package struct BilledRequests: Equatable, Sendable {
     }
 
     /// Adds earlier counts, such as those from before a restart, if their periods have not ended.
-    package mutating func add(_ earlier: BilledRequests, unixMilliseconds: Int64) {
+    package mutating func add(_ earlier: BilledQuestions, unixMilliseconds: Int64) {
         let own = self
         self = earlier
         turn(to: unixMilliseconds)
@@ -93,23 +99,32 @@ package struct BilledRequests: Equatable, Sendable {
 
     private mutating func add(_ count: Int, _ cause: RequestCause, to period: Period) {
         for index in tallies[period, default: []].indices {
-            tallies[period]?[index].counts[cause, default: 0].addClamped(count)
+            let sum = (tallies[period]?[index].counts[cause] ?? 0) + min(count, BilledQuestions.maxCount)
+            tallies[period]?[index].counts[cause] = min(sum, BilledQuestions.maxCount)
         }
     }
 
     /// Shows the counts of the period of this time. A period that follows another one begins with 0. A period before
-    /// all others means that the clock was set back, or is not set yet: it begins with the counts of the earliest one,
-    /// so that no quota seems free.
+    /// all others means that the clock was set back, or is not set yet: it begins with the counts shown last, so that
+    /// no quota seems free.
     package mutating func turn(to unixMilliseconds: Int64) {
         for period in Period.allCases {
             let present = period.number(at: unixMilliseconds)
             var list = tallies[period, default: []]
-            guard list.last?.period != present else { continue }
-            let known = list.firstIndex { $0.period == present }.map { list.remove(at: $0) }
-            let earliest = list.min { $0.period < $1.period }
-            let isSetBack = earliest.map { present < $0.period } ?? false
-            list.append(known ?? Tally(period: present, counts: isSetBack ? earliest?.counts ?? [:] : [:]))
-            tallies[period] = list.suffix(BilledRequests.maxTallies)
+            if let last = list.last, last.period == present {
+                let since = last.shownSince ?? unixMilliseconds
+                list[list.count - 1].shownSince = since
+                if unixMilliseconds - since >= BilledQuestions.settlingMilliseconds {
+                    list.removeAll { $0.period < present }
+                }
+            } else {
+                let known = list.firstIndex { $0.period == present }.map { list.remove(at: $0) }
+                let isSetBack = list.allSatisfy { present < $0.period }
+                var tally = known ?? Tally(period: present, counts: isSetBack ? list.last?.counts ?? [:] : [:])
+                tally.shownSince = unixMilliseconds
+                list.append(tally)
+            }
+            tallies[period] = list.suffix(BilledQuestions.maxTallies)
         }
     }
 
@@ -129,7 +144,9 @@ package struct BilledRequests: Equatable, Sendable {
     /// Returns nil for text that `text` cannot have written.
     package init?(text: String) {
         var words = text.split(separator: " ")[...]
-        let nextNumber = { words.popFirst().flatMap { Int($0) }.flatMap { $0 < 0 ? nil : $0 } }
+        let nextNumber = {
+            words.popFirst().flatMap { Int($0) }.flatMap { 0...BilledQuestions.maxCount ~= $0 ? $0 : nil }
+        }
         while let period = words.popFirst() {
             guard let period = Period(rawValue: String(period)), let number = nextNumber() else { return nil }
             var tally = Tally(period: number, counts: [:])
@@ -139,13 +156,13 @@ package struct BilledRequests: Equatable, Sendable {
             }
             tallies[period, default: []].append(tally)
         }
-        guard Period.allCases.allSatisfy({ 1...BilledRequests.maxTallies ~= tallies[$0, default: []].count }) else {
+        guard Period.allCases.allSatisfy({ 1...BilledQuestions.maxTallies ~= tallies[$0, default: []].count }) else {
             return nil
         }
     }
 }
 
-extension BilledRequests.Period {
+extension BilledQuestions.Period {
     private static let dayMilliseconds: Int64 = 86_400_000
 
     fileprivate func number(at unixMilliseconds: Int64) -> Int {
@@ -155,7 +172,7 @@ extension BilledRequests.Period {
 
     /// When the period of this time ends. Both are in milliseconds since 1970.
     package func end(after unixMilliseconds: Int64) -> Int64 {
-        let day = BilledRequests.Period.day.number(at: unixMilliseconds)
+        let day = BilledQuestions.Period.day.number(at: unixMilliseconds)
         var next = day + 1
         if self == .month {
             while Self.month(next) == Self.month(day) { next += 1 }
@@ -175,14 +192,4 @@ extension BilledRequests.Period {
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
         return (days / daysPer400Years * 400 + yearOfEra) * 12 + (5 * dayOfYear + 2) / 153
     }
-}
-
-extension Int {
-    /// A store that was tampered with may have any counts.
-    fileprivate func addingClamped(_ other: Int) -> Int {
-        let (sum, overflows) = addingReportingOverflow(other)
-        return overflows ? .max : sum
-    }
-
-    fileprivate mutating func addClamped(_ other: Int) { self = addingClamped(other) }
 }
