@@ -126,9 +126,9 @@ import DNSWire
         unsafe older = old.older
     }
 
-    /// Never negative: a clock that counts from boot does not go back.
     func isStored(since milliseconds: Int64) -> Bool { unsafe storedAtMilliseconds >= milliseconds }
 
+    /// Never negative: a clock that counts from boot does not go back.
     func ageMilliseconds(_ nowMilliseconds: Int64) -> Int64 { unsafe max(0, nowMilliseconds - storedAtMilliseconds) }
 
     /// `use` gets a body that is valid as long as the slot's storage.
