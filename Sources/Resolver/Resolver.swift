@@ -203,7 +203,8 @@ package struct Resolver {
             lookup.proceed(now: now, &state)
         }
         // A rule's exclusive upstream must be the only one to see the question, so there is no background measurement.
-        if state.isSettled, !route.isSystemFirst, policy.upstreams.areMeasured, let first = route.providers.first {
+        if state.isSettled, !route.isSystemFirst, policy.upstreams.allowsMeasurement, let first = route.providers.first
+        {
             state.beginBackground(question, first, among: policy.upstreams, now: now)
         }
         noticeTrouble(route, now: now)
@@ -224,23 +225,20 @@ package struct Resolver {
         for number in lookups.indices {
             guard let (type, upstreams) = lookups[number].map({ ($0.question.type, $0.upstreams) }) else { continue }
             let order = state.ranking.order(
-                for: type, among: upstreams.areMeasured ? upstreams : .providers, now: now)
+                for: type, among: upstreams.allowsMeasurement ? upstreams : .providers, now: now)
             guard order.allSatisfy({ troubled.contains($0) || state.ranking.isInTrouble($0, now) }) else { continue }
             change(number, now: now) { $0.shortenDeadlines(.inTrouble, now: now, &$1) }
         }
     }
 
-    /// Disables caching in lookups whose upstreams, family or expectations differ under the new routing. Their clients
+    /// Disables caching in lookups whose upstreams, order, family or expectations differ under the new routing. Clients
     /// still get the answer.
     mutating func redirect(now: Instant, _ change: (inout Routing) -> Void) {
         change(&routing)
         for case (let number, let lookup?) in lookups.enumerated() {
             let policy = routing.policy.of(lookup.question.name)
             let upstreams = routing.upstreams(for: lookup.question, policy, state.ranking, now: now)
-            guard
-                upstreams != lookup.upstreams || policy.family != lookup.policy.family
-                    || policy.expectation != lookup.policy.expectation
-            else { continue }
+            guard upstreams != lookup.upstreams || policy.mayDiffer(from: lookup.policy) else { continue }
             self.change(number, now: now) { lookup, _ in lookup.disableCaching() }
         }
     }
@@ -302,7 +300,7 @@ package struct Resolver {
 
     /// Refreshes questions in use that failed, without waiting for the end of their pause.
     mutating func retry(_ questions: [Question], now: Instant) {
-        plan.retry(questions.filter(isPlanned), step: state.ranking.retryStep(now: now), now: now)
+        plan.retry(questions.filter(isPlanned), step: retryStep(for: questions, now: now), now: now)
     }
 
     private func isPlanned(_ question: Question) -> Bool {
@@ -378,8 +376,7 @@ package struct Resolver {
             state.learned = nil
             failures.answered(lookup.question)
             if lookup.policy.prefetches || plan.isKept(lookup.question) {
-                let upstreamLatency = state.ranking.firstAndHedgeTime(for: lookup.question.type, now: now)
-                plan.upstreamsNeed(upstreamLatency, for: lookup.question.type)
+                let upstreamLatency = learnUpstreamLatency(of: lookup, now: now)
                 plan.learned(
                     lookup.question, learned, isRefresh: lookup.isRefresh, upstreamLatency: upstreamLatency,
                     now: now)
@@ -440,7 +437,8 @@ package struct Resolver {
         guard mayRefresh else { return }
         var due = plan.popDue(now)
         guard let first = due.first else { return }
-        let provider = state.ranking.best(for: first.type, now: now)
+        let upstreams = routing.policy.upstreams(for: first.name)
+        let provider = state.ranking.best(for: first.type, among: upstreams, now: now)
         while due.count < Bounds.maxRefreshes - refreshesInFlight {
             let next = plan.popDue(now)
             if next.isEmpty { break }
@@ -467,7 +465,7 @@ package struct Resolver {
             return plan.failed(question, retryAt: failure.until)
         }
         guard mayRefresh, hasRoom(for: question) else { return plan.postponed(question, now: now) }
-        let route = route(question, policy, paid: prospect.paidTo, now: now)
+        let route = route(question, policy, charged: prospect.chargedTo, now: now)
         // Clients have its expired answer, and another request tests whether the provider replies.
         if route.isUnresponsive, !route.isSystemFirst, let first = route.providers.first,
             state.ranking.isTried(first, now),
@@ -475,10 +473,10 @@ package struct Resolver {
         {
             return plan.deferred(question, until: failures.deferred(question, now: now))
         }
-        if !route.isSystemFirst, let first = route.providers.first, first != prospect.paidTo,
-            let paidAt = state.ranking.spend(on: first, now: now)
+        if !route.isSystemFirst, let first = route.providers.first, first != prospect.chargedTo,
+            let startAt = state.ranking.spend(on: first, now: now)
         {
-            return plan.paid(question, to: first, from: paidAt)
+            return plan.charged(question, to: first, from: startAt)
         }
         guard !route.hasOnlyThrottled else { return plan.failed(question, retryAt: now + Bounds.throttleFloor) }
         refreshes.started += 1
@@ -520,7 +518,7 @@ package struct Resolver {
     ) {
         let number = numberOfQuestion[question]
         if forged != nil, state.verification.isGuarded {
-            state.actions.append(.withdraw(question, source))
+            state.withdrawForged(question, from: source)
             // Behind a portal, a lookup started now has no better chance than one that a client starts.
             if number == nil { return }
         }
@@ -531,7 +529,7 @@ package struct Resolver {
             number == nil ? mayRefresh && hasRoom(for: question) : forged != nil
         else {
             // The next client starts the lookup.
-            if forged != nil, source == .system, !route.isEmpty { state.actions.append(.withdraw(question, source)) }
+            if forged != nil, source == .system, !route.isEmpty { state.withdrawForged(question, from: source) }
             return
         }
         if forged != nil, !state.verification.isGuarded { state.actions.append(.remove(question)) }

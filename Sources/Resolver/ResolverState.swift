@@ -98,6 +98,12 @@ struct ResolverState {
         return arranged
     }
 
+    /// Removes a source's forged answer from the cache.
+    mutating func withdrawForged(_ question: Question, from source: Source) {
+        verification.withdrawn(question, from: source)
+        actions.append(.withdraw(question, source))
+    }
+
     /// Returns whether the answer has no usable address. The answer counts as one of the source even then.
     mutating func isUnreachableAnswer(
         _ question: Question, _ answer: Answer, from source: Source, _ policy: NamePolicy, now: Instant

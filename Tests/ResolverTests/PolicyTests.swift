@@ -161,6 +161,22 @@ struct RouteChangeTests {
         #expect(moved(old, old).isEmpty)
     }
 
+    @Test("names whose upstreams are asked in another order, by the settings or by a rule")
+    func order() throws {
+        let (plain, ruled) = (try #require(Name("www.plain")), try #require(Name("www.ruled")))
+        let old = policy(["sole": .system, "ruled": nil])
+        var systemFirst = old
+        systemFirst.order = .systemFirst
+        var rule = Rule(match: [try #require(Name("ruled"))])
+        rule.order = .systemFirst
+        var byRule = old
+        byRule.rules = RuleTable([rule])
+        #expect(systemFirst.mayDiffer(from: old, for: plain) && systemFirst.mayDiffer(from: old, for: ruled))
+        #expect(byRule.mayDiffer(from: old, for: ruled) && !byRule.mayDiffer(from: old, for: plain))
+        // The order has no effect on a name of the system resolver.
+        #expect(!systemFirst.mayDiffer(from: old, for: try #require(Name("www.sole"))))
+    }
+
     @Test("all names, when those without a rule go elsewhere")
     func everything() {
         #expect(policy([:]).answersDiffering(from: policy([:], onlyListed: true)) == [.everything])

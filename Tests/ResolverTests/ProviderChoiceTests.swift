@@ -37,7 +37,7 @@ struct ProviderChoiceTests {
 
     private func firsts(_ ranking: inout UpstreamRanking, _ count: Int) -> [Int] {
         var counts = [0, 0, 0]
-        for _ in 0..<count { counts[ranking.choose(for: .a, now: start)[0].number] += 1 }
+        for _ in 0..<count { counts[ranking.choose(for: .a, among: .providers, now: start)[0].number] += 1 }
         return counts
     }
 
@@ -45,7 +45,7 @@ struct ProviderChoiceTests {
     func best() {
         var ranking = ranking([40, 10, 200])
         #expect(firsts(&ranking, 1000) == [0, 1000, 0])
-        #expect(ranking.choose(for: .a, now: start) == [Self.b, Self.a, Self.c])
+        #expect(ranking.choose(for: .a, among: .providers, now: start) == [Self.b, Self.a, Self.c])
     }
 
     @Test("of three about as quick two are picked and the better goes first: two thirds, one third, none")
@@ -71,10 +71,10 @@ struct ProviderChoiceTests {
     func band() {
         var near = ranking([2, 6])
         for _ in 0..<2 { near.begun(Self.a, now: start) }
-        #expect(near.choose(for: .a, now: start)[0] == Self.b)
+        #expect(near.choose(for: .a, among: .providers, now: start)[0] == Self.b)
         var far = ranking([2, 8])
         for _ in 0..<9 { far.begun(Self.a, now: start) }
-        #expect(far.choose(for: .a, now: start)[0] == Self.a)
+        #expect(far.choose(for: .a, among: .providers, now: start)[0] == Self.a)
     }
 
     @Test("while one works, the others are measured beside one lookup in fifty, longest ago first, not within 10 s")
@@ -83,7 +83,7 @@ struct ProviderChoiceTests {
         var beside: [(lookup: Int, provider: Int)] = []
         for lookup in 1...300 {
             let now = start + .milliseconds(400 * lookup)
-            for provider in ranking.begunLookup(with: Self.a, for: Question(.root, .a), now: now) {
+            for provider in ranking.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: now) {
                 beside.append((lookup, provider.number))
                 begin(&ranking, provider, at: .milliseconds(400 * lookup))
             }
@@ -92,7 +92,9 @@ struct ProviderChoiceTests {
         #expect(beside.map(\.lookup) == [50, 100, 150, 200, 250, 300])
         var soon = 0
         for _ in 1...500 {
-            for provider in ranking.begunLookup(with: Self.a, for: Question(.root, .a), now: start + .seconds(130)) {
+            for provider in ranking.begunLookup(
+                with: Self.a, for: Question(.root, .a), among: .providers, now: start + .seconds(130))
+            {
                 soon += 1
                 begin(&ranking, provider, at: .seconds(130))
             }
@@ -103,26 +105,32 @@ struct ProviderChoiceTests {
     @Test("an unmeasured provider is measured once another works, with one request at a time")
     func unmeasured() {
         var ranking = ranking([0, 0])
-        #expect(ranking.begunLookup(with: Self.a, for: Question(.root, .a), now: start).isEmpty)
+        #expect(ranking.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start).isEmpty)
         ranking.answered(Self.a, after: .milliseconds(10), now: start)
-        #expect(ranking.begunLookup(with: Self.a, for: Question(.root, .a), now: start) == [Self.b])
+        #expect(ranking.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start) == [Self.b])
         ranking.begun(Self.b, now: start)
-        #expect(ranking.begunLookup(with: Self.a, for: Question(.root, .a), now: start).isEmpty)
+        #expect(ranking.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start).isEmpty)
     }
 
     @Test("background measurements respect quotas, pauses and the budget for refreshes")
     func appetite() {
         var paused = ranking([10, 0])
         paused.throttled(Self.b, for: .seconds(9), now: start)
-        #expect(paused.begunLookup(with: Self.a, for: Question(.root, .a), now: start).isEmpty)
-        #expect(paused.begunLookup(with: Self.a, for: Question(.root, .a), now: start + .seconds(9)) == [Self.b])
+        #expect(paused.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start).isEmpty)
+        #expect(
+            paused.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start + .seconds(9)) == [
+                Self.b
+            ])
         var paid = ranking([10, 0], quota: 1)
         begin(&paid, Self.b)
-        #expect(paid.begunLookup(with: Self.a, for: Question(.root, .a), now: start).isEmpty)
+        #expect(paid.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start).isEmpty)
         var spent = ranking([10, 0], budget: 1)
         #expect(spent.spend(on: Self.b, now: start) == nil)
-        #expect(spent.begunLookup(with: Self.a, for: Question(.root, .a), now: start).isEmpty)
-        #expect(spent.begunLookup(with: Self.a, for: Question(.root, .a), now: start + .seconds(1)) == [Self.b])
+        #expect(spent.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start).isEmpty)
+        #expect(
+            spent.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start + .seconds(1)) == [
+                Self.b
+            ])
         #expect(spent.spend(on: Self.b, now: start + .seconds(1)) != nil, "it is charged for being measured")
     }
 
@@ -178,10 +186,17 @@ struct ProviderChoiceTests {
     @Test("the share of first choices is that of about the last minute")
     func shares() throws {
         var ranking = ranking([10, 40])
-        for _ in 0..<30 { _ = ranking.begunLookup(with: Self.a, for: Question(.root, .a), now: start) }
-        for _ in 0..<10 { _ = ranking.begunLookup(with: Self.b, for: Question(.root, .a), now: start) }
+        for _ in 0..<30 {
+            _ = ranking.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start)
+        }
+        for _ in 0..<10 {
+            _ = ranking.begunLookup(with: Self.b, for: Question(.root, .a), among: .providers, now: start)
+        }
         #expect(ranking.estimate(of: Self.b, now: start)?.firstShare == 0.25)
-        for _ in 0..<10 { _ = ranking.begunLookup(with: Self.b, for: Question(.root, .a), now: start + .seconds(600)) }
+        for _ in 0..<10 {
+            _ = ranking.begunLookup(
+                with: Self.b, for: Question(.root, .a), among: .providers, now: start + .seconds(600))
+        }
         let share = try #require(ranking.estimate(of: Self.b, now: start + .seconds(600))?.firstShare)
         #expect(share > 0.75)
         #expect(ranking.estimate(of: Self.b, now: start)?.percentile95Milliseconds == 40)

@@ -40,9 +40,9 @@ struct ProviderStandingTests {
         #expect(slow.retryStep == .milliseconds(10))
         var ranking = UpstreamRanking(seed: 1)
         ranking.setProviders([slow.traits])
-        #expect(ranking.retryStep(now: now) == Bounds.retryStep)
+        #expect(ranking.retryStep(among: .providers, now: now) == Bounds.retryStep)
         _ = ranking.standings[0].answered(after: .milliseconds(60), now: now)
-        #expect(ranking.retryStep(now: now) == .milliseconds(10))
+        #expect(ranking.retryStep(among: .providers, now: now) == .milliseconds(10))
     }
 
     /// The reply that ends a silence is being processed.

@@ -115,8 +115,10 @@ struct RefreshPlanTests {
         plan.failed(try question(1), retryAt: end - .seconds(1))
         #expect(plan.popEarly(end, atMost: 2) == [try question(1)])
         #expect(plan.popDue(end + .seconds(31)) == [try question(0)])
-        plan.paid(try question(0), to: ProviderID(0), from: end + .milliseconds(31_500))
-        #expect(plan.popEarly(end + .seconds(31), atMost: 2).isEmpty, "a question that is paid for waits for its time")
+        plan.charged(try question(0), to: ProviderID(0), from: end + .milliseconds(31_500))
+        #expect(
+            plan.popEarly(end + .seconds(31), atMost: 2).isEmpty,
+            "a question whose budget is charged waits for its time")
     }
 
     @Test("a postponed refresh keeps its turn before those that fell due later, and does not count as unread")

@@ -93,11 +93,12 @@ struct ShadowFetchesTests {
         ranking.setProviders([ProviderTraits(id: ProviderID(0), types: .any), Self.ghost])
         var asked = 0
         for _ in 0..<1000 {
-            asked += ranking.begunLookup(with: ProviderID(0), for: Question(.root, .a), now: start).count
+            asked +=
+                ranking.begunLookup(with: ProviderID(0), for: Question(.root, .a), among: .providers, now: start).count
         }
         #expect(asked > 450 && asked < 550)
-        #expect(ranking.order(for: .a, now: start) == [ProviderID(0)])
+        #expect(ranking.order(for: .a, among: .providers, now: start) == [ProviderID(0)])
         ranking.setProviders([Self.ghost])
-        #expect(!ranking.serves(.a))
+        #expect(!ranking.serves(.a, among: .providers))
     }
 }

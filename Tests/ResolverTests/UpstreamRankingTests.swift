@@ -34,7 +34,7 @@ struct UpstreamRankingTests {
     }
 
     private func order(_ ranking: UpstreamRanking, after: Duration = .zero, _ type: RecordType = .a) -> [Int] {
-        ranking.order(for: type, now: start + after).map(\.number)
+        ranking.order(for: type, among: .providers, now: start + after).map(\.number)
     }
 
     @Test("without measurements the order is that of the settings")
@@ -59,6 +59,41 @@ struct UpstreamRankingTests {
         #expect(order(ranking) == [2, 1, 0])
         answer(&ranking, Self.a, 60)
         #expect(order(ranking) == [2, 0, 1])
+    }
+
+    @Test("the estimate for an account's names is the account's, and that for others leaves it out")
+    func accountsOwnEstimate() {
+        var ranking = UpstreamRanking(seed: 1)
+        ranking.setProviders([
+            ProviderTraits(id: Self.a, types: .any), ProviderTraits(id: Self.b, types: .any, hasOwnNames: true),
+        ])
+        answer(&ranking, Self.a, 300, times: 20)
+        answer(&ranking, Self.b, 10, times: 20)
+        let own = NameUpstreams.owners([Self.b], isExclusive: true)
+        #expect(ranking.best(for: .a, among: .providers, now: start) == Self.a)
+        #expect(ranking.best(for: .a, among: own, now: start) == Self.b)
+        let times = [NameUpstreams.providers, own].map {
+            ranking.firstAndHedgeTime(for: .a, among: $0, now: start)
+        }
+        #expect(times[1] < times[0])
+    }
+
+    @Test("a lookup may ask what its upstreams include and carry the type")
+    func mayAsk() {
+        var ranking = UpstreamRanking(seed: 1)
+        ranking.setProviders([
+            ProviderTraits(id: Self.a, types: .addresses),
+            ProviderTraits(id: Self.b, types: .any, hasOwnNames: true),
+            ProviderTraits(id: Self.c, types: .any, shadowShare: 1),
+        ])
+        let asked = { (upstreams: NameUpstreams, type: RecordType) in
+            [Self.a, Self.b, Self.c].filter { ranking.mayAsk($0, for: type, among: upstreams) }
+        }
+        #expect(asked(.providers, .a) == [Self.a])
+        #expect(asked(.providers, .mx).isEmpty)
+        #expect(asked(.owners([Self.b], isExclusive: false), .a) == [Self.a, Self.b])
+        #expect(asked(.provider(Self.c), .a) == [Self.c])
+        #expect(asked(.system, .a).isEmpty)
     }
 
     @Test("one slow answer does not outweigh many quick ones, several do")

@@ -51,7 +51,9 @@ struct ExplainWords {
         case .notServed:
             let again = known.unservedUntil.map { "; asked again in \(span(until: $0)), or after a flush" } ?? ""
             return "\(upstreams); no provider serves the name\(again)"
-        case .noProvider: return "\(upstreams); no provider supports type \(known.question.type)"
+        case .noProvider:
+            let never = known.upstreams == .system ? "" : ", and stands-in = never"
+            return "\(upstreams); no provider supports type \(known.question.type)\(never)"
         }
     }
 

@@ -305,7 +305,7 @@ final class Daemon {
     }
 
     /// Providers must be set before, because rules name them. Removes cached answers of names that change their
-    /// upstreams, their address family, or what is expected of their answers.
+    /// upstreams or the order of these, their address family, or what is expected of their answers.
     private func setPolicy(_ settings: Settings, now: Instant) {
         let new = Policy(settings, resolving.providers.providers)
         let old = policy

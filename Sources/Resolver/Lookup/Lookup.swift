@@ -126,7 +126,7 @@ struct Lookup {
         expired = ExpiredOffer(clientTimeout: policy.stale.clientTimeout, now: now)
         holdUntil = now + terms.patience
         systemLead = route.systemLead
-        let lead = route.systemLead.map { isRefresh ? Bounds.systemLeadOfRefresh : $0 }
+        let lead = route.systemLead.map { isRefresh ? max($0, Bounds.systemLeadOfRefresh) : $0 }
         providers = ProviderQueue(route, isRefresh: isRefresh, at: now + (lead ?? .zero), now: now)
         system = route.hasSystem ? .waiting(until: now + (lead == nil ? terms.hedge : .zero)) : .absent
     }
@@ -257,7 +257,9 @@ struct Lookup {
             if waiters.isEmpty, let systemLead { providers.advanceNext(to: now + systemLead) }
             waiters.append(waiter)
             compareSystemAnswer(state.verification)
-            if askExcludedSource(now: now) || mayAskThrottled(at: now) || wasOutranked { proceed(now: now, &state) }
+            if askExcludedSource(now: now) || mayAskThrottled(at: now) || mayAskOverQuota || wasOutranked {
+                proceed(now: now, &state)
+            }
         } else {
             state.refuse(waiter, expired.answer)
         }
@@ -377,11 +379,17 @@ struct Lookup {
         if mayAskThrottled(at: now) {
             providers.addThrottled()
             askNextProvider(now: now, &state)
+        } else if mayAskOverQuota {
+            providers.addOverQuota()
+            askNextProvider(now: now, &state)
         }
     }
 
     private mutating func askNextProvider(now: Instant, _ state: inout ResolverState) {
-        guard let (provider, isHedge) = providers.popNext(state.ranking) else { return }
+        let mayAsk = { [ranking = state.ranking, upstreams, type = question.type] (provider: ProviderID) in
+            ranking.mayAsk(provider, for: type, among: upstreams)
+        }
+        guard let (provider, isHedge) = providers.popNext(state.ranking, where: mayAsk) else { return }
         // A refresh was charged for its first request before it began, unless the system resolver was asked first.
         if isRefresh, isSystemFirst || providers.attempts > 1 { _ = state.ranking.spend(on: provider, now: now) }
         begin(
@@ -399,17 +407,31 @@ struct Lookup {
     /// Whether throttled providers may be asked: only to prevent a failure for a client, and not because the name
     /// failed at another provider.
     private func mayAskThrottled(at instant: Instant) -> Bool {
-        if failures.lacksRoom || isStandInOver || !providers.mayAskThrottled || isRefresh && waiters.isEmpty {
-            return false
-        }
-        // After settling, the clients have an answer.
-        guard case .asking = phase else { return false }
+        guard providers.hasThrottled, mayAskLastResort else { return false }
         switch system {
         case .absent, .failed: return areProvidersDone || isHoldOver(instant)
         case .running: return isHoldOver(instant)
         case .answered: return systemIsOutranked && (areProvidersDone || isHoldOver(instant))
         case .waiting: return false
         }
+    }
+
+    /// Whether accounts over their quota may be asked: every other upstream has failed, and there is no expired answer.
+    /// A late upstream may still answer.
+    private var mayAskOverQuota: Bool {
+        guard providers.hasOverQuota, mayAskLastResort, !waiters.isEmpty, expired.own == nil, areProvidersDone else {
+            return false
+        }
+        return switch system {
+        case .absent, .failed: true
+        case .waiting, .running, .answered: false
+        }
+    }
+
+    private var mayAskLastResort: Bool {
+        // After settling, the clients have an answer.
+        isAsking && !failures.lacksRoom && !isStandInOver && providers.mayAskLastResort
+            && !(isRefresh && waiters.isEmpty)
     }
 
     /// Asks the excluded source too, because a client waits.

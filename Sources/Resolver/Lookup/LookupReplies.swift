@@ -214,7 +214,7 @@ extension Lookup {
     /// providers count: the lookup asks them before it serves an expired answer.
     func areProvidersUnresponsive(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
         ranking.areUnresponsive(
-            running.compactMap(\.provider) + providers.all, for: domain, now)
+            running.compactMap(\.provider) + providers.askedBeforeExpired, for: domain, now)
     }
 
     /// Whether every request to a provider has been in flight for more than twice that provider's usual answer time.
@@ -297,7 +297,7 @@ extension Lookup {
     private func providerToRepeat(_ ranking: UpstreamRanking, now: Instant) -> ProviderID? {
         guard now < giveUpAt, running.isEmpty, providers.attempts == 1, !waiters.isEmpty,
             expired.answer == nil, held.isEmpty, policy.fallback(for: question) == nil, mayCache,
-            let provider = failures.timedOut.first, ranking.knows(provider), !ranking.isUnreachable(provider)
+            let provider = failures.timedOut.first, ranking.mayAsk(provider, for: question.type, among: upstreams)
         else { return nil }
         return ranking.isAsked(provider) || ranking.isThrottled(provider, now) ? nil : provider
     }
@@ -381,7 +381,7 @@ extension Lookup {
             state.words.stoodIn(question, reason, now: now)
             answer = answer.remarked(reason.extendedError)
         }
-        let isDoubted = isSubstitute || isFirst(source) && state.awaitsVerdict(question, answer, policy, now: now)
+        let isDoubted = isSubstitute || isAskedFirst(source) && state.awaitsVerdict(question, answer, policy, now: now)
         if isDoubted { answer = answer.withTTL(to: state.substituteTTLSeconds) }
         guard state.isSettled else {
             hasAnsweredDuringChange = true

@@ -13,11 +13,16 @@ extension Lookup {
         let trialPatience: Duration
         /// Throttled, over-budget and blocked providers: asked only if no other upstream has an answer.
         let throttled: [ProviderID]
+        /// Those of `throttled` whose account is over its quota: asked only if a client would get a failure.
+        let overQuota: [ProviderID]
         /// The upstreams allowed when the lookup began.
         let upstreams: NameUpstreams
         let hasSystem: Bool
         /// Time for which only the system resolver is asked (order `systemFirst`); nil: the providers go first.
-        let systemLead: Duration?
+        private(set) var systemLead: Duration?
+        /// The provider that is asked after that time, because the system resolver is late. Nil: no provider may hedge,
+        /// or the system resolver is known to be silent.
+        private(set) var hedge: ProviderID?
         /// All providers are down or throttled.
         let inTrouble: Bool
         /// The only provider works, but replies to no name of this domain.
@@ -26,6 +31,14 @@ extension Lookup {
         let slowestAnswerTime: Duration?
 
         var isSystemFirst: Bool { systemLead != nil }
+
+        /// Makes the request after `systemLead` a hedge. If no provider may hedge, the system resolver has its whole
+        /// patience.
+        mutating func hedgeSystem(patience: Duration, _ ranking: UpstreamRanking) {
+            guard let lead = systemLead else { return }
+            hedge = providers.prefix(Bounds.maxProviderAttempts).first(where: ranking.mayHedge)
+            if hedge == nil { systemLead = max(lead, patience) }
+        }
 
         /// None of its providers is in trouble.
         func isHealthy(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
@@ -39,8 +52,10 @@ extension Lookup {
             let isOther = { (provider: ProviderID) in source != .provider(provider) }
             return Route(
                 providers: providers.filter(isOther), trialPending: trialPending.filter(isOther),
-                trialPatience: trialPatience, throttled: throttled.filter(isOther), upstreams: upstreams,
+                trialPatience: trialPatience, throttled: throttled.filter(isOther),
+                overQuota: overQuota.filter(isOther), upstreams: upstreams,
                 hasSystem: hasSystem && source != .system, systemLead: source == .system ? nil : systemLead,
+                hedge: source == .system ? nil : hedge.flatMap { isOther($0) ? $0 : nil },
                 inTrouble: inTrouble, isUnresponsive: isUnresponsive,
                 slowestAnswerTime: slowestAnswerTime)
         }

@@ -13,6 +13,8 @@ struct ProviderQueue {
     private(set) var trialUntil: Instant?
     /// Throttled, over-budget and blocked providers: asked only if no other upstream has an answer.
     private var throttled: [ProviderID]
+    /// Providers whose account is over its quota: asked only if a client would get a failure.
+    private var overQuota: [ProviderID]
     private var attemptsLeft = Bounds.maxProviderAttempts
     /// When the first of `untried` is asked: at once after a failure, else after the hedge delay.
     private(set) var nextAt: Instant?
@@ -26,20 +28,24 @@ struct ProviderQueue {
         // A refresh does not wait for a trial. Its budget is charged now, so its request must not be sent later with
         // others.
         trialUntil = trialPending.isEmpty || isRefresh ? nil : now + route.trialPatience
-        throttled = route.throttled
+        throttled = route.throttled.filter { !route.overQuota.contains($0) }
+        overQuota = route.overQuota
+        hedge = route.hedge
         nextAt = begin
     }
 
     var isEmpty: Bool { untried.isEmpty }
-    /// No provider will be asked, unless a throttled one has to be.
+    /// No provider will be asked, unless one of last resort has to be.
     var isDone: Bool { untried.isEmpty && trialUntil == nil }
     /// No timer is pending.
     var isIdle: Bool { trialUntil == nil && nextAt == nil }
     var hasThrottled: Bool { !throttled.isEmpty }
+    var hasOverQuota: Bool { !overQuota.isEmpty }
     var hasTrialPending: Bool { !trialPending.isEmpty }
-    var all: [ProviderID] { untried + trialPending + throttled }
+    /// Those that may be asked although there is an expired answer.
+    var askedBeforeExpired: [ProviderID] { untried + trialPending + throttled }
     var attempts: Int { Bounds.maxProviderAttempts - attemptsLeft }
-    var mayAskThrottled: Bool { !throttled.isEmpty && attemptsLeft > 0 && trialPending.isEmpty }
+    var mayAskLastResort: Bool { attemptsLeft > 0 && trialPending.isEmpty }
 
     // MARK: the next provider
 
@@ -47,8 +53,12 @@ struct ProviderQueue {
     var next: ProviderID? { hedge ?? untried.first }
 
     /// Takes the next provider to ask; nil if there is none.
-    mutating func popNext(_ ranking: UpstreamRanking) -> (provider: ProviderID, isHedge: Bool)? {
-        if !untried.allSatisfy(ranking.mayBeAsked) { untried.removeAll { !ranking.mayBeAsked($0) } }
+    ///
+    /// - Parameter mayAsk: excludes providers that the lookup must not ask any more.
+    mutating func popNext(
+        _ ranking: UpstreamRanking, where mayAsk: (ProviderID) -> Bool
+    ) -> (provider: ProviderID, isHedge: Bool)? {
+        if !untried.allSatisfy(mayAsk) { untried.removeAll { !mayAsk($0) } }
         let isHedge = hedge.take() != nil
         guard let index = isHedge ? untried.firstIndex(where: ranking.mayHedge) : untried.indices.first else {
             return nil
@@ -76,13 +86,15 @@ struct ProviderQueue {
     /// Asks the next provider at this instant at the latest.
     mutating func advanceNext(to instant: Instant) { nextAt = nextAt.map { min($0, instant) } }
 
-    /// Returns whether the next provider is due. Providers that are throttled by now join the throttled ones.
+    /// Returns whether the next provider is due. Providers that became a last resort meanwhile join the others.
     mutating func takeDue(_ ranking: UpstreamRanking, now: Instant) -> Bool {
         guard let due = nextAt, due <= now else { return false }
         nextAt = nil
         guard untried.contains(where: { ranking.isThrottled($0, now) }) else { return true }
-        throttled += untried.filter { ranking.isThrottled($0, now) }
-        untried.removeAll { ranking.isThrottled($0, now) }
+        let spared = untried.filter { ranking.isThrottled($0, now) }
+        overQuota += spared.filter { ranking.isOverQuota($0, now) }
+        throttled += spared.filter { !ranking.isOverQuota($0, now) }
+        untried.removeAll(where: spared.contains)
         return true
     }
 
@@ -108,17 +120,25 @@ struct ProviderQueue {
         throttled = []
     }
 
+    mutating func addOverQuota() {
+        throttled += overQuota
+        overQuota = []
+        addThrottled()
+    }
+
     mutating func removeAll() {
         untried = []
         trialPending = []
         trialUntil = nil
         throttled = []
+        overQuota = []
     }
 
     mutating func removeAll(where isMeant: (ProviderID) -> Bool) {
         untried.removeAll(where: isMeant)
         trialPending.removeAll(where: isMeant)
         throttled.removeAll(where: isMeant)
+        overQuota.removeAll(where: isMeant)
     }
 
     /// Ends all timers, too: no provider will be asked.

@@ -55,9 +55,12 @@ struct SystemPace {
         if elapsed >= Bounds.systemLeadFloor { failed(now: now) }
     }
 
+    /// Whether it did not answer lately. A provider that is asked before its answer is then no hedge.
+    func isSilent(_ now: Instant) -> Bool { silentUntil.map { now < $0 } ?? false }
+
     /// Time for which only the system resolver is asked: four times its usual latency.
     func lead(_ now: Instant) -> Duration {
-        if let silentUntil, now < silentUntil { return Bounds.systemLeadWhileSilent }
+        if isSilent(now) { return Bounds.systemLeadWhileSilent }
         guard let expected = latency.expectedAnswerTime else { return Bounds.systemLeadCeiling }
         let usual = Duration.milliseconds(expected) * Bounds.systemHedgeFactor
         return min(max(usual, Bounds.systemLeadFloor), Bounds.systemLeadCeiling)
@@ -85,18 +88,20 @@ extension ResolverState {
 extension Resolver {
     /// Returns the route of a question under the order in force for its name.
     mutating func route(
-        _ question: Question, _ policy: NamePolicy, paid: ProviderID? = nil, now: Instant
+        _ question: Question, _ policy: NamePolicy, charged: ProviderID? = nil, now: Instant
     ) -> Lookup.Route {
         let order = state.orderInForce(question.name, policy, now: now)
-        return routing.route(
-            question, policy, paid: paid, systemLead: order.isSystemFirst ? state.systemPace.lead(now) : nil,
+        var route = routing.route(
+            question, policy, charged: charged, systemLead: order.isSystemFirst ? state.systemPace.lead(now) : nil,
             &state.ranking, now: now)
+        if !state.systemPace.isSilent(now) { route.hedgeSystem(patience: policy.systemPatience, state.ranking) }
+        return route
     }
 }
 
 extension Lookup {
     /// The answer of the source is given by choice, before a provider is asked.
-    func isFirst(_ source: Source) -> Bool { isSystemFirst && source == .system }
+    func isAskedFirst(_ source: Source) -> Bool { isSystemFirst && source == .system }
 
     /// The system resolver is asked first and has not replied yet.
     var awaitsFirstSystemAnswer: Bool {

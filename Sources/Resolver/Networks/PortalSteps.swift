@@ -12,7 +12,7 @@ extension Resolver {
             case .suspected:
                 routePortalNames(now: now)
                 for (question, source) in state.verification.takeForged(now: now) {
-                    state.actions.append(.withdraw(question, source))
+                    state.withdrawForged(question, from: source)
                 }
             case .redirects: routePortalNames(now: now)
             case .ended: portalEnded(now: now)

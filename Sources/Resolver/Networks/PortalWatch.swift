@@ -111,7 +111,7 @@ struct PortalWatch {
     mutating func asked(_ question: Question, among upstreams: NameUpstreams = .providers) {
         guard question.type.isAddress else { return }
         if case .owners(let owners, _) = upstreams { for owner in owners { questions[owner] = question } }
-        if upstreams.areCompared { questions[nil] = question }
+        if upstreams.allowsComparison { questions[nil] = question }
     }
 
     /// The names may belong to other accounts now.

@@ -54,13 +54,19 @@ package struct Policy: Equatable, Sendable {
     /// Returns whether answers for the name that were accepted under the other policy may differ from answers under
     /// this one.
     package func mayDiffer(from other: Policy, for name: Name) -> Bool {
-        upstreams(for: name) != other.upstreams(for: name)
+        route(of: name) != other.route(of: name)
             || rules.rule(for: name)?.family != other.rules.rule(for: name)?.family
             || expectation(of: name) != other.expectation(of: name)
     }
 
-    /// Returns scopes that contain every name with different upstreams, family or expectations under the two policies.
-    /// They may contain other names too.
+    private func route(of name: Name) -> (NameUpstreams, UpstreamOrder) {
+        let rule = rules.rule(for: name)
+        let upstreams = direction(of: name, rule).upstreams
+        return (upstreams, order(by: rule ?? Rule(), upstreams))
+    }
+
+    /// Returns scopes that contain every name with different upstreams, order, family or expectations under the two
+    /// policies. They may contain other names too.
     package func answersDiffering(from other: Policy) -> [QuestionScope] {
         guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly, order == other.order else {
             return [.everything]
@@ -213,6 +219,11 @@ struct NamePolicy {
     var family: FamilyPolicy?
 
     var upstreams: NameUpstreams { direction.upstreams }
+
+    /// Returns whether the same upstreams may give another answer under the other policy.
+    func mayDiffer(from other: NamePolicy) -> Bool {
+        order != other.order || family != other.family || expectation != other.expectation
+    }
 
     /// Returns the expired answer ready to be served; nil if the limits forbid it.
     func usable(_ aged: AgedAnswer, now: Instant) -> ExpiredAnswer? {

@@ -27,10 +27,10 @@ struct Routing {
     /// return.
     ///
     /// - Parameters:
-    ///   - paid: the provider that was charged for the question. It goes first unless it is failing.
+    ///   - charged: the provider whose budget was charged for the question. It goes first unless it is failing.
     ///   - systemLead: as in `Lookup.Route`, if there is a system resolver; nil: the providers go first.
     func route(
-        _ question: Question, _ policy: NamePolicy, paid: ProviderID? = nil, systemLead: Duration? = nil,
+        _ question: Question, _ policy: NamePolicy, charged: ProviderID? = nil, systemLead: Duration? = nil,
         _ ranking: inout UpstreamRanking, now: Instant
     ) -> Lookup.Route {
         let upstreams = upstreams(for: question, policy, ranking, now: now)
@@ -43,12 +43,13 @@ struct Routing {
         case .providers, .owners: order = ranking.choose(for: question.type, among: upstreams, now: now)
         case .provider(let only):
             let isAsked =
-                throttled.isEmpty && ranking.state(of: only, now: now) != .blocked && !ranking.isUnreachable(only)
+                throttled.isEmpty && ranking.state(of: only, now: now) != .blocked
+                && ranking.mayAsk(only, for: question.type, among: upstreams)
             order = isAsked ? [only] : []
         }
         order.removeAll { ranking.unserved.pauseEnd(of: question.name, at: $0, now) != nil }
-        if let paid, let index = order.firstIndex(of: paid), !ranking.isInTrouble(paid, now),
-            upstreams.own(paid) == upstreams.own(order[0])
+        if let charged, let index = order.firstIndex(of: charged), !ranking.isInTrouble(charged, now),
+            upstreams.isOwner(charged) == upstreams.isOwner(order[0])
         {
             order.insert(order.remove(at: index), at: 0)
         }
@@ -61,7 +62,8 @@ struct Routing {
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
             providers: onTrial.isEmpty ? order : order.filter { !onTrial.contains($0) }, trialPending: onTrial,
-            trialPatience: onTrial.map(ranking.hedgeDelay).max() ?? .zero, throttled: throttled, upstreams: upstreams,
+            trialPatience: onTrial.map(ranking.hedgeDelay).max() ?? .zero, throttled: throttled,
+            overQuota: throttled.filter { ranking.isOverQuota($0, now) }, upstreams: upstreams,
             hasSystem: hasSystem, systemLead: lead, inTrouble: inTrouble,
             isUnresponsive: order.count == 1
                 && ranking.areUnresponsive(working, for: question.name.registrableDomain, now),
@@ -89,7 +91,9 @@ struct Routing {
             case .providers, .owners: ranking.serves(question.type, among: policy.upstreams)
             case .provider(let only): ranking.traits(of: only)?.supports(question.type) ?? false
             }
-        guard isServed else { return Direction(upstreams: .system, grounds: .noProvider) }
+        guard isServed else {
+            return Direction(upstreams: policy.standsIn == .never ? policy.upstreams : .system, grounds: .noProvider)
+        }
         if hasSystem, policy.standsIn != .never,
             ranking.unservedUntil(question, among: policy.upstreams, now: now) != nil
         {

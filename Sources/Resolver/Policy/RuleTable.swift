@@ -67,7 +67,7 @@ package enum UpstreamOrder: String, Sendable, CaseIterable {
 }
 
 /// The upstreams that may be asked for a name.
-package enum NameUpstreams: Equatable, Sendable {
+package enum NameUpstreams: Hashable, Sendable {
     /// The providers without names of their own, and the system resolver if they fail.
     case providers
     /// The accounts that the name belongs to; then, unless exclusive, the other providers. The system resolver if they
@@ -89,7 +89,7 @@ package enum NameUpstreams: Equatable, Sendable {
     }
 
     /// Whether shadow providers may see the name.
-    var areCompared: Bool {
+    var allowsComparison: Bool {
         switch self {
         case .providers: true
         case .owners(_, let isExclusive): !isExclusive
@@ -98,14 +98,14 @@ package enum NameUpstreams: Equatable, Sendable {
     }
 
     /// Whether lookups of the name measure the providers that they may ask.
-    var areMeasured: Bool {
+    var allowsMeasurement: Bool {
         switch self {
         case .providers, .owners: true
         case .provider, .system: false
         }
     }
 
-    func own(_ provider: ProviderID) -> Bool {
+    func isOwner(_ provider: ProviderID) -> Bool {
         if case .owners(let owners, _) = self { owners.contains(provider) } else { false }
     }
 }

@@ -51,7 +51,7 @@ struct RefreshPlan {
         /// The provider whose refresh budget was charged for this question, and when the refresh may start. A refresh
         /// before that time is charged again. Kept per question, so that one provider's budget delays no refresh at
         /// another.
-        var payment: (to: ProviderID, from: Instant)?
+        var charge: (to: ProviderID, from: Instant)?
         /// The last answer was learned on another network, and none is cached for the current one.
         var isElsewhere = false
         /// When the provider's records in the cache expire; nil: there are none, or the provider's answer was negative.
@@ -84,7 +84,7 @@ struct RefreshPlan {
             return asksPerSecond * Double(lifetime) >= Bounds.expectedAsksWorthRefreshing
         }
 
-        /// Discards expiry, countdown and payment of the former network. The usual lifetime remains as an estimate.
+        /// Discards expiry, countdown and charge of the former network. The usual lifetime remains as an estimate.
         ///
         mutating func networkChanged(to network: NetworkAfterChange, now: Instant) {
             expiresAt = now
@@ -93,7 +93,7 @@ struct RefreshPlan {
             countsDown = false
             isRefreshed = false
             isPostponed = false
-            payment = nil
+            charge = nil
             guard network != .same else { return }
             isElsewhere = network == .new
             // A known network presumably has cached records of its own.
@@ -288,10 +288,10 @@ struct RefreshPlan {
     }
 
     /// Schedules the refresh of a question in use for the time at which its budget share is available.
-    mutating func paid(_ question: Question, to provider: ProviderID, from instant: Instant) {
+    mutating func charged(_ question: Question, to provider: ProviderID, from instant: Instant) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
-        entries[number].payment = (provider, instant)
+        entries[number].charge = (provider, instant)
         schedule(number, at: instant)
     }
 
@@ -356,15 +356,16 @@ struct RefreshPlan {
         if hits > 0 { entry.unread = 0 } else if !entry.isPostponed { entry.unread += 1 }
         let wasUsed = hits > 0 && entry.isRefreshed
         entry.isRefreshed = entry.isRefreshed && !wasUsed
-        // A payment expires after the burst time: after a system sleep all paid refreshes would run at once.
-        let paidTo = entry.payment.flatMap { payment in
-            payment.from <= now && now - payment.from < .seconds(Bounds.budgetBurst) ? payment.to : nil
+        // A charge expires after the burst time: after a system sleep all charged refreshes would run at once.
+        let chargedTo = entry.charge.flatMap { charge in
+            charge.from <= now && now - charge.from < .seconds(Bounds.budgetBurst) ? charge.to : nil
         }
         entry.isPostponed = false
-        entry.payment = nil
+        entry.charge = nil
         entries[number] = entry
         return Prospect(
-            isInUse: entry.isInUse, isRequested: entry.isRequested || entry.isKept, paidTo: paidTo, wasUsed: wasUsed)
+            isInUse: entry.isInUse, isRequested: entry.isRequested || entry.isKept, chargedTo: chargedTo,
+            wasUsed: wasUsed)
     }
 
     /// Result of a count. If neither `isInUse` nor `isRequested` is true, the answer should expire.
@@ -373,7 +374,7 @@ struct RefreshPlan {
         /// Requested or kept fresh by the operator, in use or not.
         var isRequested = false
         /// The provider that was already charged for the refresh.
-        var paidTo: ProviderID?
+        var chargedTo: ProviderID?
         /// The current answer was prefetched and then read.
         var wasUsed = false
     }
@@ -399,8 +400,8 @@ struct RefreshPlan {
 
     private func isNearEnd(_ number: Int, _ now: Instant) -> Bool {
         let entry = entries[number]
-        // Not early: a failed question waits for its retry, and a question with a payment would be charged twice.
-        guard !entry.waitsForExpiry, entry.payment == nil, deadlines.contains(number),
+        // Not early: a failed question waits for its retry, and a question with a charge would be charged twice.
+        guard !entry.waitsForExpiry, entry.charge == nil, deadlines.contains(number),
             entry.dueAt <= max(entry.expiresAt, now + Bounds.earlyRetry)
         else { return false }
         return now.duration(to: entry.expiresAt) <= .seconds(Int64(entry.lifetimeSeconds)) / Bounds.earlyPart

@@ -81,7 +81,7 @@ struct UpstreamRanking {
     // MARK: the order
 
     /// Whether a provider supports this type, throttled ones included.
-    func serves(_ type: RecordType, among upstreams: NameUpstreams = .providers) -> Bool {
+    func serves(_ type: RecordType, among upstreams: NameUpstreams) -> Bool {
         standings.indices.contains {
             !standings[$0].isShadow && standings[$0].traits.supports(type) && upstreams.include(standings[$0].traits)
         }
@@ -102,16 +102,15 @@ struct UpstreamRanking {
 
     /// Providers in this order: working by expected answer time, unmeasured, half-open, failing by end of back-off.
     /// Ties follow the order of the settings.
-    func order(for type: RecordType, among upstreams: NameUpstreams = .providers, now: Instant) -> [ProviderID] {
+    func order(for type: RecordType, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
         places(for: type, upstreams, now).map { standings[$0.index].traits.id }
     }
 
-    /// The first provider of `order` for names that belong to no account. Its measurements estimate those of all
-    /// lookups.
-    func best(for type: RecordType, now: Instant) -> ProviderID? {
+    /// The first provider of `order`. Its measurements estimate those of the lookups with these upstreams.
+    func best(for type: RecordType, among upstreams: NameUpstreams, now: Instant) -> ProviderID? {
         var best: Place?
         for index in standings.indices
-        where isCandidate(index, type, .providers) && !standings[index].isThrottled(now) {
+        where isCandidate(index, type, upstreams) && !standings[index].isThrottled(now) {
             let place = place(index, now)
             if best.map({ place.precedes($0) }) ?? true { best = place }
         }
@@ -120,9 +119,7 @@ struct UpstreamRanking {
 
     /// Returns the order for one lookup. Of two random picks near the best, the one with the lower load goes first
     /// (power of two choices). The owners of a name precede other providers unless they are failing.
-    mutating func choose(
-        for type: RecordType, among upstreams: NameUpstreams = .providers, now: Instant
-    ) -> [ProviderID] {
+    mutating func choose(for type: RecordType, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
         guard case .owners(let owners, let isExclusive) = upstreams else {
             return choose(places(for: type, upstreams, now))
         }
@@ -153,9 +150,7 @@ struct UpstreamRanking {
     }
 
     /// Providers that are asked as a last resort only.
-    func throttled(
-        for type: RecordType, among upstreams: NameUpstreams = .providers, now: Instant
-    ) -> [ProviderID] {
+    func throttled(for type: RecordType, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
         var throttled: [ProviderID] = []
         for index in standings.indices where isCandidate(index, type, upstreams) && standings[index].isThrottled(now) {
             throttled.append(standings[index].traits.id)
@@ -215,11 +210,11 @@ struct UpstreamRanking {
     /// - Returns: providers to ask in the background: half-open, unmeasured or possibly underrated ones, and shadow
     ///   providers.
     mutating func begunLookup(
-        with first: ProviderID, for question: Question, among upstreams: NameUpstreams = .providers, now: Instant
+        with first: ProviderID, for question: Question, among upstreams: NameUpstreams, now: Instant
     ) -> [ProviderID] {
         update(first) { $0.chosenFirst(now: now) }
         lookupsSinceExploration += 1
-        var beside = upstreams.areCompared ? standings.indices.filter { isShadowed($0, question, now) } : []
+        var beside = upstreams.allowsComparison ? standings.indices.filter { isShadowed($0, question, now) } : []
         if let explored = explored(beside: first, question, upstreams, now) {
             lookupsSinceExploration = 0
             _ = standings[explored].spend(now: now)
@@ -276,6 +271,14 @@ struct UpstreamRanking {
 
     func knows(_ provider: ProviderID) -> Bool { index(of: provider) != nil }
 
+    /// Whether a lookup may ask the provider: it has a route, carries the type, and the name is one of those for which
+    /// the settings allow it. A reload may have changed that since the lookup began.
+    func mayAsk(_ provider: ProviderID, for type: RecordType, among upstreams: NameUpstreams) -> Bool {
+        guard let index = index(of: provider) else { return false }
+        guard upstreams == .provider(provider) else { return isCandidate(index, type, upstreams) }
+        return standings[index].traits.supports(type) && !isUnreachable(provider)
+    }
+
     func traits(of provider: ProviderID) -> ProviderTraits? { index(of: provider).map { standings[$0].traits } }
 
     func timeout(of provider: ProviderID) -> Duration {
@@ -316,8 +319,8 @@ struct UpstreamRanking {
 
     /// Interval of refreshes after an outage: `Bounds.retryStep`, or longer if the connections to the best provider
     /// carry less.
-    func retryStep(now: Instant) -> Duration {
-        let best = best(for: .a, now: now).flatMap { index(of: $0) }
+    func retryStep(among upstreams: NameUpstreams, now: Instant) -> Duration {
+        let best = best(for: .a, among: upstreams, now: now).flatMap { index(of: $0) }
         return max(Bounds.retryStep, best.map { standings[$0].retryStep } ?? .zero)
     }
 
@@ -339,14 +342,18 @@ struct UpstreamRanking {
         index(of: provider).map { standings[$0].isThrottled(now) } ?? false
     }
 
+    func isOverQuota(_ provider: ProviderID, _ now: Instant) -> Bool {
+        index(of: provider).map { standings[$0].isOverQuota(now) } ?? false
+    }
+
     /// Time until a second provider is asked as well.
     func hedgeDelay(_ provider: ProviderID) -> Duration {
         index(of: provider).map { standings[$0].hedgeDelay } ?? Bounds.hedgeUnmeasured
     }
 
     /// Time to ask the best provider and, after its hedge delay, another one of equal latency. Zero without providers.
-    func firstAndHedgeTime(for type: RecordType, now: Instant) -> Duration {
-        guard let best = best(for: type, now: now) else { return .zero }
+    func firstAndHedgeTime(for type: RecordType, among upstreams: NameUpstreams, now: Instant) -> Duration {
+        guard let best = best(for: type, among: upstreams, now: now) else { return .zero }
         return hedgeDelay(best) + (index(of: best).flatMap { standings[$0].slowLatency } ?? Bounds.hedgeUnmeasured)
     }
 

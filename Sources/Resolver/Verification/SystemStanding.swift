@@ -32,7 +32,7 @@ extension Verification {
     }
 
     /// The source is the system resolver, which is asked first for this name and is as good as a provider.
-    func isBelievedFirst(_ source: Source, _ question: Question) -> Bool {
+    func isAskedFirst(_ source: Source, _ question: Question) -> Bool {
         guard source == .system, let name = known[question.name] else { return false }
         return name.terms.order == .systemFirst
     }
@@ -61,6 +61,7 @@ extension Verification {
 }
 
 extension NameVerification {
+    /// Every source was asked lately, and none had a better answer.
     func hasNoneBetter(_ question: Question, _ now: Instant) -> Bool {
         index(of: question).map { questions[$0].hasNoneBetter(now) } ?? false
     }

@@ -167,6 +167,14 @@ struct Verification {
         begin(now: now)
     }
 
+    /// Forgets its copy of the source's answer, which the caller withdraws from the cache.
+    mutating func withdrawn(_ question: Question, from source: Source) {
+        guard let number = known.number(of: question.name), let index = known.names[number].index(of: question),
+            known.names[number].questions[index].kept?.source == source
+        else { return }
+        known.change(number) { $0.change(index) { $0.kept = nil } }
+    }
+
     /// Forgets its copies of forged cached answers. The caller withdraws them from the cache.
     ///
     /// - Returns: the questions of these answers, and their sources.
@@ -213,8 +221,8 @@ struct Verification {
         // An answer with TTL 0 is not cached. Only here can it cause a lookup at other sources.
         let isKept = keptAnswer(question) != nil
         guard name.worth(answer.addresses) < .open || !isKept else { return false }
-        let hasNoneBetter = name.index(of: question).map { name.questions[$0].hasNoneBetter(now) } ?? false
-        return !hasNoneBetter || name.knowsBetter(than: name.worth(answer.addresses), question.type, now: now)
+        return !name.hasNoneBetter(question, now)
+            || name.knowsBetter(than: name.worth(answer.addresses), question.type, now: now)
     }
 
     /// Returns whether a probe has verified one of the answer's addresses.
@@ -239,7 +247,7 @@ struct Verification {
     ) -> Bool {
         let (oldWorth, newWorth) = (worth(question, old.answer), worth(question, new.answer))
         guard newWorth != .verified else { return oldWorth < .verified }
-        if old.source != new.source, isBelievedFirst(old.source, question) || isBelievedFirst(new.source, question) {
+        if old.source != new.source, isAskedFirst(old.source, question) || isAskedFirst(new.source, question) {
             return shownWorth(question, new.answer) > shownWorth(question, old.answer)
         }
         switch (old.source.isProvider, new.source.isProvider) {
