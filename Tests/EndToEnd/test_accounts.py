@@ -71,6 +71,17 @@ class Names(Account):
         self.assertEqual(set(), self.asked(self.free))
         self.assertIn("volcengine only", ctl(server, "explain", "late.shop.example").stdout)
 
+    def test_a_type_that_the_account_does_not_carry_reaches_nothing_if_the_system_resolver_must_not_stand_in(self):
+        server = self.server(
+            names=["lab.example"], exclusive=True, system=[self.nsd().server],
+            sections='[[rule]]\nmatch = ["text.lab.example"]\nstands-in = "never"\n')
+        # The system resolver has both.
+        self.assertEqual(1, len(dig(server, "lab.example", "MX").answer))
+        reply = dig(server, "text.lab.example", "TXT")
+        self.assertEqual(("SERVFAIL", 22, []), (reply.status, reply.extended_error, reply.answer))
+        self.assertIn("volcengine only; no provider supports type TXT, and stands-in = never",
+                      ctl(server, "explain", "text.lab.example", "TXT").stdout)
+
     def test_a_file_with_names_is_read_again_on_reload(self):
         names = self.directory / "account.names"
         names.write_text("# ours\nshop.example # and below\n")
@@ -150,6 +161,18 @@ class Cost(Account):
         server.config.write_text(server.settings())
         self.assertIn("reloaded", server.reload())
         self.gets({"192.0.2.99"}, server, BATCH[9])
+
+    def test_an_exclusive_name_in_use_costs_nothing_more_once_the_quota_is_used_up(self):
+        name = BATCH[0]
+        self.paid.names = {**self.paid.names, name: Entry(("192.0.2.99",), (), 1)}
+        server = self.server(names=OWN, exclusive=True, quota="1/month", system=[self.nsd().server],
+                             sections="[prefetch]\nenabled = false\n")
+        self.gets({"192.0.2.99"}, server, name)
+        server.wait_for("provider volcengine is over its quota")
+        eventually(lambda: dig(server, name, "A").extended_error == 3, what="the expired answer is given")
+        for _ in range(3):
+            self.gets({"192.0.2.99"}, server, name)
+        self.assertEqual(1, len(self.requests(self.paid)))
 
     def test_a_billed_account_is_no_hedge_unless_it_is_set(self):
         # Free, and slow with a few names; the account has them at once.

@@ -1,6 +1,6 @@
 # Rules for names: what they change, which of them counts, and that a reload brings new ones.
 
-from cases import Case
+from cases import LAB_WWW, SYSTEM_WWW, Case
 from digging import dig
 from places import eventually
 from programs import ctl
@@ -101,3 +101,30 @@ class Rules(Case):
         self.assertIn("old ones stay in force", server.reload())
         self.assertEqual(("NOERROR", ["30"], 3), answer())
         self.assertSums(server.stats())
+
+
+class Order(Case):
+    """Which upstream is asked first, and a reload that changes it."""
+
+    def test_a_reload_with_another_order_removes_the_former_answers(self):
+        provider, system = self.lab(), self.nsd()
+
+        def sections(order, *rules):
+            return "\n".join([
+                "[system-resolver]", f'servers = ["{system.server}"]', f'order = "{order}"',
+                "[probe]", "enabled = false", *rules])
+
+        server = self.daemon([provider.provider("json")], system="resolv.conf", sections=sections("system-first"))
+        for order, rules, expected in (
+                ("system-first", (), SYSTEM_WWW), ("providers-first", (), LAB_WWW),
+                ("providers-first", (rule("www.lab.example", order='"system-first"'),), SYSTEM_WWW),
+                ("providers-first", (rule("www.lab.example", stale="true"),), LAB_WWW),
+                ("system-first", (), SYSTEM_WWW),
+                # The same order in other words removes nothing.
+                ("providers-first", (rule("lab.example", order='"system-first"'),), SYSTEM_WWW)):
+            with self.subTest(order=order, rules=rules):
+                server.sections = sections(order, *rules)
+                server.config.write_text(server.settings())
+                self.assertIn("settings", server.reload())
+                answer = dig(server, "www.lab.example", "A").answer
+                self.assertEqual(expected, {record[4] for record in answer})
