@@ -101,4 +101,27 @@ struct SystemFirstTests {
         later.pass(.milliseconds(70))
         #expect(later.replies == 100)
     }
+
+    @Test(
+        "a request because the system resolver is late is billed as a hedge, and one in its place as the client's",
+        arguments: [true, false])
+    func cause(_ mayHedge: Bool) throws {
+        var resolver = Resolver(seed: 1)
+        var policy = Policy()
+        policy.order = .systemFirst
+        var actions: [Action] = []
+        func handle(_ event: Event, after elapsed: Duration) -> [RequestCause] {
+            resolver.handle(event, now: .testStart + elapsed, actions: &actions)
+            defer { actions = [] }
+            return actions.compactMap { action in
+                if case .fetch(_, _, .provider, let purpose) = action { purpose.cause } else { nil }
+            }
+        }
+        _ = handle(.policyChanged(policy), after: .zero)
+        let account = ProviderTraits(id: ProviderID(0), types: .any, mayHedge: mayHedge)
+        _ = handle(.upstreamsChanged(providers: [account], hasSystem: true), after: .zero)
+        #expect(handle(.asked(Question(World.name(1), .a), Waiter(1), expired: nil), after: .zero).isEmpty)
+        #expect(handle(.timePassed, after: .seconds(1)) == (mayHedge ? [.hedge] : []))
+        #expect(handle(.timePassed, after: policy.systemPatience) == (mayHedge ? [] : [.client]))
+    }
 }
