@@ -92,7 +92,9 @@ struct Routing {
             case .provider(let only): ranking.traits(of: only)?.supports(question.type) ?? false
             }
         guard isServed else {
-            return Direction(upstreams: policy.standsIn == .never ? policy.upstreams : .system, grounds: .noProvider)
+            // The types that providers do not support belong to the system resolver, but the name may not.
+            let isKept = policy.standsIn == .never && policy.upstreams != .providers
+            return Direction(upstreams: isKept ? policy.upstreams : .system, grounds: .noProvider)
         }
         if hasSystem, policy.standsIn != .never,
             ranking.unservedUntil(question, among: policy.upstreams, now: now) != nil
