@@ -5,10 +5,11 @@ package import DNSWire
 package enum Event: Sendable {
     /// A client's question that the cache could not answer, with the expired answer from the cache, if any.
     ///
-    /// - Parameter preferred: the cached answer to `preferredQuestion(over:)`, fresh or expired.
-    case asked(Question, Waiter, expired: AgedAnswer?, preferred: AgedAnswer? = nil)
-    /// The same with RD=0: no upstream may be asked.
-    case askedCacheOnly(Question, Waiter, expired: AgedAnswer?, preferred: AgedAnswer? = nil)
+    /// - Parameters:
+    ///   - preferred: the cached answer to `preferredQuestion(over:)`, fresh or expired.
+    ///   - isCacheOnly: RD=0: no upstream may be asked.
+    case asked(
+        Question, Waiter, expired: AgedAnswer?, preferred: AgedAnswer? = nil, isCacheOnly: Bool = false)
     /// The cache gave an answer near its expiry for the first time.
     case prefetchDue(Question)
     /// The cache gave an answer marked by `awaitAsk`.

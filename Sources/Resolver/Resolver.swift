@@ -57,10 +57,8 @@ package struct Resolver {
 
     package mutating func handle(_ event: Event, now: Instant, actions: inout [Action]) {
         switch event {
-        case .asked(let question, let waiter, let expired, let preferred):
-            asked(question, waiter, expired, preferred, now: now)
-        case .askedCacheOnly(let question, let waiter, let expired, let preferred):
-            askedCacheOnly(question, waiter, expired, preferred, now: now)
+        case .asked(let question, let waiter, let expired, let preferred, let isCacheOnly):
+            asked(question, waiter, expired, preferred, isCacheOnly: isCacheOnly, now: now)
         case .prefetchDue(let question):
             if plan.prefetchDue(question, now: now) { refresh(question, RefreshPlan.Prospect(isInUse: true), now: now) }
         case .servedAgain(let question): state.verification.servedAgain(question, now: now)
@@ -126,16 +124,18 @@ package struct Resolver {
     // MARK: questions
 
     private mutating func asked(
-        _ question: Question, _ waiter: Waiter, _ aged: AgedAnswer?, _ preferred: AgedAnswer?, now: Instant
+        _ question: Question, _ waiter: Waiter, _ aged: AgedAnswer?, _ preferred: AgedAnswer?, isCacheOnly: Bool,
+        now: Instant
     ) {
         let policy = routing.policy.of(question.name)
         if let answer = ownAnswer(question, policy, preferred, now: now) {
             state.actions.append(.reply(waiter, answer, .local))
             return
         }
+        let expired = aged.flatMap { policy.usable($0, now: now) }.flatMap { state.arranged($0, question, now: now) }
+        if isCacheOnly { return state.replyFromCache(waiter, expired) }
         plan.asked(question, now: now)
         state.verification.asked(question, now: now)
-        let expired = aged.flatMap { policy.usable($0, now: now) }.flatMap { state.arranged($0, question, now: now) }
         lookUp(question, policy, waiter, expired, now: now)
     }
 
@@ -143,7 +143,7 @@ package struct Resolver {
     mutating func lookUp(
         _ question: Question, _ policy: NamePolicy, _ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant
     ) {
-        if let failure = numberOfQuestion[question].flatMap({ lookups[$0]?.outlived }) {
+        if let failure = numberOfQuestion[question].flatMap({ lookups[$0]?.failureBeforeLate }) {
             replyInsteadOfAsking(question, waiter, expired, policy, failure)
         } else if let number = numberOfQuestion[question] {
             let terms = networks.isNew(now) ? state.termsAtFirst(now) : nil
@@ -232,9 +232,11 @@ package struct Resolver {
     }
 
     /// Disables caching in lookups whose upstreams, order, family or expectations differ under the new routing. Clients
-    /// still get the answer.
+    /// still get the answer. Kept names whose cached answers no longer apply become due.
     mutating func redirect(now: Instant, _ change: (inout Routing) -> Void) {
+        let former = routing
         change(&routing)
+        refreshKept(after: former, now: now)
         for case (let number, let lookup?) in lookups.enumerated() {
             let policy = routing.policy.of(lookup.question.name)
             let upstreams = routing.upstreams(for: lookup.question, policy, state.ranking, now: now)
@@ -266,7 +268,9 @@ package struct Resolver {
 
     /// Disables caching in lookups of names in the new hosts file: a cached answer would hide the file's entry.
     private mutating func hostsChanged(_ hosts: HostsTable, now: Instant) {
+        let former = routing
         routing.hosts = hosts
+        refreshKept(after: former, now: now)
         for number in lookups.indices {
             guard let question = lookups[number]?.question, hosts.speaks(of: question.name) else { continue }
             change(number, now: now) { lookup, _ in lookup.disableCaching() }
@@ -303,16 +307,13 @@ package struct Resolver {
         plan.retry(questions.filter(isPlanned), step: retryStep(for: questions, now: now), now: now)
     }
 
-    private func isPlanned(_ question: Question) -> Bool {
-        routing.policy.of(question.name).prefetches || plan.isRequested(question) || plan.isKept(question)
-    }
-
     private mutating func forget(_ scope: QuestionScope, now: Instant) {
         failures.forget(scope)
         state.ranking.unserved.forget(scope)
         state.verification.forgotten(scope)
         state.synthesis.forgetAnswers()
         networks.forget(scope)
+        plan.removed(now: now, where: scope.contains)
         for number in lookups.indices {
             guard let question = lookups[number]?.question, scope.contains(question) else { continue }
             change(number, now: now) { lookup, _ in lookup.forgetExpired() }
@@ -418,14 +419,6 @@ package struct Resolver {
 
     // MARK: refreshes
     // A refresh is a lookup without waiters. Clients' questions are never postponed for it.
-
-    /// Restores answers, the most asked first, because all answers that expired meanwhile are due at once.
-    private mutating func restore(_ answers: [RestoredAnswer], now: Instant) {
-        for answer in answers.sorted(by: { $0.demandPerSecond > $1.demandPerSecond })
-        where routing.policy.of(answer.question.name).prefetches {
-            plan.restored(answer, now: now)
-        }
-    }
 
     /// Returns whether a refresh may start: there is room, the network is stable, and an upstream is reachable.
     private var mayRefresh: Bool {

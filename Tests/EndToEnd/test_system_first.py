@@ -115,7 +115,7 @@ ca-file = "{self.networks.authority.ca_file}"
             eventually(lambda: list(self.client.ask(name).addresses) == [SITE], within=15, what=f"{name} is genuine")
         for name in NAMES:
             eventually(lambda: self.verdicts(name).get(SITE) == "verified", within=15, what=f"{name} is verified")
-        # From here on nobody is misled, whatever expires.
+        # From here on no client gets a forged address, although answers expire.
         end = time.monotonic() + 3 * TTL
         while time.monotonic() < end:
             for name in BANKS:

@@ -12,7 +12,10 @@ struct AccountDay {
         case accountFails
         case accountHangs
         case accountThrottles
-        case accountLies
+        case accountForges
+        case accountRefuses
+        case overQuota
+        case reload
         case publicFails
         case portal
         case flood
@@ -24,8 +27,9 @@ struct AccountDay {
         /// Questions to the account: for its names, and for other names.
         var billed = 0
         var billedOutside: [Name: Int] = [:]
+        var billedOverQuota = 0
         var publicQuestions = 0
-        /// Billed questions per TTL period of the day: over all names, and of the worst name.
+        /// Billed questions per TTL period of the day: over all names and both address families, and of the worst one.
         var perPeriod = 0.0
         var worstPerPeriod = 0.0
     }
@@ -42,7 +46,8 @@ struct AccountDay {
     private var coming: [(at: Instant, id: FetchID, result: FetchResult)] = []
     private var names: [Name] = []
     private var owned: [Name: UInt32] = [:]
-    private var billedOf: [Name: Int] = [:]
+    private var billedOf: [Question: Int] = [:]
+    private var policy = Policy()
     private var trouble: Trouble?
     private let troubles: [Trouble]
 
@@ -50,6 +55,8 @@ struct AccountDay {
     /// More events than this at one instant mean that a deadline stays in the past.
     private static let mostTurns = 10_000
     private static let ownedNames = 20
+    private static let keptNames = 4
+    private static let loopback: UInt32 = 0x7F00_0001
     private static let allNames = 2000
     private static let account = ProviderID(0)
     /// Every owned name is asked about this often; the other names take a quarter as many queries in all.
@@ -74,15 +81,27 @@ struct AccountDay {
             owned[name] = [120, 300, 600, 1200][number % 4]
             names[number] = name
         }
-        var policy = Policy()
         policy.accounts = AccountTable([AccountNames(AccountDay.account, scopes)])
-        handle(.policyChanged(policy))
-        let providers = (0..<3).map { ProviderTraits(id: ProviderID($0), types: .addresses, hasOwnNames: $0 == 0) }
-        handle(.upstreamsChanged(providers: providers, hasSystem: true))
+        policy.kept = Array(names.prefix(AccountDay.keptNames))
+        load()
         for second in 0..<lengthSeconds { try pass(second) }
-        let periods = owned.mapValues { Double(lengthSeconds) / Double($0) }
-        figures.perPeriod = Double(figures.billed) / periods.values.reduce(0, +)
-        figures.worstPerPeriod = periods.map { Double(billedOf[$0.key] ?? 0) / $0.value }.max() ?? 0
+        let ratios = owned.flatMap { name, ttl in
+            [Question(name, .a), Question(name, .aaaa)].map {
+                Double((billedOf[$0] ?? 0) * Int(ttl)) / Double(lengthSeconds)
+            }
+        }
+        let periods = owned.values.map { 2 * Double(lengthSeconds) / Double($0) }
+        figures.perPeriod = Double(figures.billed) / periods.reduce(0, +)
+        figures.worstPerPeriod = ratios.max() ?? 0
+    }
+
+    /// Start or reload. The account is billed, so it does not hedge.
+    private mutating func load() {
+        let providers = (0..<3).map {
+            ProviderTraits(id: ProviderID($0), types: .addresses, hasOwnNames: $0 == 0, mayHedge: $0 != 0)
+        }
+        handle(.upstreamsChanged(providers: providers, hasSystem: true))
+        handle(.policyChanged(policy))
     }
 
     private func name(_ text: String) throws -> Name {
@@ -105,24 +124,35 @@ struct AccountDay {
             // Beside the account's names, and above them.
             for text in ["paid.example", "x.n12.example", "tree4.paid.example", "xn0.example"] { try ask(name(text)) }
         }
-        if trouble == .networkChanges, second % 60 == 0 {
-            try advance(to: askedAt)
-            handle(.network(.changed(NetworkKey(.random(in: 1...3, using: &random)))))
+        guard second % 60 == 0 else { return }
+        try advance(to: askedAt)
+        switch trouble {
+        case .networkChanges: handle(.network(.changed(NetworkKey(.random(in: 1...3, using: &random)))))
+        case .reload: load()
+        default: break
         }
     }
 
     private mutating func setTrouble(_ second: Int) {
         let (turn, rest) = (second / AccountDay.troubleSeconds, second % AccountDay.troubleSeconds)
         guard rest == 0 else { return }
+        if trouble == .overQuota { handle(.overQuota(AccountDay.account, until: nil)) }
         trouble = turn.isMultiple(of: 2) && !troubles.isEmpty ? troubles[turn / 2 % troubles.count] : nil
+        if trouble == .overQuota {
+            handle(.overQuota(AccountDay.account, until: now + .seconds(AccountDay.troubleSeconds)))
+        }
     }
 
     private mutating func chance(_ oneIn: Int) -> Bool { Int.random(in: 0..<oneIn, using: &random) == 0 }
 
+    /// Asks for both address families, as clients do.
     private mutating func ask(_ name: Name) throws {
+        for type in [RecordType.a, .aaaa] { try ask(Question(name, type)) }
+    }
+
+    private mutating func ask(_ question: Question) throws {
         try advance(to: askedAt)
         figures.queries += 1
-        let question = Question(name, .a)
         switch cache.ask(question, now: now) {
         case .fresh(let hit):
             if hit.isFirstDue { handle(.prefetchDue(question)) }
@@ -161,7 +191,8 @@ struct AccountDay {
         }
         if provider == AccountDay.account {
             figures.billed += 1
-            billedOf[question.name, default: 0] += 1
+            billedOf[question, default: 0] += 1
+            if trouble == .overQuota { figures.billedOverQuota += 1 }
             if owned[question.name] == nil { figures.billedOutside[question.name, default: 0] += 1 }
         } else {
             figures.publicQuestions += 1
@@ -169,8 +200,10 @@ struct AccountDay {
         switch (trouble, provider == AccountDay.account) {
         case (.accountFails, true), (.publicFails, false): finish(id, .failure(.refused), after: 1)
         case (.accountHangs, true): break
+        case (.accountRefuses, true): finish(id, .notServed, after: milliseconds)
         case (.accountThrottles, true): finish(id, .failure(.throttled), after: 20)
-        case (.accountLies, true): finish(id, answer(question, ttl: 5, number: 0x7F00_0001), after: milliseconds)
+        case (.accountForges, true):
+            finish(id, answer(question, ttl: 5, number: AccountDay.loopback), after: milliseconds)
         case (.portal, _): finish(id, .failure(.tls), after: 30)
         default:
             let ttl = owned[question.name] ?? 60 + UInt32(question.name.wire.count) * 20
@@ -179,7 +212,10 @@ struct AccountDay {
     }
 
     private func answer(_ question: Question, ttl: UInt32, number: UInt32) -> FetchResult {
-        .success(Answer(records: [ResourceRecord(owner: question.name, address: .v4(number), ttlSeconds: ttl)]))
+        let isLoopback = number == AccountDay.loopback
+        let v6 = Address.v6(high: isLoopback ? 0 : 0x2001_4860_4860_0000, low: isLoopback ? 1 : UInt64(number))
+        let address = question.type == .a ? .v4(number) : v6
+        return .success(Answer(records: [ResourceRecord(owner: question.name, address: address, ttlSeconds: ttl)]))
     }
 
     private mutating func finish(_ id: FetchID, _ result: FetchResult, after milliseconds: Int) {

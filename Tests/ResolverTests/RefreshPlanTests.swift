@@ -69,6 +69,32 @@ struct RefreshPlanTests {
         #expect(known.count { $0 % 2 == 1 } == Bounds.maxPlanned / 2, "none of those in use has left")
     }
 
+    @Test("a flood of other names displaces no kept name")
+    func evictionOfKept() throws {
+        var plan = RefreshPlan(seed: 1)
+        let names = try (0..<20).map { try question($0).name }
+        plan.keep(names, now: start)
+        for number in 100..<100 + 3 * Bounds.maxPlanned { plan.asked(try question(number), now: start) }
+        for name in names { #expect(plan.isKept(Question(name, .a)) && plan.isKept(Question(name, .aaaa))) }
+    }
+
+    @Test("a kept question is scheduled whatever comes of its refresh")
+    func keptStaysScheduled() throws {
+        var plan = RefreshPlan(seed: 1)
+        let question = try question(0)
+        plan.keep([question.name], now: start)
+        var now = start
+        for ttlSeconds: UInt32? in [0, nil, 60, 0, 600, 5, nil, 86_400, 2, 0, nil] {
+            now = max(now, try #require(plan.outlook(of: question, hits: 0, now: now)?.plannedAt))
+            for due in plan.popDue(now) { #expect(plan.counted(due, hits: 0, now: now).isRequested) }
+            if let ttlSeconds {
+                plan.learned(question, learned(ttlSeconds), isRefresh: true, upstreamLatency: .zero, now: now)
+            }
+            #expect(
+                plan.outlook(of: question, hits: 0, now: now)?.plannedAt != nil, "\(String(describing: ttlSeconds))")
+        }
+    }
+
     @Test("restored names beyond the bound are left out, and displace no other name")
     func restoredBeyondTheBound() throws {
         var plan = RefreshPlan(seed: 1)

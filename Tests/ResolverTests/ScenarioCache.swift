@@ -64,20 +64,22 @@ struct ScenarioCache {
     }
 
     /// A client's question: nil unless it can be answered at once, by a provider's answer before the system resolver's.
-    mutating func ask(_ question: Question, now: Instant) -> Hit? {
+    /// With RD=0 (`isCacheOnly`) it leaves no trace.
+    mutating func ask(_ question: Question, isCacheOnly: Bool = false, now: Instant) -> Hit? {
         for isSystems in [false, true] {
             let key = self.key(question, isSystems)
             guard var entry = entries[key] else { continue }
             let freshness = aged(entry, question, now).freshness(Freshness.Limits(maxAgeSeconds: 0))
             guard freshness == .fresh || freshness == .due else { continue }
+            let answer = entry.answer.older(by: ageSeconds(entry, now))
+            guard !isCacheOnly else { return Hit(answer: answer, isFirstWhenDue: false, isAwaited: false) }
             entry.hits += 1
             let isFirst = freshness == .due && !entry.isReported
             entry.isReported = entry.isReported || isFirst
             let isAwaited = entry.isAwaited
             entry.isAwaited = false
             entries[key] = entry
-            return Hit(
-                answer: entry.answer.older(by: ageSeconds(entry, now)), isFirstWhenDue: isFirst, isAwaited: isAwaited)
+            return Hit(answer: answer, isFirstWhenDue: isFirst, isAwaited: isAwaited)
         }
         return nil
     }

@@ -19,7 +19,7 @@ struct ScenarioPolicy {
     var allowsPrefetch: Bool { policy.prefetches || !policy.kept.isEmpty || rules.contains { $0.prefetch == true } }
 
     /// "stands-in WHEN", "order ORDER", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "keep NAME ...",
-    /// "probes [off]", "stale [max-age TIME] [answer-ttl TIME] [client-timeout TIME] [recheck TIME]", "patience TIME",
+    /// "partition NUMBER", "probes [off]", "stale [max-age TIME] [answer-ttl TIME] [client-timeout TIME] [recheck TIME]", "patience TIME",
     /// "only-listed", "rule NAME ..." with what the rule says, "account PROVIDER [exclusive] NAME ...".
     ///
     /// - Returns: false when the line speaks of something else, and nothing of it was read.
@@ -30,6 +30,8 @@ struct ScenarioPolicy {
             policy.prefetches = !line.take("off")
         } else if line.take("keep") {
             policy.kept = try names(&line)
+        } else if line.take("partition") {
+            policy.partition = try line.number("a partition")
         } else if line.take("probes") {
             policy.probes.isEnabled = !line.take("off")
         } else if line.take("stale") {

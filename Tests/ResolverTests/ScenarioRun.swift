@@ -196,19 +196,17 @@ struct ScenarioRun {
     /// What the cache has is a client's at once; so the resolver hears only of what is due, or missing.
     private mutating func ask(_ line: inout ScenarioLine) throws {
         let (waiter, question, isCacheOnly) = try vocabulary.asked(&line)
-        guard clientsUseCache, let hit = cache.ask(question, now: now) else {
+        guard clientsUseCache, let hit = cache.ask(question, isCacheOnly: isCacheOnly, now: now) else {
             let limits = resolver.limits(for: question)
             let expired = clientsUseCache ? cache.expired(question, within: limits, now: now) : nil
             let preferred = resolver.preferredQuestion(over: question).flatMap {
                 clientsUseCache ? cache.known($0, within: limits, now: now) : nil
             }
             return try handle(
-                isCacheOnly
-                    ? .askedCacheOnly(question, waiter, expired: expired, preferred: preferred)
-                    : .asked(question, waiter, expired: expired, preferred: preferred))
+                .asked(question, waiter, expired: expired, preferred: preferred, isCacheOnly: isCacheOnly))
         }
         happened.append((.reply(waiter.number, hit.answer, from: "cache"), now))
-        if hit.isFirstWhenDue, !isCacheOnly { try handle(.prefetchDue(question)) }
+        if hit.isFirstWhenDue { try handle(.prefetchDue(question)) }
         if hit.isAwaited { try handle(.servedAgain(question)) }
     }
 

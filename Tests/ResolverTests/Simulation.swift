@@ -43,6 +43,7 @@ struct Simulation {
         policy = Simulation.policy(seed: seed, hasFamilies: families)
         policy.probes.isEnabled = probing
         policy.order = order
+        account.isSystemFirst = order == .systemFirst
     }
 
     private var now: Instant { origin + elapsed }

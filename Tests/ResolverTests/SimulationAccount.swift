@@ -42,6 +42,7 @@ struct SimulationAccount {
         let upstreamChanges: Int
         /// For clients who have waited already.
         let isStartedAnew: Bool
+        let isRefresh: Bool
         /// The hosts file now covers its name: no upstream is queried any more.
         var isLocalNow = false
         /// A provider was reached and had no answer, or the daemon had no room for a request.
@@ -82,6 +83,7 @@ struct SimulationAccount {
     private var hasVerdict = false
     private var moves = 0
     private var touched: [Question] = []
+    var isSystemFirst = false
     /// A lookup gave its place to another one.
     var hasDisplaced = false
 
@@ -246,7 +248,7 @@ struct SimulationAccount {
         let hasWaited = !isAskedNow && debts.values.contains { $0.question == question }
         lookups[question] = Lookup(
             startedAt: now, slept: slept, candidates: candidates.map(\.id), hasSystem: hasSystem,
-            upstreamChanges: upstreamChanges, isStartedAnew: isMoving || hasWaited)
+            upstreamChanges: upstreamChanges, isStartedAnew: isMoving || hasWaited, isRefresh: !isAskedNow)
         guard case .provider(let provider) = upstream, !isAskedNow, !isMoving, !hasWaited, !hasVerdict,
             let traits = providers.first(where: { $0.id == provider })
         else { return }
@@ -376,9 +378,12 @@ struct SimulationAccount {
         else {
             return question
         }
-        // A third provider's turn may come later than `clientTimeout` allows.
+        // A third provider's turn may come later than `clientTimeout` allows. If the system resolver goes first, so may a
+        // second one's, and a first one's in a refresh.
         let candidates = lookup.candidates.count { leftAloneAt[$0].map { $0 < lookup.startedAt } ?? true }
-        let available = min(2, candidates) + (lookup.hasSystem && !lookup.hasVerdict ? 1 : 0)
+        let available =
+            min(isSystemFirst ? lookup.isRefresh ? 0 : 1 : 2, candidates)
+            + (lookup.hasSystem && !lookup.hasVerdict ? 1 : 0)
         try require(
             lookup.asked.count >= available,
             "\(question): expired by \(cause), with \(lookup.asked.count) asked of \(available)")

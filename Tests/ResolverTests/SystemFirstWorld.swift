@@ -13,7 +13,7 @@ struct SystemFirstWorld {
         case probe(ProbeID, ProbeResult)
     }
 
-    /// Names about which the system resolver lies, with another address each time.
+    /// Names for which the system resolver forges answers, with another address each time.
     var forged: Set<Name> = []
     /// Names of whose addresses no probe ever ends.
     var hanging: Set<Name> = []
@@ -24,7 +24,7 @@ struct SystemFirstWorld {
     private(set) var providerQuestions: [Name: Int] = [:]
     private(set) var systemQuestions: [Name: Int] = [:]
     /// Forged addresses given to clients after the first verdict on the name.
-    private(set) var misled: [Name: Int] = [:]
+    private(set) var forgedReplies: [Name: Int] = [:]
     private(set) var replies = 0
     private(set) var failures = 0
     private(set) var longestWait: Duration = .zero
@@ -32,7 +32,7 @@ struct SystemFirstWorld {
     private var cache = ScenarioCache()
     private var coming: [(at: Instant, what: Coming)] = []
     private var askedAt: [Waiter: (question: Question, at: Instant)] = [:]
-    private var lies: UInt32 = 0
+    private var forgeries: UInt32 = 0
     private var nextWaiter: UInt64 = 0
 
     init(order: UpstreamOrder = .systemFirst) {
@@ -133,15 +133,15 @@ struct SystemFirstWorld {
     private mutating func given(_ answer: Answer, to question: Question) {
         replies += 1
         let isKnown = resolver.judged(question.name).contains { $0.result.verdict.isMismatched }
-        if isKnown, answer.addresses != [Self.genuine(question.name)] { misled[question.name, default: 0] += 1 }
+        if isKnown, answer.addresses != [Self.genuine(question.name)] { forgedReplies[question.name, default: 0] += 1 }
     }
 
     // MARK: answers
 
     private mutating func systemAnswer(_ question: Question) -> Answer {
         guard forged.contains(question.name) else { return Self.answer(question, Self.genuine(question.name)) }
-        lies += 1
-        return Self.answer(question, .v4(0x0A00_0000 &+ 0x1000_0000 &+ lies << 8))
+        forgeries += 1
+        return Self.answer(question, .v4(0x0A00_0000 &+ 0x1000_0000 &+ forgeries << 8))
     }
 
     /// Each name has a neighbourhood of its own, so that probes of one do not wait for those of another.

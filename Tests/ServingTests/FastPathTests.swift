@@ -68,6 +68,23 @@ struct FastPathTests {
         }
     }
 
+    @Test("a query with RD=0 counts no hit, requests no refresh and takes no awaited mark")
+    func cacheOnly() {
+        var stand = ServingStand()
+        let (cache, part) = (stand.cache, stand.view.partition(for: .none))
+        stand.keep(answer(7, ttlSeconds: 30), for: question, atSeconds: 5)
+        cache.awaitHit(question, partition: part, provenance: .provider)
+        var cacheOnly = packet()
+        cacheOnly.flags = 0
+        for seconds in [6, 34.9] {
+            #expect(stand.ask(cacheOnly.bytes, atSeconds: seconds).outcome == .answered(.noError))
+        }
+        #expect(cache.hits(question, partition: part) == 0)
+        #expect(stand.ask(packet().bytes, atSeconds: 34.9).outcome == .answeredAndDue(.noError, question))
+        #expect(stand.ask(packet().bytes, atSeconds: 34.9).outcome == .answeredAwaited(.noError, question))
+        #expect(cache.hits(question, partition: part) == 2)
+    }
+
     @Test("an answer with TTL 0 is not given from the cache")
     func zeroTTL() {
         var stand = ServingStand()

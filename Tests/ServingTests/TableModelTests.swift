@@ -118,6 +118,7 @@ struct TableModelTests {
             let hasSameBytes = body.repeats(expected.answer)
             #expect(hasSameBytes, context)
         }
+        table.countHit(entry)
         let (isAwaited, wasAwaited) = (table.takeAwaited(entry), model.use(key))
         let hits = unsafe Int(table.slots[Int(entry)].hits)
         #expect(isAwaited == wasAwaited && hits == model.entry(key)?.hits, context)

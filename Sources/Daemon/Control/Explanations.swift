@@ -82,7 +82,8 @@ struct Explanations {
     /// Returns the sources' answers and failures, the latest first.
     private func said(_ known: Explanation, reference: SourceAnswer?, kept: [SourceAnswer]) -> [ExplainReport.Said] {
         let words = known.words.map { word in
-            var said = ExplainReport.Said(source: nameOfSource(word.source), ageSeconds: seconds(since: word.saidAt))
+            var said = ExplainReport.Said(
+                source: nameOfSource(word.source), ageSeconds: seconds(since: word.answeredAt))
             said.milliseconds = word.took?.wholeMilliseconds
             said.ttlSeconds = Int(word.ttlSeconds)
             said.negative = word.kind.negation
@@ -93,7 +94,7 @@ struct Explanations {
             if let reference, reference != word, !word.addresses.isEmpty {
                 said.agrees = Set(reference.addresses) == Set(word.addresses)
             }
-            return (word.saidAt, said)
+            return (word.answeredAt, said)
         }
         let failures = known.failures.map { failure in
             var said = ExplainReport.Said(

@@ -72,11 +72,9 @@ final class FlightRecorder {
             event.network = network.number
             records.ofMainThread.record(event)
         case .policyChanged: note(.settingsReloaded, "", now: now)
-        case .asked, .askedCacheOnly, .prefetchDue, .servedAgain, .answeredFromCache, .hitsCounted, .requested,
-            .restored, .forgotten,
+        case .asked, .prefetchDue, .servedAgain, .answeredFromCache, .hitsCounted, .requested, .restored, .forgotten,
             .volunteered, .probeFinished, .probeRequested, .switchedOff, .throttled, .overQuota, .unacknowledged,
-            .providerReset,
-            .upstreamsChanged, .hostsChanged, .redirected, .network, .translation, .timePassed:
+            .providerReset, .upstreamsChanged, .hostsChanged, .redirected, .network, .translation, .timePassed:
             break
         }
     }

@@ -65,6 +65,7 @@ extension Policy {
         systemPatience = settings.systemResolver.patience
         prefetches = settings.prefetch.enabled
         kept = settings.prefetch.keep
+        partition = Partition(nil, settings.providers).rawValue
         probes.isEnabled = settings.probe.enabled
         probes.ports = settings.probe.ports
         standsIn = StandInPolicy(settings.systemResolver.standsIn)
@@ -87,6 +88,17 @@ extension RestoredAnswer {
         self.init(
             entry.question, demandPerSecond: entry.demand, lifetimeSeconds: entry.lifetimeSeconds,
             expiresAt: now + .milliseconds(entry.freshForMilliseconds), isNegative: entry.isNegative,
+            isSystems: entry.provenance == .system)
+    }
+}
+
+extension RestoredAnswer {
+    /// An answer of a name that is kept fresh, in use or not.
+    init(_ entry: CachedEntry, now: Instant) {
+        let storedAt = now - .milliseconds(Clock.millisecondsSinceBoot(now) - entry.storedAtMilliseconds)
+        self.init(
+            entry.question, demandPerSecond: 0, lifetimeSeconds: entry.lifetimeSeconds,
+            expiresAt: storedAt + .seconds(Int64(entry.lifetimeSeconds)), isNegative: entry.answer.isNegative,
             isSystems: entry.provenance == .system)
     }
 }

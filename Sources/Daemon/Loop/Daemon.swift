@@ -54,6 +54,8 @@ final class Daemon {
     /// Digest of the expectations under which the store's answers were accepted.
     private var expectationsOfStore: String?
     private static let expectationsNote = "expectations"
+    /// The store was read or cannot be read. Kept names wait for this, because the store may have them fresh.
+    private var isStoreRead: Bool
     private var control: ControlServer?
     private let topTexts = KeptReplies<Bool, String>()
     private var pages: MetricsListener?
@@ -96,6 +98,7 @@ final class Daemon {
                 settings.network, loop, nameservers.searchDomains, seed: entropy.next())
             view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try StoreThread.begin(settings, cache: cache, loop: loop)
+            isStoreRead = store == nil
             let (access, gate) = (AccessList(settings.server.allow), ClientRateLimit(settings.server, ports, entropy))
             let makeFastPath = { @Sendable [cache, view] in
                 FastPath(cache: cache, access: access, view: view, gate: gate, version: programVersion)
@@ -310,13 +313,19 @@ final class Daemon {
         let new = Policy(settings, resolving.providers.providers)
         let old = policy
         policy = new
-        resolving.handle(.policyChanged(new), now: now)
+        announcePolicy(new, now: now)
         if let old, case let scopes = new.answersDiffering(from: old), !scopes.isEmpty {
             _ = cache.remove { name, _, _ in new.mayDiffer(from: old, for: name) }
             for scope in scopes { resolving.store?.forget(scope, now: now) }
             noteExpectations(of: new, now: now)
         }
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
+    }
+
+    private func announcePolicy(_ policy: Policy, now: Instant) {
+        var policy = policy
+        if !isStoreRead { policy.kept = [] }
+        resolving.handle(.policyChanged(policy), now: now)
     }
 
     private func readHosts(now: Instant) {
@@ -354,15 +363,32 @@ final class Daemon {
         guard let store = resolving.store else { return }
         for event in store.takeEvents() {
             if let news = LogEvent(event, path: store.path) { log(news) }
-            if case .notes(let notes) = event { takeNotes(notes, now: now) }
-            guard case .loaded(let report) = event else { continue }
-            for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
-            removeNamesOfHosts()
-            removeAnswersAgainstPolicy()
-            removeAnswersOfOtherExpectations(now: now)
-            let here = report.inUse.filter { $0.partition == view.partition(for: .none) }
-            resolving.handle(.restored(here.map { RestoredAnswer($0, now: now) }), now: now)
+            switch event {
+            case .notes(let notes): takeNotes(notes, now: now)
+            case .loaded(let report): takeEntries(report, now: now)
+            case .failed: beginKeeping(now: now)
+            case .setAside, .recovered: break
+            }
         }
+    }
+
+    private func takeEntries(_ report: LoadReport, now: Instant) {
+        for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
+        removeNamesOfHosts()
+        removeAnswersAgainstPolicy()
+        removeAnswersOfOtherExpectations(now: now)
+        beginKeeping(now: now)
+        let here = report.inUse.filter { $0.partition == view.partition(for: .none) }
+        let kept = (policy?.kept ?? []).flatMap { [Question($0, .a), Question($0, .aaaa)] }
+            .compactMap { resolving.answers.entries(of: $0).first }
+        let restored = kept.map { RestoredAnswer($0, now: now) } + here.map { RestoredAnswer($0, now: now) }
+        resolving.handle(.restored(restored), now: now)
+    }
+
+    private func beginKeeping(now: Instant) {
+        guard !isStoreRead, let policy else { return }
+        isStoreRead = true
+        announcePolicy(policy, now: now)
     }
 
     /// Removes stored answers of names with an expectation, if the rules were others when the answers were accepted.

@@ -293,11 +293,9 @@ final class ResolvingLoop: LoopPart {
         }
         let expired = answers.expired(question, within: inPlace { $0.limits(for: question) }, now: now)
         let preferred = preferred(over: question, now: now)
-        let event: Event =
-            client.query.wantsRecursion
-            ? .asked(question, waiter, expired: expired, preferred: preferred)
-            : .askedCacheOnly(question, waiter, expired: expired, preferred: preferred)
-        handle(event, now: now)
+        let isCacheOnly = !client.query.wantsRecursion
+        handle(
+            .asked(question, waiter, expired: expired, preferred: preferred, isCacheOnly: isCacheOnly), now: now)
     }
 
     /// Returns the cached answer that decides about the question: that of the other address family, if a rule prefers

@@ -2,22 +2,14 @@
 
 import DNSWire
 
-extension Resolver {
-    /// Replies with local knowledge or the expired answer; the cache had no fresh one. Otherwise the query is refused.
-    /// A query in vain is no demand.
-    mutating func askedCacheOnly(
-        _ question: Question, _ waiter: Waiter, _ aged: AgedAnswer?, _ preferred: AgedAnswer?, now: Instant
-    ) {
-        let policy = routing.policy.of(question.name)
-        if let answer = ownAnswer(question, policy, preferred, now: now) {
-            state.actions.append(.reply(waiter, answer, .local))
-            return
-        }
-        let expired = aged.flatMap { policy.usable($0, now: now) }.flatMap { state.arranged($0, question, now: now) }
+extension ResolverState {
+    /// Replies with the expired answer, as the cache had no fresh one. Otherwise the query is refused. An RD=0 query that
+    /// is refused does not count as demand.
+    mutating func replyFromCache(_ waiter: Waiter, _ expired: ExpiredAnswer?) {
         if let expired {
-            state.actions.append(.replyExpired(waiter, expired.ofCacheOnly, .cacheOnly))
+            actions.append(.replyExpired(waiter, expired.ofCacheOnly, .cacheOnly))
         } else {
-            state.actions.append(.fail(waiter, .notInCache, .refused))
+            actions.append(.fail(waiter, .notInCache, .refused))
         }
     }
 }

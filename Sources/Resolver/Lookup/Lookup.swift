@@ -21,7 +21,7 @@ import PublicSuffix
 
 /// Ranks of answers, best first:
 ///
-///     1. a provider's answer; with order `system-first` also the system resolver's, unless a verdict speaks against it
+///     1. a provider's answer; with order `system-first` also the system resolver's, unless it is mismatched or unreachable
 ///     2. the system resolver's answer, if a probe has verified one of its addresses
 ///     3. a provider's expired answer (RFC 8767)
 ///     4. the system resolver's answer otherwise: unverified, "no such name" or "no data"
@@ -80,7 +80,7 @@ struct Lookup {
     private(set) var giveUpAt: Instant
     /// Set when the clients' time has passed while a provider with a longer timeout may still answer: later clients get
     /// this failure at once.
-    private(set) var outlived: LookupFailure?
+    private(set) var failureBeforeLate: LookupFailure?
     /// Until then the system resolver's answer waits for a provider's.
     private var holdUntil: Instant
     /// End of the network change. Until then the system resolver is not asked, and no client gets a failure.
@@ -451,16 +451,16 @@ struct Lookup {
     /// caching: the client asks again.
     ///
     /// - Returns: whether there are any.
-    mutating func outlive(_ failure: LookupFailure, now: Instant, _ state: inout ResolverState) -> Bool {
+    mutating func awaitLate(_ failure: LookupFailure, now: Instant, _ state: inout ResolverState) -> Bool {
         let late = running.filter { attempt in
             attempt.until > now && attempt.provider.map { state.ranking.timeout(of: $0) > Bounds.answerWithin } ?? false
         }
-        guard outlived == nil, giveUpAt <= now, let end = late.map(\.until).max() else { return false }
+        guard failureBeforeLate == nil, giveUpAt <= now, let end = late.map(\.until).max() else { return false }
         for attempt in running where !late.contains(where: { $0.id == attempt.id }) { state.abandon(attempt, now: now) }
         running = late
         providers.stop()
         system = .failed
-        (outlived, giveUpAt) = (failure, end)
+        (failureBeforeLate, giveUpAt) = (failure, end)
         return true
     }
 

@@ -45,7 +45,7 @@ extension Lookup {
             }
         case .system where isSystemName:
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &state)
-        case .system where isSystemFirst: heardFirst(attempt, answer, now: now, &state)
+        case .system where isSystemFirst: systemAnswered(attempt, answer, now: now, &state)
         case .system: hold(systemAnswer: answer, now: now, &state)
         }
     }
@@ -123,7 +123,7 @@ extension Lookup {
         state.words.failed(question, .fetch(failure), by: attempt.source, now: now)
         failures.failed(failure, at: attempt.upstream)
         guard let provider = attempt.provider else {
-            state.systemPace.failed(now: now)
+            state.systemPace.failed(failure, of: attempt.domain, now: now)
             return systemFailed(now: now)
         }
         guard failure != .overload else { return foundNoSlot(attempt, at: provider, now: now, &state) }
@@ -334,7 +334,7 @@ extension Lookup {
         if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &state) }
         state.actions += waiters.map { .fail($0, failure.extendedError, failure.responseCode) }
         waiters = []
-        if outlive(failure, now: now, &state) { return }
+        if awaitLate(failure, now: now, &state) { return }
         abandonAll(now: now, &state)
         // Remembers no failure if a source was excluded, if a local limit was reached, or if no time was left to ask on
         // this network.
@@ -424,7 +424,7 @@ extension Lookup {
             if let provider = attempt.provider {
                 state.ranking.overtaken(provider, after: elapsed)
             } else if isSystemFirst {
-                state.systemPace.overtaken(after: elapsed, now: now)
+                state.systemPace.overtaken(of: attempt.domain, after: elapsed, now: now)
             }
         }
         running = []

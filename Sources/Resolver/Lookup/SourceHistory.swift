@@ -16,7 +16,7 @@ package struct SourceAnswer: Equatable, Sendable {
     package let ttlSeconds: UInt32
     /// Time until the answer; nil for an unsolicited answer.
     package let took: Duration?
-    package let saidAt: Instant
+    package let answeredAt: Instant
     /// Nil unless the answer contradicts the rule for its name.
     package let contradiction: Contradiction?
     /// When it was stored in the cache; nil if it was not.
@@ -64,7 +64,7 @@ struct SourceHistory {
         let word = SourceAnswer(
             source: source, kind: answer.kind, addresses: addresses,
             filtered: isWhole ? [] : addresses.filter { !left.contains($0) },
-            ttlSeconds: answer.ttlSeconds, took: took, saidAt: now, contradiction: contradiction)
+            ttlSeconds: answer.ttlSeconds, took: took, answeredAt: now, contradiction: contradiction)
         change(question) { entry in
             entry.words.removeAll { $0.source == source }
             entry.failures.removeAll { $0.source == source }

@@ -1,5 +1,5 @@
 // Order `system-first`: the system resolver's answer is given at once, and certificates judge it. Providers are asked
-// if the system resolver fails or is slow, or if a verdict speaks against its answer.
+// if the system resolver fails or is slow, or if probes find its answer mismatched or unreachable.
 
 package import DNSWire
 
@@ -28,35 +28,50 @@ package enum OrderInForce: Equatable, Sendable {
     }
 }
 
-/// What verdicts say about a system resolver's answer that would be given before a provider is asked.
+/// Whether a system resolver's answer may be given before a provider is asked.
 enum FirstAnswerStanding {
-    /// Nothing speaks against it.
-    case believed
-    /// Another source must be heard first: forged before, or "no such name" for a name that was verified.
+    case usable
+    /// A provider is asked first: the system resolver forged the name before, or answers "no such name" for a name with
+    /// a verified address.
     case unproven
     /// All its addresses are mismatched or unreachable.
-    case condemned
+    case unusable
 }
 
 /// How quickly the system resolver answers if it is asked first, and whether it answers at all.
 struct SystemPace {
     private var latency = LatencyEstimate()
-    private var silentUntil: Instant?
+    /// Registrable domains without an answer since the last answer, at most `Bounds.silentDomains`: the nameservers of
+    /// one domain may be slow or down.
+    private var silentDomains: Set<Name> = []
+    private var silentAt: Instant?
 
     mutating func answered(after elapsed: Duration, now: Instant) {
         latency.measure(elapsed, now: now)
-        silentUntil = nil
+        silentDomains = []
     }
 
-    mutating func failed(now: Instant) { silentUntil = now + Bounds.systemSilentPause }
+    /// A failure that the system resolver reported is an answer, and a shortage of slots is the daemon's own.
+    mutating func failed(_ failure: FetchFailure, of domain: Name, now: Instant) {
+        if failure.isUnheard { silent(domain, now: now) }
+    }
 
     /// A provider answered before it.
-    mutating func overtaken(after elapsed: Duration, now: Instant) {
-        if elapsed >= Bounds.systemLeadFloor { failed(now: now) }
+    mutating func overtaken(of domain: Name, after elapsed: Duration, now: Instant) {
+        if elapsed >= Bounds.systemLeadFloor { silent(domain, now: now) }
+    }
+
+    private mutating func silent(_ domain: Name, now: Instant) {
+        if let silentAt, now - silentAt > Bounds.unresponsiveMemory { silentDomains = [] }
+        silentAt = now
+        if silentDomains.count < Bounds.silentDomains { silentDomains.insert(domain) }
     }
 
     /// Whether it did not answer lately. A provider that is asked before its answer is then no hedge.
-    func isSilent(_ now: Instant) -> Bool { silentUntil.map { now < $0 } ?? false }
+    func isSilent(_ now: Instant) -> Bool {
+        guard silentDomains.count >= Bounds.silentDomains, let silentAt else { return false }
+        return now - silentAt < Bounds.systemSilentPause
+    }
 
     /// Time for which only the system resolver is asked: four times its usual latency.
     func lead(_ now: Instant) -> Duration {
@@ -112,15 +127,15 @@ extension Lookup {
         }
     }
 
-    /// Gives the system resolver's answer at once, or asks the providers if it is not believed.
-    mutating func heardFirst(_ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState) {
+    /// Gives the system resolver's answer at once, or asks the providers if it may not be given.
+    mutating func systemAnswered(_ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState) {
         switch state.verification.standing(of: answer, to: question, now: now) {
-        case .condemned:
+        case .unusable:
             state.verification.heard(question, answer, from: .system, policy.probes, now: now)
             leadsNowhere(attempt, answer, now: now, &state)
-        case .believed where answer.kind == .records || !hasProvidersRecords:
+        case .usable where answer.kind == .records || !hasProvidersRecords:
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &state)
-        case .believed, .unproven:
+        case .usable, .unproven:
             hold(systemAnswer: answer, now: now, &state)
             providers.makeNextDue(now)
         }

@@ -9,6 +9,9 @@ package struct Policy: Equatable, Sendable {
     package var prefetches = true
     /// Names whose addresses are refreshed whether in use or not.
     package var kept: [Name] = []
+    /// Digest of the parameters and client subnets that providers get. After a change the cache serves another
+    /// partition.
+    package var partition: UInt32 = 0
     /// Time from the question for which the system resolver's answer waits while providers are late. RFC 8767 section 5
     /// uses 1.8 s for the same choice. From 0 to 4 s. Neither short nor learned: a network that forges answers is fast,
     /// and must not win because a provider is late once. The price is this wait in the first second of an outage.

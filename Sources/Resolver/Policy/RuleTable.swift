@@ -88,7 +88,7 @@ package enum NameUpstreams: Hashable, Sendable {
         }
     }
 
-    /// Whether shadow providers may see the name.
+    /// Whether shadow providers may be asked for the name.
     var allowsComparison: Bool {
         switch self {
         case .providers: true

@@ -7,7 +7,8 @@ import DNSWire
 ///                     ▲                   └────── not ────> idle: known, and expires
 ///                     └──────────── asked again ─────────────┘
 ///
-/// Invariants: `numberOf` has every entry once; `deadlines` holds exactly the scheduled ones; at most `maxPlanned`.
+/// Invariants: `numberOf` has every entry once; `deadlines` holds exactly the scheduled ones; at most `maxPlanned`. A
+/// kept entry is always scheduled, except between `popDue` and `counted`.
 struct RefreshPlan {
     // Most names are not asked in the last tenth of a TTL. Refreshes triggered by hits at that time make one repeated
     // query in ten wait (`scripts/bench replay`). There, demand keeps the requests below twice those of a cache without
@@ -198,28 +199,39 @@ struct RefreshPlan {
         schedule(number, at: now)
     }
 
-    /// Keeps the addresses of these names fresh from now on, and those of no other name. All are due at once, at a
-    /// bounded rate.
+    /// Keeps the addresses of these names fresh from now on, and those of no other name. Names that were not kept before
+    /// are due at once, at a bounded rate.
     mutating func keep(_ names: [Name], now: Instant) {
+        let formerlyKept = Set(entries.filter(\.isKept).map(\.question))
         for number in entries.indices { entries[number].isKept = false }
-        var kept: [Int] = []
+        var due: [Int] = []
         for question in names.flatMap({ [Question($0, .a), Question($0, .aaaa)] }) {
             let number = numberOf[question] ?? add(Entry(question, Demand(now: now), expiresAt: now), now: now)
             entries[number].isKept = true
-            kept.append(number)
+            if !formerlyKept.contains(question) { due.append(number) }
         }
-        pace(kept, now: now)
+        pace(due, now: now)
     }
 
-    /// Adds an answer from an earlier run of the daemon. A question that is already known keeps its entry.
+    /// Makes the kept questions due whose answers the cache lost.
+    mutating func removed(now: Instant, where isRemoved: (Question) -> Bool) {
+        pace(entries.indices.filter { entries[$0].isKept && isRemoved(entries[$0].question) }, now: now)
+    }
+
+    /// Adds an answer from an earlier run of the daemon. A question that is already known keeps its entry, unless it is
+    /// kept and has no answer yet.
     mutating func restored(_ answer: RestoredAnswer, now: Instant) {
-        guard numberOf[answer.question] == nil, entries.count < Bounds.maxPlanned else { return }
+        let known = numberOf[answer.question]
+        let mayRestore =
+            known.map { entries[$0].isKept && entries[$0].lifetimeSeconds == 0 } ?? (entries.count < Bounds.maxPlanned)
+        guard mayRestore else { return }
         let demand = Demand(perSecond: answer.demandPerSecond, now: now)
-        var entry = Entry(answer.question, demand, expiresAt: answer.expiresAt)
-        entry.lifetimeSeconds = answer.lifetimeSeconds
-        entry.isNegative = answer.isNegative
-        entry.providerRecordsEnd = answer.isNegative || answer.isSystems ? nil : answer.expiresAt
-        schedule(add(entry, now: now), at: max(now, answer.expiresAt - lead(answer.lifetimeSeconds)))
+        let number = known ?? add(Entry(answer.question, demand, expiresAt: answer.expiresAt), now: now)
+        entries[number].expiresAt = answer.expiresAt
+        entries[number].lifetimeSeconds = answer.lifetimeSeconds
+        entries[number].isNegative = answer.isNegative
+        entries[number].providerRecordsEnd = answer.isNegative || answer.isSystems ? nil : answer.expiresAt
+        schedule(number, at: max(now, answer.expiresAt - lead(answer.lifetimeSeconds)))
     }
 
     /// - Parameter upstreamLatency: how long upstreams need to answer.
@@ -363,6 +375,8 @@ struct RefreshPlan {
         entry.isPostponed = false
         entry.charge = nil
         entries[number] = entry
+        // Whatever comes of the refresh: its answer may have TTL 0, the hosts file may have the name.
+        if entry.isKept { schedule(number, at: now + Bounds.failureCeiling) }
         return Prospect(
             isInUse: entry.isInUse, isRequested: entry.isRequested || entry.isKept, chargedTo: chargedTo,
             wasUsed: wasUsed)
@@ -435,10 +449,11 @@ struct RefreshPlan {
         return number
     }
 
-    /// Returns the least used entry of a rotating sample, so that eviction costs the same at every table size.
+    /// Returns the least used entry of a rotating sample, so that eviction costs the same at every table size. The
+    /// sample is larger if it has only requested and kept entries.
     private mutating func leastInUse(now: Instant) -> Int {
         var (least, lowest) = (hand, worth(hand, at: now))
-        for _ in 0..<Bounds.planSample {
+        for place in 0..<entries.count where place < Bounds.planSample || lowest == .infinity {
             hand = (hand + 1) % entries.count
             let worth = worth(hand, at: now)
             if worth < lowest { (least, lowest) = (hand, worth) }

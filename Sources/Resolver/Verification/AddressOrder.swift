@@ -16,7 +16,7 @@ struct AddressOrder {
     fileprivate enum Rank: Int, Comparable {
         case quickest
         case slower
-        /// No verdict speaks against it.
+        /// Neither verified nor known to be bad.
         case open
         /// Reachable, but TLS does not work as expected.
         case poor

@@ -197,15 +197,15 @@ struct NameVerification {
     private mutating func enter(_ statement: Statement) {
         for address in statement.addresses {
             if let index = addresses.firstIndex(where: { $0.address == address }) {
-                addresses[index].named(ttlSeconds: statement.ttlSeconds, now: statement.saidAt)
+                addresses[index].named(ttlSeconds: statement.ttlSeconds, now: statement.answeredAt)
                 continue
             }
             if addresses.count >= Bounds.maxAddressesPerName {
-                guard let gone = leastNeeded(statement.saidAt) else { return }
+                guard let gone = leastNeeded(statement.answeredAt) else { return }
                 addresses.remove(at: gone)
             }
             addresses.append(
-                KnownAddress(address, ports: terms.ports, ttlSeconds: statement.ttlSeconds, now: statement.saidAt))
+                KnownAddress(address, ports: terms.ports, ttlSeconds: statement.ttlSeconds, now: statement.answeredAt))
         }
     }
 
@@ -233,7 +233,7 @@ enum AnswerQuality: Comparable {
     case mismatched
     /// None of its addresses is reachable.
     case nobodys
-    /// No verdict speaks against it.
+    /// No address is verified, and at least one has no bad verdict.
     case open
     /// One of its addresses is verified.
     case verified
@@ -245,7 +245,7 @@ struct Statement {
     let question: Question
     let addresses: [Address]
     let ttlSeconds: UInt32
-    let saidAt: Instant
+    let answeredAt: Instant
     /// Counted as true by `takeTruths`.
     var isProven = false
 
@@ -254,10 +254,10 @@ struct Statement {
         self.question = question
         addresses = Array(answer.addresses.prefix(Bounds.maxHeldAddresses))
         ttlSeconds = answer.ttlSeconds
-        saidAt = now
+        answeredAt = now
     }
 
-    func isLate(_ now: Instant) -> Bool { now - saidAt > Bounds.recentAnswerAge }
+    func isLate(_ now: Instant) -> Bool { now - answeredAt > Bounds.recentAnswerAge }
 }
 
 /// Invariant: `kept` is of this question.

@@ -1,4 +1,4 @@
-// Judges the system resolver's answers for names that ask it first (order `system-first`): which ones are believed, and
+// Judges the system resolver's answers for names that ask it first (order `system-first`): which ones are given, and
 // for how long a forged one sends a name to the providers.
 
 import DNSWire
@@ -12,14 +12,14 @@ extension Verification {
         return now < until ? .forged(until: until) : .onProbation
     }
 
-    /// Returns what the verdicts say about the system resolver's answer.
+    /// Returns whether the verdicts allow the system resolver's answer.
     func standing(of answer: Answer, to question: Question, now: Instant) -> FirstAnswerStanding {
-        guard let name = known[question.name] else { return .believed }
-        guard answer.kind == .records else { return name.isVerified(against: answer, question) ? .unproven : .believed }
-        guard question.type.isAddress, !isVerified(question, answer) else { return .believed }
-        let isCondemned = name.leadsNowhere(answer.addresses) && !hasNoVerdict(answer.addresses, name)
-        if isCondemned, !name.hasNoneBetter(question, now) { return .condemned }
-        return name.systemForgedUntil == nil ? .believed : .unproven
+        guard let name = known[question.name] else { return .usable }
+        guard answer.kind == .records else { return name.isVerified(against: answer, question) ? .unproven : .usable }
+        guard question.type.isAddress, !isVerified(question, answer) else { return .usable }
+        let isUnusable = name.leadsNowhere(answer.addresses) && !hasNoVerdict(answer.addresses, name)
+        if isUnusable, !name.hasNoneBetter(question, now) { return .unusable }
+        return name.systemForgedUntil == nil ? .usable : .unproven
     }
 
     /// Returns whether a probe of one of the answer's addresses is to come and none has had a result.
@@ -31,7 +31,7 @@ extension Verification {
         return !hasVerdict && !addresses.isEmpty
     }
 
-    /// The source is the system resolver, which is asked first for this name and is as good as a provider.
+    /// The source is the system resolver, which is asked first for this name. Its answer has a provider's rank.
     func isAskedFirst(_ source: Source, _ question: Question) -> Bool {
         guard source == .system, let name = known[question.name] else { return false }
         return name.terms.order == .systemFirst
@@ -47,7 +47,7 @@ extension Verification {
                 && !name.hasNoneBetter(answer.question, now)
         }
         if let forged {
-            let until = forged.saidAt + Bounds.forgedPause
+            let until = forged.answeredAt + Bounds.forgedPause
             known.change(number) { $0.systemForgedUntil = until }
         } else if name.systemForgedUntil != nil, answers.contains(where: \.isProven) {
             known.change(number) { $0.systemForgedUntil = nil }

@@ -116,15 +116,16 @@ import LinuxIO
             origin: origin)
     }
 
-    /// Counts a hit and hands the entry's bytes and age to `body`, which must not keep them.
-    mutating func withReplyBody<Result>(
+    /// Hands the entry's bytes and age to `body`, which must not keep them.
+    func withReplyBody<Result>(
         of entry: UInt32, nowMilliseconds: Int64, _ body: (borrowing Reply.Body, _ ageSeconds: UInt32) -> Result
     ) -> Result {
-        unsafe slots[Int(entry)].countHit()
         let slot = unsafe slots[Int(entry)]
         let age = unsafe UInt32(clamping: slot.ageMilliseconds(nowMilliseconds) / 1000)
         return unsafe slot.withReplyBody { body($0, age) }
     }
+
+    mutating func countHit(_ entry: UInt32) { unsafe slots[Int(entry)].countHit() }
 
     /// Returns true the first time; then false until another answer is stored there.
     mutating func askForRefresh(_ entry: UInt32) -> Bool { unsafe slots[Int(entry)].askForRefresh() }

@@ -87,7 +87,7 @@ import DNSWire
     var isCut: Bool { unsafe flags.contains(.isCut) }
     var isNegative: Bool { unsafe flags.contains(.isNegative) }
 
-    /// SIEVE's mark: a reply was served since the hand passed.
+    /// SIEVE's mark: a hit was counted since the hand passed.
     var wasUsed: Bool {
         get { unsafe flags.contains(.wasUsed) }
         set { if newValue { unsafe flags.insert(.wasUsed) } else { unsafe flags.remove(.wasUsed) } }

@@ -140,8 +140,11 @@ package struct FastPath: ~Copyable {
                     Reply.write(body, to: query, in: packet, ageSeconds: age, limit: limit, into: &output)
                     return body.code
                 }
+                // A query with RD=0 is not demand: it causes no refresh and no probe.
+                guard query.wantsRecursion else { return .answered(code) }
+                table.countHit(entry)
                 // A reply has a single outcome: the awaited mark stays for the next reply.
-                if case .due = freshness, query.wantsRecursion, table.askForRefresh(entry) {
+                if case .due = freshness, table.askForRefresh(entry) {
                     return .answeredAndDue(code, Question(query.name(in: packet), query.type, from: subnet))
                 }
                 guard table.takeAwaited(entry) else { return .answered(code) }
