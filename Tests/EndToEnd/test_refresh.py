@@ -74,6 +74,35 @@ class Kept(InUse):
         self.quiet(server, "kept.lab.example", 3)
 
 
+class KeptLong(InUse):
+    NAMES = ("kept.lab.example", "other.lab.example")
+    expected_seconds = 8
+
+    def questions(self):
+        return [self.asked(name, type) for name in self.NAMES for type in ADDRESSES]
+
+    def test_neither_reloads_nor_a_restart_ask_for_a_fresh_kept_name(self):
+        for name in self.NAMES:
+            self.record(name, 600)
+        names = ", ".join(f'"{name}"' for name in self.NAMES)
+        server = self.daemon(
+            [self.provider.provider("json")], sections=f"[prefetch]\nenabled = false\nkeep = [{names}]\n",
+            store=self.provider.directory / "cache.db")
+        eventually(lambda: self.questions() == [1, 1, 1, 1], what="each is resolved once")
+        for _ in range(3):
+            server.reload()
+        eventually(lambda: server.stats()["store"]["written"] >= 4, what="the answers are in the store")
+        self.assertEqual(0, server.stop())
+        server.up()
+        server.wait_for("4 answers loaded from ")
+        time.sleep(1)
+        self.assertEqual([1, 1, 1, 1], self.questions())
+        self.assertRegex(ctl(server, "explain", self.NAMES[0]).stdout, "refresh  in .*, as \\[prefetch\\] keep has it;")
+        # A query with RD=0 is answered and counts as no use.
+        self.assertEqual({ADDRESSES["A"]}, dig(server, "+norecurse", self.NAMES[0], "A").data)
+        self.assertEqual(0, server.stats()["prefetch"]["used"])
+
+
 class NobodyWaits(InUse):
     expected_seconds = 8
     TTL = 2

@@ -35,5 +35,6 @@ struct AccountDayTests {
                 + "quota; per name, family and TTL \(figures.perPeriod), worst \(figures.worstPerPeriod)")
         #expect(figures.billedOutside.isEmpty, "\(figures.billedOutside)")
         #expect(figures.billed > 0)
+        #expect(figures.perPeriod <= 1.5)
     }
 }

@@ -324,6 +324,10 @@ struct SimulationAccount {
         }
     }
 
+    /// A third provider's turn may come later than `clientTimeout` allows. If the system resolver goes first, so may a
+    /// second one's, and a first one's in a refresh.
+    private func mostInTime(_ lookup: Lookup) -> Int { isSystemFirst ? lookup.isRefresh ? 0 : 1 : 2 }
+
     /// Not while any upstream would have answered in time, the system resolver aside where a provider's answer has
     /// expired: at this moment none that was asked for the lookup answers within `clientTimeout` of its start, and
     /// every required upstream was queried by then, unless the set of upstreams or the hosts file's word has
@@ -378,12 +382,8 @@ struct SimulationAccount {
         else {
             return question
         }
-        // A third provider's turn may come later than `clientTimeout` allows. If the system resolver goes first, so may a
-        // second one's, and a first one's in a refresh.
         let candidates = lookup.candidates.count { leftAloneAt[$0].map { $0 < lookup.startedAt } ?? true }
-        let available =
-            min(isSystemFirst ? lookup.isRefresh ? 0 : 1 : 2, candidates)
-            + (lookup.hasSystem && !lookup.hasVerdict ? 1 : 0)
+        let available = min(mostInTime(lookup), candidates) + (lookup.hasSystem && !lookup.hasVerdict ? 1 : 0)
         try require(
             lookup.asked.count >= available,
             "\(question): expired by \(cause), with \(lookup.asked.count) asked of \(available)")

@@ -52,8 +52,8 @@ struct SimulationTests {
 
     @Test(
         "with the system resolver first, too, each client has one reply and nothing is left over",
-        // The account cannot follow two seeds. With 1, a verdict begins a lookup in the event that ends another one. With
-        // 3, a forged first answer leaves a throttled provider as the only source.
+        // The account cannot follow two seeds. With 1, a verdict begins a lookup in the event that ends another one.
+        // With 3, a forged first answer leaves a throttled provider as the only source.
         arguments: [2, 4, 5, 6, 7] as [UInt64])
     func systemFirst(_ seed: UInt64) throws {
         var simulation = Simulation(

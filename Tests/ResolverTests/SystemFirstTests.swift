@@ -1,5 +1,5 @@
-// Order `system-first` with many names: what an honest system resolver costs at the providers, and what a forging one can
-// do beside hanging probes and floods. The scenarios in `Scenarios/system-first` show the steps for one name.
+// Order `system-first` with many names: what an honest system resolver costs at the providers, and what a forging one
+// can do beside hanging probes and floods. The scenarios in `Scenarios/system-first` show the steps for one name.
 
 import DNSWire
 import TestSupport
@@ -48,7 +48,7 @@ struct SystemFirstTests {
     }
 
     @Test(
-        "after ten minutes one question shows whether the system resolver still forges, and an honest one is first again"
+        "after ten minutes one question shows whether the system resolver still forges; an honest one is first again"
     )
     func honestAgain() {
         var world = World()

@@ -55,7 +55,7 @@ final class Daemon {
     private var expectationsOfStore: String?
     private static let expectationsNote = "expectations"
     /// The store was read or cannot be read. Kept names wait for this, because the store may have them fresh.
-    private var isStoreRead: Bool
+    private var isStoreRead = false
     private var control: ControlServer?
     private let topTexts = KeptReplies<Bool, String>()
     private var pages: MetricsListener?
@@ -98,7 +98,6 @@ final class Daemon {
                 settings.network, loop, nameservers.searchDomains, seed: entropy.next())
             view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try StoreThread.begin(settings, cache: cache, loop: loop)
-            isStoreRead = store == nil
             let (access, gate) = (AccessList(settings.server.allow), ClientRateLimit(settings.server, ports, entropy))
             let makeFastPath = { @Sendable [cache, view] in
                 FastPath(cache: cache, access: access, view: view, gate: gate, version: programVersion)
@@ -324,7 +323,7 @@ final class Daemon {
 
     private func announcePolicy(_ policy: Policy, now: Instant) {
         var policy = policy
-        if !isStoreRead { policy.kept = [] }
+        if resolving.store != nil, !isStoreRead { policy.kept = [] }
         resolving.handle(.policyChanged(policy), now: now)
     }
 

@@ -3,8 +3,8 @@
 import DNSWire
 
 extension ResolverState {
-    /// Replies with the expired answer, as the cache had no fresh one. Otherwise the query is refused. An RD=0 query that
-    /// is refused does not count as demand.
+    /// Replies with the expired answer, as the cache had no fresh one. Otherwise the query is refused. An RD=0 query
+    /// that is refused does not count as demand.
     mutating func replyFromCache(_ waiter: Waiter, _ expired: ExpiredAnswer?) {
         if let expired {
             actions.append(.replyExpired(waiter, expired.ofCacheOnly, .cacheOnly))

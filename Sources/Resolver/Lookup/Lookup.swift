@@ -21,7 +21,7 @@ import PublicSuffix
 
 /// Ranks of answers, best first:
 ///
-///     1. a provider's answer; with order `system-first` also the system resolver's, unless it is mismatched or unreachable
+///     1. a provider's answer; with order `system-first` also the system resolver's, unless mismatched or unreachable
 ///     2. the system resolver's answer, if a probe has verified one of its addresses
 ///     3. a provider's expired answer (RFC 8767)
 ///     4. the system resolver's answer otherwise: unverified, "no such name" or "no data"

@@ -199,8 +199,8 @@ struct RefreshPlan {
         schedule(number, at: now)
     }
 
-    /// Keeps the addresses of these names fresh from now on, and those of no other name. Names that were not kept before
-    /// are due at once, at a bounded rate.
+    /// Keeps the addresses of these names fresh from now on, and those of no other name. Names that were not kept
+    /// before are due at once, at a bounded rate.
     mutating func keep(_ names: [Name], now: Instant) {
         let formerlyKept = Set(entries.filter(\.isKept).map(\.question))
         for number in entries.indices { entries[number].isKept = false }
