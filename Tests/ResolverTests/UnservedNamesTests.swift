@@ -51,12 +51,38 @@ struct UnservedNamesTests {
         #expect(names.isEmpty)
     }
 
-    @Test("a flood of names evicts the oldest, and the table stays bounded")
+    @Test("a flood of domains evicts the oldest, and the table stays bounded")
     func flood() throws {
         var names = UnservedNames()
-        for number in 0..<10_000 { names.refused(try name("n\(number).example"), by: provider, now: start) }
-        #expect(names.count <= Bounds.maxUnservedNames)
-        #expect(names.pauseEnd(of: try name("n0.example"), at: provider, start) == nil)
-        #expect(names.pauseEnd(of: try name("n9999.example"), at: provider, start) != nil)
+        for number in 0..<6000 { names.refused(try name("n\(number).example"), by: provider, now: start) }
+        #expect(names.count == Bounds.maxUnservedNames)
+        #expect(names.evictions == UInt64(6000 - Bounds.maxUnservedNames))
+        #expect(!names.isPaused(try name("n0.example"), at: provider, start))
+        #expect(names.isPaused(try name("n5999.example"), at: provider, start))
+    }
+
+    @Test("a flood of names of one domain evicts only this domain's")
+    func floodOfOneDomain() throws {
+        var names = UnservedNames()
+        let other = try name("www.other.example")
+        names.refused(other, by: provider, now: start)
+        for number in 0..<6000 { names.refused(try name("n\(number).flood.example"), by: provider, now: start) }
+        #expect(names.isPaused(other, at: provider, start))
+        #expect(names.count == Bounds.maxUnservedNames / Bounds.shareDivisor + 1)
+        #expect(!names.isPaused(try name("n0.flood.example"), at: provider, start))
+        #expect(names.isPaused(try name("n5999.flood.example"), at: provider, start))
+    }
+
+    @Test("a name that is refused and answered in turn leaves nothing behind that could evict it")
+    func alternating() throws {
+        var names = UnservedNames()
+        let name = try name("www.example")
+        for _ in 0..<2 * Bounds.maxUnservedNames {
+            names.refused(name, by: provider, now: start)
+            names.answered(name, by: provider)
+            #expect(names.isEmpty)
+        }
+        names.refused(name, by: provider, now: start)
+        #expect(names.isPaused(name, at: provider, start) && names.evictions == 0)
     }
 }

@@ -1,7 +1,8 @@
 // Names that providers do not serve, such as those that are not registered for a vendor's account. A request for one
 // costs money and gives nothing, so each is repeated after a pause only, which doubles with every refusal.
 //
-// Invariants: `order` has every name of `entries`, and possibly forgotten ones; at most `Bounds.maxUnservedNames`.
+// Invariants: each entry has one place, which `keys` and `shares` have too. There are at most `Bounds.maxUnservedNames`
+// entries, and an eighth of them for one domain; a new one replaces the oldest of that domain or of the largest one.
 
 import DNSWire
 
@@ -12,13 +13,18 @@ struct UnservedNames {
     }
 
     private struct Entry {
+        let place: FairShare.ID
         var pause: Duration
         var until: Instant
     }
 
     private var entries: [Key: Entry] = [:]
-    /// The longest known first.
-    private var order: [Key] = []
+    /// By place. Free places are reused.
+    private var keys: [Key?] = []
+    private var freePlaces: [FairShare.ID] = []
+    private var shares = FairShare(capacity: Bounds.maxUnservedNames)
+    /// Entries that had to make room for others. Their names may be asked again at once.
+    private(set) var evictions: UInt64 = 0
 
     var isEmpty: Bool { entries.isEmpty }
     var count: Int { entries.count }
@@ -31,43 +37,62 @@ struct UnservedNames {
         return entry.until
     }
 
+    func isPaused(_ name: Name, at provider: ProviderID, _ now: Instant) -> Bool {
+        pauseEnd(of: name, at: provider, now) != nil
+    }
+
     /// Refusals during a pause are replies to requests from before it, such as for the other address family.
     mutating func refused(_ name: Name, by provider: ProviderID, now: Instant) {
         let key = Key(name: name, provider: provider)
-        guard let known = entries[key] else {
-            enter(key)
-            entries[key] = Entry(pause: Bounds.unservedFloor, until: now + Bounds.unservedFloor)
+        guard var entry = entries[key] else {
+            let place = enter(key)
+            entries[key] = Entry(place: place, pause: Bounds.unservedFloor, until: now + Bounds.unservedFloor)
             return
         }
-        guard known.until <= now else { return }
-        let pause = min(known.pause * 2, Bounds.unservedCeiling)
-        entries[key] = Entry(pause: pause, until: now + pause)
+        guard entry.until <= now else { return }
+        entry.pause = min(entry.pause * 2, Bounds.unservedCeiling)
+        entry.until = now + entry.pause
+        entries[key] = entry
     }
 
     mutating func answered(_ name: Name, by provider: ProviderID) {
-        if !entries.isEmpty { entries[Key(name: name, provider: provider)] = nil }
+        if !entries.isEmpty { remove(Key(name: name, provider: provider)) }
     }
 
     mutating func forget(_ scope: QuestionScope) {
-        entries = entries.filter { known in
-            scope.includesDescendants ? !known.key.name.isWithin(scope.name) : known.key.name != scope.name
-        }
+        removeAll { scope.includesDescendants ? $0.name.isWithin(scope.name) : $0.name == scope.name }
     }
 
     /// - Parameter provider: nil: all.
     mutating func forget(_ provider: ProviderID?) {
-        entries = entries.filter { provider != nil && $0.key.provider != provider }
+        removeAll { provider == nil || $0.provider == provider }
     }
 
     mutating func keep(_ providers: [ProviderTraits]) {
-        entries = entries.filter { known in providers.contains { $0.id == known.key.provider } }
+        removeAll { key in !providers.contains { $0.id == key.provider } }
     }
 
-    private mutating func enter(_ key: Key) {
-        order.append(key)
-        guard order.count > Bounds.maxUnservedNames else { return }
-        // Removes a quarter at once, so that the array is rarely shifted.
-        for key in order.prefix(Bounds.maxUnservedNames / 4) { entries[key] = nil }
-        order = order.dropFirst(Bounds.maxUnservedNames / 4).filter { entries[$0] != nil || $0 == key }
+    private mutating func removeAll(where isMeant: (Key) -> Bool) {
+        for key in entries.keys where isMeant(key) { remove(key) }
+    }
+
+    private mutating func enter(_ key: Key) -> FairShare.ID {
+        let holder = ShareHolder(key.name, nil)
+        if let displaced = shares.displaced(by: holder).flatMap({ keys[$0] }) {
+            remove(displaced)
+            evictions += 1
+        }
+        let place = freePlaces.popLast() ?? keys.count
+        if place == keys.count { keys.append(nil) }
+        keys[place] = key
+        shares.add(place, for: holder)
+        return place
+    }
+
+    private mutating func remove(_ key: Key) {
+        guard let place = entries.removeValue(forKey: key)?.place else { return }
+        keys[place] = nil
+        freePlaces.append(place)
+        shares.remove(place)
     }
 }
