@@ -54,13 +54,14 @@ struct FindingTests {
         let quota = QuotaWarning(provider: "paid", questions: 80, quota: "100/day", isUsedUp: false)
         let known = DaemonCheck.Knowledge(
             loopingServers: ["192.0.2.1:53"], portal: "http://a/", isSwitchedOff: true,
-            unresolvedProviders: ["volc"], quotas: [quota])
+            unresolvedProviders: ["volc"], failingProviders: ["baidu"], quotas: [quota])
         let check = DaemonCheck(
             control: .answers, socket: "/run/s", listeners: [listener(.ours, .ours)], knowledge: known)
-        #expect(check.findings.map(\.gravity) == [.warning, .warning, .warning, .warning, .note])
-        #expect(check.findings[0].text.contains("192.0.2.1:53") && check.findings[2].text.hasSuffix("http://a/"))
+        #expect(check.findings.map(\.gravity) == [.warning, .warning, .warning, .warning, .warning, .note])
+        #expect(check.findings[0].text.contains("192.0.2.1:53") && check.findings[3].text.hasSuffix("http://a/"))
         #expect(check.findings[1].text.hasPrefix("volc waits for an address"))
-        #expect(check.findings[3].text == quota.text)
+        #expect(check.findings[2].text.hasPrefix("baidu gives the daemon no usable replies"))
+        #expect(check.findings[4].text == quota.text)
     }
 
     @Test("a control socket that this user may not open is no fault")

@@ -59,6 +59,8 @@ struct DaemonCheck: Equatable, Sendable {
         let isSwitchedOff: Bool
         /// Providers whose host names have no known address.
         let unresolvedProviders: [String]
+        /// Providers whose replies or connections fail, or that refuse the account.
+        var failingProviders: [String] = []
         /// Quotas of which 80 % or all are used.
         var quotas: [QuotaWarning] = []
 
@@ -99,6 +101,12 @@ struct DaemonCheck: Equatable, Sendable {
                 "\(provider) waits for an address of its host name: no nameserver and no other "
                     + "provider has one",
                 remedy: "dig the name at a nameserver of this network, or set addresses of the provider")
+        }
+        findings += knowledge.failingProviders.map { provider in
+            Finding(
+                .warning, .providers,
+                "\(provider) gives the daemon no usable replies: unreachable, or wrong account or key",
+                remedy: "httpdnsctl providers test \(provider) shows its reply, and the daemon's log the reason")
         }
         if let portal = knowledge.portal {
             findings.append(

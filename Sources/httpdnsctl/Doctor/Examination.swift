@@ -47,6 +47,7 @@ struct Examination {
                 DaemonCheck.Knowledge(
                     loopingServers: $0.loopingServers, portal: $0.portal, isSwitchedOff: !$0.switches.isEmpty,
                     unresolvedProviders: $0.providers.filter { $0.state == "unresolved" }.map(\.name),
+                    failingProviders: $0.providers.filter { ["down", "blocked"].contains($0.state) }.map(\.name),
                     quotas: $0.quotas ?? [])
             } ?? .none
         places =
