@@ -160,13 +160,10 @@ struct ProviderTests {
         #expect(error.otherNodeMayAnswer == otherNodeMayAnswer)
     }
 
-    @Test(
-        "a name that the account does not have is no failure of the provider",
-        arguments: [
-            DialectError.forbidden, .notServed,
-        ])
-    func foreignName(error: DialectError) {
-        #expect(FetchResult(Result<Answer, DialectError>.failure(error)) == .notServed)
+    @Test("a name that the account does not have is no failure of the provider")
+    func foreignName() {
+        #expect(FetchResult(Result<Answer, DialectError>.failure(.notServed)) == .notServed)
+        #expect(FetchResult(Result<Answer, DialectError>.failure(.forbidden)) == .failure(.status))
     }
 
     @Test("the certificate of Baidu's addresses is for the vendor's name")
@@ -181,19 +178,51 @@ struct ProviderTests {
         #expect(try ProviderAccount(settings).endpoint(address)?.verifyName == "own.example")
     }
 
-    @Test("three forbidden names in a row do not block a provider that has served the account lately")
+    @Test(
+        "a policy of a provider that serves other names concerns the name, until the names that it served are refused")
     func forbiddenNames() throws {
         let now = Clock.now()
         let provider = try provider()
         let refusal = Result<Answer, DialectError>.failure(.status(403))
-        let domains = ["a.example", "b.example", "c.example", "d.example"].compactMap { Name($0) }
+        let names = try ["a.example", "b.example", "c.example", "d.example"].map { try #require(Name($0)) }
         func results(at now: Instant) -> [FetchResult] {
-            domains.map { provider.result(refusal, for: $0, now: now) }
+            names.map { provider.result(refusal, for: $0, isClockRight: true, now: now) }
         }
         #expect(results(at: now).allSatisfy { $0 == .failure(.status) })
-        _ = provider.result(.success(Answer(negative: .noData)), for: domains[0], now: now)
+        func answer(_ name: Name) {
+            _ = provider.result(.success(Answer(negative: .noData)), for: name, now: now)
+        }
+        answer(names[0])
         let refused = FetchResult.nameFailed(NameFailure(.refused))
+        #expect(results(at: now) == [refused, refused, refused, refused])
+        names.forEach(answer)
         #expect(results(at: now) == [refused, refused, .failure(.status), .failure(.status)])
         #expect(results(at: now + .seconds(3600)).allSatisfy { $0 == .failure(.status) })
+    }
+
+    @Test("a status that may concern the time, the key or the name is a fault from the third name on")
+    func forbiddenAccount() throws {
+        let now = Clock.now()
+        let refusal = Result<Answer, DialectError>.failure(.forbidden)
+        let names = try ["a.x.example", "b.x.example", "c.x.example", "d.x.example"].map { try #require(Name($0)) }
+        var provider = try provider()
+        func result(_ name: Name, isClockRight: Bool = true, at now: Instant) -> FetchResult {
+            provider.result(refusal, for: name, isClockRight: isClockRight, now: now)
+        }
+        // A forged reply, or a name in use that is foreign: however often, it never concerns the account.
+        for _ in 0..<100 { #expect(result(names[0], at: now) == .notServed) }
+        #expect(result(names[1], at: now) == .notServed)
+        #expect(result(names[2], at: now) == .failure(.server))
+        #expect(result(names[0], at: now) == .failure(.server))
+        _ = provider.result(.success(Answer(negative: .noData)), for: names[0], now: now)
+        // The account works, so all other names are foreign.
+        for name in names.dropFirst() { #expect(result(name, at: now) == .notServed) }
+        #expect(result(names[0], at: now) == .notServed)
+        // It is closed: its own names are refused, between foreign ones.
+        for name in names { _ = provider.result(.success(Answer(negative: .noData)), for: name, now: now) }
+        #expect(names.map { result($0, at: now) }.suffix(2) == [.failure(.server), .failure(.server)])
+        // The clock may be wrong.
+        provider = try self.provider()
+        for _ in 0..<100 { #expect(result(names[0], isClockRight: false, at: now) == .failure(.status)) }
     }
 }

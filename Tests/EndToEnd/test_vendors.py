@@ -440,19 +440,32 @@ class Refusals(Vendors):
         self.each(self.wrong_key, lambda account: account.wrong)
 
     def wrong_key(self, kind, account):
-        """The other provider answers, and the account is asked for few names. Volcengine's reply is the same as for a
-        name of another account, so the account may be asked once for each name."""
+        """The other provider answers, the account is asked for few names, and the daemon says what is wrong. Volcengine's
+        reply is the same as for a name of another account: from the third name on it means the account."""
         stand_in, healthy = self.stand_in(kind), self.healthy()
         server = self.daemon_of(self.settings(kind, stand_in, account.wrong), self.second(healthy))
         for name in BATCH[:12]:
             self.gets(HEALTHY, server, name)
         self.assertEqual(len(self.requests(stand_in)), len(stand_in.refusals))
         if account.dialect == "volcengine":
-            self.assertLessEqual(len(stand_in.refusals), 12)
+            server.wait_for(f"provider {kind} .*the name is not in the account, or the account or key is wrong")
             self.assertEqual({"status": len(stand_in.refusals)}, server.failures(kind))
-        else:
-            self.assertLessEqual(len(stand_in.refusals), 4)
-            self.assertNotEqual("up", self.state(server, kind))
+            self.assertEqual("down", self.state(server, kind))
+            self.assertIn("down", ctl(server, "providers").stdout)
+            self.assertIn(kind, ctl(server, "doctor").stdout)
+        self.assertLessEqual(len(stand_in.refusals), 5)
+        self.assertNotEqual("up", self.state(server, kind))
+
+    def test_a_wrong_clock_without_dated_replies(self):
+        """Nothing tells why Volcengine refuses: no name is taken for one of another account."""
+        stand_in, healthy = self.stand_in("volcengine"), self.healthy()
+        stand_in.clock_offset, stand_in.is_dated = HOURS, False
+        server = self.daemon_of(self.settings("volcengine", stand_in), self.second(healthy))
+        for name in BATCH[:6]:
+            self.gets(HEALTHY, server, name)
+        self.assertNotIn("no provider serves", ctl(server, "explain", BATCH[0]).stdout)
+        self.assertNotIn("does not serve", ctl(server, "explain", BATCH[0]).stdout)
+        self.assertEqual("down", self.state(server, "volcengine"))
 
     def test_a_name_that_the_account_does_not_have(self):
         self.each(self.foreign_name, lambda account: account.has_console)
@@ -463,10 +476,11 @@ class Refusals(Vendors):
         stand_in, healthy = self.stand_in(kind), self.healthy()
         stand_in.registered = {"shop.example"}
         server = self.daemon_of(self.settings(kind, stand_in), self.second(healthy))
-        for name in FOREIGN[:4]:
+        # Volcengine's reply to more names would mean the account, which has answered none yet.
+        for name in FOREIGN[:3]:
             self.gets(HEALTHY, server, name)
         self.gets({"192.0.2.99"}, server, BATCH[0])
-        for name in FOREIGN[4:]:
+        for name in FOREIGN[3:]:
             self.gets(HEALTHY, server, name)
         for name in BATCH[1:4]:
             self.gets({"192.0.2.99"}, server, name)
@@ -508,9 +522,13 @@ class Refusals(Vendors):
                 if kind == "ucloud":
                     settings["url"] += "100000/resolve"
                 server = self.daemon_of(settings, self.second(healthy))
-                for name in FOREIGN[:4]:
+                for name in FOREIGN[:3]:
                     self.gets(HEALTHY, server, name)
-                for name in BATCH[:2]:
+                for name in BATCH[:1]:
+                    self.gets({"192.0.2.99"}, server, name)
+                for name in FOREIGN[3:]:
+                    self.gets(HEALTHY, server, name)
+                for name in BATCH[1:3]:
                     self.gets({"192.0.2.99"}, server, name)
                 self.assertEqual("up", self.state(server, kind))
                 self.doCleanups()

@@ -44,6 +44,18 @@ struct ServerClockTests {
         }
     }
 
+    @Test("the provider's time is known for an hour after a dated reply, unless our clock is put back")
+    func known() {
+        var clock = ServerClock()
+        let wall: Int64 = 1_755_525_850_000
+        for date in [nil, "yesterday"] { _ = ServerClockTests.learn(&clock, date, at: wall) }
+        #expect(!clock.isKnown(wallMilliseconds: wall))
+        _ = ServerClockTests.learn(&clock, "Mon, 18 Aug 2025 14:04:10 GMT", at: wall)
+        _ = ServerClockTests.learn(&clock, nil, at: wall + 1)
+        #expect(clock.isKnown(wallMilliseconds: wall) && clock.isKnown(wallMilliseconds: wall + 3_599_999))
+        #expect(!clock.isKnown(wallMilliseconds: wall + 3_600_000) && !clock.isKnown(wallMilliseconds: wall - 1))
+    }
+
     @Test("a clock that is wrong by hours is put right by the first reply, and only news deserves another try")
     func offset() {
         var clock = ServerClock()

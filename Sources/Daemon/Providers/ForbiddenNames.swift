@@ -1,37 +1,54 @@
 // Decides whether a provider's HTTP 403 concerns one name or the account. For example, it concerns the name if the name
-// was not added in the vendor's console (providers.md, correction C1).
+// was not added in the vendor's console (providers.md, correction C1). A wrong key and a closed account get the same
+// reply.
 
 import DNSWire
 import Resolver
 
 struct ForbiddenNames {
+    /// What a 403 concerns.
+    enum Subject {
+        case name
+        case account
+        /// The account, the name or the time of the request.
+        case unclear
+    }
+
     static let status = 403
 
     /// When the provider last answered with another status.
     private var answeredAt: Instant?
-    /// Registrable domains that got a 403 since then.
-    private var domains: Set<Name> = []
+    /// Names of the latest answers, possibly repeated, in a ring.
+    private var answered: [Name] = []
+    private var oldest = 0
+    /// Names that got a 403 since the last answer, although nothing shows that they are foreign to the account.
+    private var unexplained: Set<Name> = []
 
-    /// How long a successful answer proves that the account is in service.
+    /// How long an answer proves that the account is in service.
     private static let recently: Duration = .seconds(3600)
-    /// From this many domains in a row on, a 403 is no longer attributed to the name: a closed account gets it for
-    /// every name. As this may be a coincidence, the reply counts as unusable, which moves the provider to the end of
-    /// the order for seconds.
-    private static let domainsOfAccount = 3
+    /// Enough to have several names of an account that is closed, however its clients mix them.
+    private static let maxAnswered = 64
+    /// From this many unexplained names in a row on, a 403 concerns the account: with a wrong key or a closed account,
+    /// every name gets it. Two names may have been left out in the console.
+    private static let namesOfAccount = 3
 
-    mutating func answered(now: Instant) {
+    mutating func answered(_ name: Name, now: Instant) {
         answeredAt = now
-        domains = []
+        unexplained = []
+        guard answered.count >= ForbiddenNames.maxAnswered else { return answered.append(name) }
+        answered[oldest] = name
+        oldest = (oldest + 1) % ForbiddenNames.maxAnswered
     }
 
-    /// True if the provider has recently served the account, so that a 403 does not concern the account.
-    func isServed(now: Instant) -> Bool { answeredAt.map { now - $0 < ForbiddenNames.recently } ?? false }
-
-    /// Adds a domain that got a 403.
+    /// Returns what the 403 for this name concerns.
     ///
-    /// - Returns: true if the status concerns this name only.
-    mutating func forbids(_ domain: Name) -> Bool {
-        if domains.count < ForbiddenNames.domainsOfAccount { domains.insert(domain) }
-        return domains.count < ForbiddenNames.domainsOfAccount
+    /// - Parameter isClockRight: the request's time cannot be the reason.
+    mutating func subject(of name: Name, isClockRight: Bool, now: Instant) -> Subject {
+        let isServed = answeredAt.map { now - $0 < ForbiddenNames.recently } ?? false
+        // The account works, and did not have this name lately.
+        if isServed, !answered.contains(name) { return .name }
+        if unexplained.count < ForbiddenNames.namesOfAccount { unexplained.insert(name) }
+        if unexplained.count >= ForbiddenNames.namesOfAccount { return .account }
+        return isServed || isClockRight ? .name : .unclear
     }
 }

@@ -216,18 +216,25 @@ final class Provider {
 
     /// Returns the meaning of a reply for the resolver.
     ///
-    /// - Parameter domain: the registrable domain of the question's name.
+    /// - Parameter isClockRight: the provider's clock is known, and has dated the request.
     func result(
-        _ result: Result<Answer, DialectError>, for domain: @autoclosure () -> Name, now: Instant
+        _ result: Result<Answer, DialectError>, for name: Name, isClockRight: Bool = false, now: Instant
     ) -> FetchResult {
         guard case .failure(let error) = result, case .failure = FetchResult(result) else {
-            forbidding.answered(now: now)
+            forbidding.answered(name, now: now)
             return FetchResult(result)
         }
-        guard error == .status(ForbiddenNames.status), forbidding.isServed(now: now) else { return FetchResult(result) }
-        guard forbidding.forbids(domain()) else { return .failure(.status) }
+        guard error == .forbidden || error == .status(ForbiddenNames.status) else { return FetchResult(result) }
+        // The dialect's documents say that the reply may concern a name that is not in the account.
+        let isAboutNames = error == .forbidden
+        switch forbidding.subject(of: name, isClockRight: isAboutNames && isClockRight, now: now) {
+        case .unclear: return .failure(.status)
+        // A block for an hour would be too much: the reply may be forged, and all the names may be foreign.
+        case .account: return .failure(isAboutNames ? .server : .status)
+        case .name where isAboutNames || settings.isBilled || settings.hasOwnNames: return .notServed
         // Without an account, there is no list of names: a policy of the provider refuses the name.
-        return settings.isBilled || settings.hasOwnNames ? .notServed : .nameFailed(NameFailure(.refused))
+        case .name: return .nameFailed(NameFailure(.refused))
+        }
     }
 
     /// - Parameter isAddress: another address of the provider may succeed.
@@ -257,8 +264,8 @@ extension FetchResult {
     init(_ result: Result<Answer, DialectError>) {
         switch result {
         case .success(let answer): self = .success(answer)
-        // The clocks agree by now. The name may be in another account, so another upstream decides.
-        case .failure(.forbidden), .failure(.notServed): self = .notServed
+        // The name may be in another account, so another upstream decides.
+        case .failure(.notServed): self = .notServed
         case .failure(.serverFailure(let code, let extendedError)):
             self = .nameFailed(NameFailure(code, extendedError))
         case .failure(let error): self = .failure(FetchFailure(error))

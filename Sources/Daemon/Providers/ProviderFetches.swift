@@ -6,7 +6,6 @@ import HTTPClient
 import HTTPDNS
 import LinuxIO
 import Network
-import PublicSuffix
 import Resolver
 import Settings
 
@@ -418,7 +417,8 @@ final class ProviderFetches: LoopPart {
     ) -> FetchResult {
         // New settings may have removed the provider; clients still wait for its reply.
         guard let index = index(of: provider) else { return FetchResult(result) }
-        return providers[index].result(result, for: question.name.registrableDomain, now: now)
+        let isClockRight = providers[index].clock.isKnown(wallMilliseconds: Clock.wallMilliseconds())
+        return providers[index].result(result, for: question.name, isClockRight: isClockRight, now: now)
     }
 
     private func sendAgain(

@@ -6,11 +6,15 @@ import Glibc
 package struct ServerClock: Equatable, Sendable {
     /// How far the provider's clock is ahead of ours, in milliseconds; 0 until a reply shows otherwise.
     package private(set) var offsetMilliseconds: Int64 = 0
+    /// Our time when a reply last told the provider's, in milliseconds since 1970.
+    private var toldAt: Int64?
     /// The last header and what it says: a provider sends the same one for a whole second.
     private var lastDate: (text: String, date: HTTPDate?)?
 
     /// The `Date` header has whole seconds and is some time old, so smaller differences are ignored.
     static let toleranceMilliseconds: Int64 = 2000
+    /// For so long, our clock is not expected to drift by more, unless it is set.
+    static let knownMilliseconds: Int64 = 3_600_000
 
     package init() {}
 
@@ -34,6 +38,7 @@ package struct ServerClock: Equatable, Sendable {
 
     private mutating func learn(_ unixSeconds: Int64?, wallMilliseconds: Int64) -> Bool {
         guard let unixSeconds, HTTPDate.seconds.contains(unixSeconds) else { return false }
+        toldAt = wallMilliseconds
         let offset = unixSeconds * 1000 - wallMilliseconds
         guard abs(offset - offsetMilliseconds) > ServerClock.toleranceMilliseconds else { return false }
         offsetMilliseconds = abs(offset) > ServerClock.toleranceMilliseconds ? offset : 0
@@ -43,6 +48,11 @@ package struct ServerClock: Equatable, Sendable {
     /// Returns true if a request dated with the other clock should be retried with this one.
     package func differs(from other: ServerClock) -> Bool {
         abs(offsetMilliseconds - other.offsetMilliseconds) > ServerClock.toleranceMilliseconds
+    }
+
+    /// Returns true if a reply has told the provider's time within the last hour, and our clock was not put back since.
+    package func isKnown(wallMilliseconds: Int64) -> Bool {
+        toldAt.map { (0..<ServerClock.knownMilliseconds).contains(wallMilliseconds - $0) } ?? false
     }
 
     /// Returns the provider's time in milliseconds since 1970.
