@@ -54,7 +54,7 @@ package struct Explanation: Sendable {
     package let grounds: RouteGrounds
     /// The names of an account that the name belongs to; nil: none, or a rule precedes it.
     package let account: QuestionScope?
-    /// When a provider is asked again although it did not serve the name; nil unless that is the ground.
+    /// When the first provider is asked again, if every one that may be asked does not serve the name; else nil.
     package let unservedUntil: Instant?
     /// The name that is switched off, this one or one above it.
     package let switchedOff: (name: Name, until: Instant?)?
@@ -97,8 +97,7 @@ extension Resolver {
             question: question, ruleNames: routing.policy.rules.names(matching: question.name),
             rule: routing.policy.rules.rule(for: question.name), upstreams: direction.upstreams,
             grounds: direction.grounds, account: routing.policy.account(of: question.name)?.scope,
-            unservedUntil: direction.grounds == .notServed
-                ? state.ranking.unservedUntil(question, among: policy.upstreams, now: now) : nil,
+            unservedUntil: state.ranking.unservedUntil(question, among: direction.upstreams, now: now),
             switchedOff: routing.switchedOff.covering(question.name, now: now),
             limits: policy.limits, stale: policy.stale, words: state.words.words(on: question),
             failures: state.words.failures(on: question), standIn: state.words.standIn(on: question),

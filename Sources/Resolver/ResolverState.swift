@@ -260,6 +260,7 @@ struct ResolverState {
     ///   - hottest: names by demand, highest first.
     mutating func move(to known: KnownNetworks.Past?, hottest: [Name], now: Instant) {
         ranking.moved(to: known?.providers ?? [])
+        ranking.forgetUnverifiedRefusals()
         substitutes.removeAll()
         words = SourceHistory()
         contradicting.networkChanged()

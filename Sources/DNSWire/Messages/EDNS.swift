@@ -80,6 +80,8 @@ package struct ExtendedError: Hashable, Sendable {
     package static func contradicted(_ reason: String) -> ExtendedError {
         ExtendedError(upstream: otherCode, text: reason.utf8)
     }
+    /// "Other Error" (0): RFC 8914 has no code for a name that is not registered for an account.
+    package static let notServed = ExtendedError(code: otherCode, text: "no provider serves the name")
 
     /// "Other Error" (RFC 8914 section 4.1).
     package static let otherCode: UInt16 = 0

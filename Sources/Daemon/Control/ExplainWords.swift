@@ -36,24 +36,26 @@ struct ExplainWords {
             }
             return "answered by the daemon: \(family), by a rule"
         }
-        let upstreams = name(known.upstreams)
+        let unserved = known.unservedUntil.map { until in
+            "; no provider serves the name; asked again in \(span(until: until)), or after a flush"
+        }
+        return "\(name(known.upstreams))\(grounds)\(unserved ?? "")"
+    }
+
+    private var grounds: String {
         switch known.grounds {
         case .ordinary:
-            return known.ruleNames.isEmpty ? "\(upstreams); no rule matches" : "\(upstreams); no rule changes the route"
-        case .rule: return "\(upstreams), by a rule"
-        case .account:
-            return upstreams + (known.account.map { "; the name belongs to the account (names: \(words($0)))" } ?? "")
-        case .notListed: return "\(upstreams); no rule lists the name (only-listed)"
-        case .systemOnly: return "\(upstreams) for all names (direct-only)"
-        case .switchedOff: return "\(upstreams); httpdns is off\(switchedOff)"
-        case .portal: return "\(upstreams); portal detection name, and a captive portal is suspected"
-        case .specialName: return "\(upstreams); local name"
-        case .notServed:
-            let again = known.unservedUntil.map { "; asked again in \(span(until: $0)), or after a flush" } ?? ""
-            return "\(upstreams); no provider serves the name\(again)"
+            known.ruleNames.isEmpty ? "; no rule matches" : "; no rule changes the route"
+        case .rule: ", by a rule"
+        case .account: known.account.map { "; the name belongs to the account (names: \(words($0)))" } ?? ""
+        case .notListed: "; no rule lists the name (only-listed)"
+        case .systemOnly: " for all names (direct-only)"
+        case .switchedOff: "; httpdns is off\(switchedOff)"
+        case .portal: "; portal detection name, and a captive portal is suspected"
+        case .specialName: "; local name"
         case .noProvider:
-            let never = known.upstreams == .system ? "" : ", and stands-in = never"
-            return "\(upstreams); no provider supports type \(known.question.type)\(never)"
+            "; no provider supports type \(known.question.type)"
+                + (known.upstreams == .system ? "" : ", and stands-in = never")
         }
     }
 

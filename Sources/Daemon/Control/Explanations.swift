@@ -138,6 +138,7 @@ extension SourceFailure.Cause {
     var words: String {
         switch self {
         case .fetch(let failure): failure.rawValue
+        case .notServed: "does not serve the name"
         case .name(let failure):
             "\(failure.responseCode)\(failure.extendedError.map { ", \($0.words)" } ?? "")"
         }

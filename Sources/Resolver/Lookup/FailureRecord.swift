@@ -55,13 +55,16 @@ struct FailureRecord {
     mutating func lostRoute() { hasSilentUpstream = true }
     mutating func failedForIPv4() { hasFailedUpstream = true }
 
-    /// - Parameter hasNoRoute: the machine has no route to any provider.
-    func reason(isPortalSuspected: Bool, hasNoRoute: Bool) -> LookupFailure {
+    /// - Parameters:
+    ///   - hasNoRoute: the machine has no route to any provider.
+    ///   - isUnserved: every provider that may be asked has replied that it does not serve the name.
+    func reason(isPortalSuspected: Bool, hasNoRoute: Bool, isUnserved: Bool) -> LookupFailure {
         if isPortalSuspected { return LookupFailure(.portalSuspected) }
         if lacksRoom { return LookupFailure(.notReady) }
         if let contradiction { return LookupFailure(contradiction) }
         if let verdict { return LookupFailure(verdict) }
         if hasNoRoute { return LookupFailure(.noRoute) }
+        if isUnserved { return LookupFailure(.notServed) }
         return LookupFailure(hasFailedUpstream ? .networkError : .noReachableAuthority)
     }
 }

@@ -283,11 +283,7 @@ struct Lookup {
         case .success(let answer):
             if let provider = attempt.provider { state.ranking.unserved.answered(question.name, by: provider) }
             answered(attempt, answer, now: now, &state)
-        case .notServed:
-            if let provider = attempt.provider {
-                state.ranking.unserved.refused(question.name, by: provider, now: now)
-            }
-            answered(attempt, Answer(negative: .ambiguousEmpty), now: now, &state)
+        case .notServed: notServed(attempt, now: now, &state)
         case .nameFailed(let failure): nameFailed(attempt, failure, now: now, &state)
         case .failure(let failure): failed(attempt, failure, now: now, &state)
         }

@@ -14,17 +14,16 @@ extension Lookup {
         if let contradiction = state.contradiction(in: answer, to: question, policy, from: attempt.upstream) {
             return contradicted(attempt, answer, contradiction, now: now, &state)
         }
-        let isProper = attempt.upstream == .system && isSystemName
         let usable = policy.withoutPrivateAddresses(answer)
         state.words.said(
             question, answer, usable: usable, by: attempt.source, took: attempt.startedAt.duration(to: now), now: now)
         guard let answer = usable else {
             return hasOnlyPrivateAddresses(attempt, answer, now: now, &state)
         }
-        if !isProper, state.isUnreachableAnswer(question, answer, from: attempt.source, policy, now: now) {
+        if !isSystemName, state.isUnreachableAnswer(question, answer, from: attempt.source, policy, now: now) {
             return leadsNowhere(attempt, answer, now: now, &state)
         }
-        if !isProper, answer.kind == .records, !held.mayBeReplaced(by: answer, attempt.source, state.verification) {
+        if !isSystemName, answer.kind == .records, !held.mayBeReplaced(by: answer, attempt.source, state.verification) {
             state.verification.heard(question, answer, from: attempt.source, policy.probes, now: now)
             return leadsNowhere(attempt, answer, now: now, &state)
         }
@@ -114,6 +113,16 @@ extension Lookup {
         failures.nameFailed(failure, at: attempt.upstream)
         guard let provider = attempt.provider else { return systemFailed(now: now) }
         state.ranking.replied(provider, now: now)
+        providers.makeNextDue(now)
+    }
+
+    /// Handles a reply that the provider does not serve the name: it works, and the next provider is asked. The reply
+    /// is no answer, and gives no other answer a higher rank: without TLS, every router on the path can forge it.
+    mutating func notServed(_ attempt: Attempt, now: Instant, _ state: inout ResolverState) {
+        state.words.failed(question, .notServed, by: attempt.source, now: now)
+        guard let provider = attempt.provider else { return systemFailed(now: now) }
+        state.ranking.unserved.refused(question.name, by: provider, now: now)
+        state.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
         providers.makeNextDue(now)
     }
 
@@ -224,8 +233,8 @@ extension Lookup {
         }
     }
 
-    /// Whether every provider that may be asked has replied that it does not serve the name. The system resolver then
-    /// answers in its own right.
+    /// Whether every provider that may be asked has replied that it does not serve the name. The system resolver's
+    /// answer then takes no provider's place: it keeps its TTL, and its rank.
     private func isUnserved(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
         areProvidersDone && ranking.unservedUntil(question, among: upstreams, now: now) != nil
     }
@@ -329,7 +338,8 @@ extension Lookup {
 
     mutating func fail(now: Instant, _ state: inout ResolverState) {
         let failure = failures.reason(
-            isPortalSuspected: state.portal.isSuspected, hasNoRoute: state.ranking.isCutOff)
+            isPortalSuspected: state.portal.isSuspected, hasNoRoute: state.ranking.isCutOff,
+            isUnserved: isUnserved(state.ranking, now))
         replyExpired(.failure, &state)
         if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &state) }
         state.actions += waiters.map { .fail($0, failure.extendedError, failure.responseCode) }
@@ -381,7 +391,10 @@ extension Lookup {
             state.words.stoodIn(question, reason, now: now)
             answer = answer.remarked(reason.extendedError)
         }
-        let isDoubted = isSubstitute || isAskedFirst(source) && state.awaitsVerdict(question, answer, policy, now: now)
+        // Only an answer that the system resolver gives by the settings needs no verdict.
+        let isDoubted =
+            isSubstitute
+            || source == .system && !isSystemName && state.awaitsVerdict(question, answer, policy, now: now)
         if isDoubted { answer = answer.withTTL(to: state.substituteTTLSeconds) }
         guard state.isSettled else {
             hasAnsweredDuringChange = true
@@ -471,7 +484,8 @@ extension Lookup {
             return end(with: withoutIPv6, now: now, &state)
         }
         // The result ranks no higher than the lower-ranked of the two sources.
-        let isSubstitute = isSubstitute(withoutIPv6.source) || isSubstitute(source)
+        let isSubstitute =
+            isSubstitute(withoutIPv6.source, state.ranking, now) || isSubstitute(source, state.ranking, now)
         let kept = policy.cache.applied(to: made)
         end(
             with: isSubstitute ? kept.withTTL(to: Bounds.systemSubstituteTTLSeconds) : kept,
@@ -480,10 +494,12 @@ extension Lookup {
 
     /// Ends the lookup with an answer that waited for the other family's.
     mutating func end(with held: HeldAnswer, now: Instant, _ state: inout ResolverState) {
-        end(
-            with: held.aged(now: now), from: held.source, isSubstitute: isSubstitute(held.source), now: now, &state)
+        let isSubstitute = isSubstitute(held.source, state.ranking, now)
+        end(with: held.aged(now: now), from: held.source, isSubstitute: isSubstitute, now: now, &state)
     }
 
     /// An answer of the source is given in place of a provider's.
-    private func isSubstitute(_ source: Source) -> Bool { source == .system && !isSystemName && !isSystemFirst }
+    private func isSubstitute(_ source: Source, _ ranking: UpstreamRanking, _ now: Instant) -> Bool {
+        source == .system && !isSystemName && !isSystemFirst && !isUnserved(ranking, now)
+    }
 }

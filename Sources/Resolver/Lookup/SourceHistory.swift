@@ -27,6 +27,8 @@ package struct SourceFailure: Equatable, Sendable {
     package enum Cause: Equatable, Sendable {
         /// The fetch failed without a reply about the name.
         case fetch(FetchFailure)
+        /// The provider does not serve the name.
+        case notServed
         /// The reply had an error code instead of an answer.
         case name(NameFailure)
     }

@@ -115,9 +115,6 @@ extension Resolver {
 }
 
 extension Lookup {
-    /// The answer of the source is given by choice, before a provider is asked.
-    func isAskedFirst(_ source: Source) -> Bool { isSystemFirst && source == .system }
-
     /// The system resolver is asked first and has not replied yet.
     var awaitsFirstSystemAnswer: Bool {
         guard isSystemFirst else { return false }

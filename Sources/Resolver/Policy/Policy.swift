@@ -197,8 +197,6 @@ package enum RouteGrounds: Sendable {
     case specialName
     /// No provider supports the record type.
     case noProvider
-    /// Every provider that may be asked has replied that it does not serve the name.
-    case notServed
 }
 
 /// The settings that apply to one name.

@@ -35,7 +35,7 @@ struct Routing {
     ) -> Lookup.Route {
         let upstreams = upstreams(for: question, policy, ranking, now: now)
         let throttled = ranking.throttled(for: question.type, among: upstreams, now: now).filter {
-            ranking.unserved.pauseEnd(of: question.name, at: $0, now) == nil
+            !ranking.unserved.isPaused(question.name, at: $0, now)
         }
         var order: [ProviderID] = []
         switch upstreams {
@@ -47,7 +47,7 @@ struct Routing {
                 && ranking.mayAsk(only, for: question.type, among: upstreams)
             order = isAsked ? [only] : []
         }
-        order.removeAll { ranking.unserved.pauseEnd(of: question.name, at: $0, now) != nil }
+        order.removeAll { ranking.unserved.isPaused(question.name, at: $0, now) }
         if let charged, let index = order.firstIndex(of: charged), !ranking.isInTrouble(charged, now),
             upstreams.isOwner(charged) == upstreams.isOwner(order[0])
         {
@@ -95,11 +95,6 @@ struct Routing {
             // The types that providers do not support belong to the system resolver, but the name may not.
             let isKept = policy.standsIn == .never && policy.upstreams != .providers
             return Direction(upstreams: isKept ? policy.upstreams : .system, grounds: .noProvider)
-        }
-        if hasSystem, policy.standsIn != .never,
-            ranking.unservedUntil(question, among: policy.upstreams, now: now) != nil
-        {
-            return Direction(upstreams: .system, grounds: .notServed)
         }
         return policy.direction
     }

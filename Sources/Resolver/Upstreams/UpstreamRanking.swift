@@ -56,6 +56,12 @@ struct UpstreamRanking {
         hasRecovered = false
     }
 
+    /// Forgets the refusals of providers without TLS after a change to another network: the former one may have forged
+    /// them.
+    mutating func forgetUnverifiedRefusals() {
+        for standing in standings where !standing.traits.verifies { unserved.forget(standing.traits.id) }
+    }
+
     /// Sets the providers without a route. Closes the breakers of providers that have a route again.
     ///
     /// - Returns: whether any provider has a route again.
@@ -225,7 +231,7 @@ struct UpstreamRanking {
 
     private mutating func isShadowed(_ index: Int, _ question: Question, _ now: Instant) -> Bool {
         guard let share = standings[index].traits.shadowShare, standings[index].traits.supports(question.type),
-            unserved.pauseEnd(of: question.name, at: standings[index].traits.id, now) == nil,
+            !unserved.isPaused(question.name, at: standings[index].traits.id, now),
             !isUnreachable(standings[index].traits.id), !standings[index].isFailing(now),
             !standings[index].isThrottled(now)
         else { return false }
@@ -245,7 +251,7 @@ struct UpstreamRanking {
         let others = places.filter { place in
             standings[place.index].traits.id != first && standings[place.index].outstanding == 0
                 && place.rank != .failing && standings[place.index].canSpend(now)
-                && unserved.pauseEnd(of: question.name, at: standings[place.index].traits.id, now) == nil
+                && !unserved.isPaused(question.name, at: standings[place.index].traits.id, now)
         }
         let longestAgo = { (left: Place, right: Place) in
             guard let triedLeft = standings[left.index].triedAt else { return standings[right.index].triedAt != nil }
