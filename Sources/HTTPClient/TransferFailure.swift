@@ -39,6 +39,14 @@ package enum TransferFailure: Error, Hashable, Sendable {
         }
     }
 
+    /// Whether the server may have read the request: the connection was established and not known to be dead.
+    package var mayHaveArrived: Bool {
+        switch self {
+        case .timeout, .reset, .oversized, .garbage, .networkChanged: true
+        case .refused, .unreachable, .unacknowledged, .tls, .proxy, .busy, .badRequest, .local: false
+        }
+    }
+
     /// Stable names for counters.
     package var kind: String {
         switch self {

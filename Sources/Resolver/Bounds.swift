@@ -66,8 +66,8 @@ package enum Bounds {
     static let systemLeadFloor: Duration = .milliseconds(300)
     static let systemLeadCeiling: Duration = .milliseconds(1000)
     static let systemLeadOfRefresh: Duration = .milliseconds(2000)
-    /// The same for this time after the system resolver was silent or late for this many registrable domains in a row: a
-    /// short start, which is enough for a local resolver that works again.
+    /// The same for this time after the system resolver was silent or late for this many registrable domains in a row:
+    /// a short start, which is enough for a local resolver that works again.
     static let silentDomains = 2
     static let systemLeadWhileSilent: Duration = .milliseconds(30)
     static let systemSilentPause: Duration = .seconds(10)

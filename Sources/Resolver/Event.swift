@@ -137,6 +137,8 @@ package struct ProviderTraits: Hashable, Sendable {
     package let hasOwnNames: Bool
     /// Its format has CNAME records.
     package let carriesAliases: Bool
+    /// The vendor counts its questions for the account's bill: it is measured in the background at intervals only.
+    package let isBilled: Bool
     /// It may be asked because another provider is late, before that one fails.
     package let mayHedge: Bool
     /// Timeout of one request, connection setup included.
@@ -145,7 +147,7 @@ package struct ProviderTraits: Hashable, Sendable {
     package init(
         id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
         budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, shadowShare: Double? = nil, verifies: Bool = true,
-        hasOwnNames: Bool = false, carriesAliases: Bool = true, mayHedge: Bool = true,
+        hasOwnNames: Bool = false, carriesAliases: Bool = true, isBilled: Bool = false, mayHedge: Bool = true,
         timeout: Duration = Bounds.providerTimeout
     ) {
         self.id = id
@@ -159,6 +161,7 @@ package struct ProviderTraits: Hashable, Sendable {
         self.verifies = verifies
         self.hasOwnNames = hasOwnNames
         self.carriesAliases = carriesAliases
+        self.isBilled = isBilled
         self.mayHedge = mayHedge
         self.timeout = timeout
     }

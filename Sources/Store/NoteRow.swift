@@ -3,10 +3,11 @@
 
 package enum NoteRow {
     /// A few for the daemon and for each provider of a machine; 256 for forgery evidence against sources. At most
-    /// 1.25 MiB in total, read at the start.
+    /// 1.4 MiB in total, read at the start.
     package static let maxCount = 64 + 256
-    /// Names are chosen by the daemon: a word, followed by a provider's name.
-    package static let maxNameBytes = 64
+    /// Names are chosen by the daemon: words, followed by the name of a provider or of a host, as in "addresses of
+    /// dns.example". A host name has up to 253 bytes.
+    package static let maxNameBytes = 13 + 253
     /// More than a hundred addresses with ports. Larger data needs its own table.
     package static let maxValueBytes = 4_096
 

@@ -61,7 +61,7 @@ enum LabDialects {
     static func nodeList(at path: Substring, _ request: HTTPRequest) -> HTTPReply? {
         guard path.hasSuffix("/ss") else { return nil }
         let addresses = ["192.0.2.53", "192.0.2.54", "2001:db8::53"].compactMap { Address($0) }
-        let list = ServiceNodes(nodes: addresses.map { ServiceNodes.Node($0) })
+        let list = ServiceAddresses(nodes: addresses.map { ServiceAddresses.Node($0) })
         return AliCloudNodes.reply(with: list, to: request, account: aliCloudAccount)
     }
 }

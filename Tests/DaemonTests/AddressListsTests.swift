@@ -14,6 +14,7 @@ struct AddressListsTests {
     private let stand: ResolvingStand
     private let now = Clock.now()
     private let note = "nodes of ali"
+    private let scope = "alicloud/139450/global/http://192.0.2.1:80/public"
     private let inAnHour = Clock.wallMilliseconds() + 3_600_000
 
     init() throws {
@@ -58,11 +59,25 @@ struct AddressListsTests {
     func kept() throws {
         let lists = AddressLists(stand.resolving)
         try stand.setProviders(providers(region: "cn"), now: now)
-        lists.begin([note: "\(inAnHour) alicloud/139450/cn 203.0.113.1"], now: now)
+        lists.begin([note: "\(inAnHour) alicloud/139450/cn/http://192.0.2.1:80/public 203.0.113.1"], now: now)
         #expect(dialled == ["203.0.113.1", "192.0.2.1"], "the settings' address stands behind the list")
         #expect(try #require(lists.nextDeadline) > now + .seconds(3500))
         try stand.setProviders(providers(region: "sg"), now: now)
         lists.begin(now: now)
+        #expect(dialled == ["192.0.2.1"])
+        #expect(lists.nextDeadline == now)
+    }
+
+    @Test(
+        "a kept list of another service or of a private network is not used",
+        arguments: [
+            "alicloud/139450/global/http://192.0.2.9:80/public", "alicloud/139450/global/https://192.0.2.1:443/public",
+            "alicloud/139450/global/http://192.0.2.1:80/private", "alicloud/139450/global", "-",
+        ])
+    func keptForAnother(scope: String) throws {
+        let lists = AddressLists(stand.resolving)
+        try stand.setProviders(providers(), now: now)
+        lists.begin([note: "\(inAnHour) \(scope) 203.0.113.1"], now: now)
         #expect(dialled == ["192.0.2.1"])
         #expect(lists.nextDeadline == now)
     }
@@ -88,7 +103,7 @@ struct AddressListsTests {
     func disabled() throws {
         let lists = AddressLists(stand.resolving)
         try stand.setProviders(providers(), now: now)
-        lists.begin([note: "\(inAnHour) alicloud/139450/global disable"], now: now)
+        lists.begin([note: "\(inAnHour) \(scope) disable"], now: now)
         let provider = try #require(stand.resolving.providers.providers.first)
         #expect(stand.resolving.state(of: provider, now: now) == .throttled)
     }
@@ -145,21 +160,12 @@ struct AddressListsTests {
 
     @Test("a kept list of names is used as soon as their addresses are known, each with its own certificate")
     func namesInLists() throws {
-        let text = """
-            [[provider]]
-            name = "volc"
-            dialect = "volcengine"
-            url = "https://httpdns.example/resolve"
-            account = "1023"
-            key-file = "/k"
-            service-nodes = true
-            """
         let lists = AddressLists(stand.resolving)
-        let settings = try Settings.parse(bytes: Array(text.utf8), file: "test").providers
-        try stand.setProviders(settings, now: now)
+        try stand.setProviders(volcengine(), now: now)
         lists.begin(
             [
-                "nodes of volc": "\(inAnHour) volcengine/1023/ node.example:8443 203.0.113.9",
+                "nodes of volc":
+                    "\(inAnHour) volcengine/1023//https://httpdns.example:443/public node.example:8443 203.0.113.9",
                 "addresses of node.example": "\(inAnHour) - 203.0.113.1",
                 "addresses of httpdns.example": "\(inAnHour) - 203.0.113.2",
             ], now: now)
@@ -168,6 +174,62 @@ struct AddressListsTests {
             endpoints.map { "\($0.address):\($0.port) \($0.host)" } == [
                 "203.0.113.1:8443 node.example", "203.0.113.9:443 httpdns.example", "203.0.113.2:443 httpdns.example",
             ])
+    }
+
+    private func volcengine(addresses: String = "") throws -> [Settings.Provider] {
+        let text = """
+            [[provider]]
+            name = "volc"
+            dialect = "volcengine"
+            url = "https://httpdns.example/resolve"
+            account = "1023"
+            key-file = "/k"
+            service-nodes = true
+            \(addresses)
+            """
+        return try Settings.parse(bytes: Array(text.utf8), file: "test").providers
+    }
+
+    @Test("a name in a vendor's list leads to no private address, unless the service is in a private network")
+    func privateAddressesOfNames() throws {
+        let lists = AddressLists(stand.resolving)
+        let service = "https://httpdns.example:443"
+        let addresses = "\(inAnHour) - 127.0.0.1 10.0.0.7 fd00::7 203.0.113.1"
+        for (own, network, expected) in [
+            ("192.0.2.1", "public", ["203.0.113.1", "192.0.2.1"]),
+            ("10.0.0.1", "private", ["127.0.0.1", "10.0.0.7", "fd00::7", "203.0.113.1", "10.0.0.1"]),
+        ] {
+            try stand.setProviders(volcengine(addresses: "addresses = [\"\(own)\"]"), now: now)
+            lists.begin(
+                [
+                    "nodes of volc": "\(inAnHour) volcengine/1023//\(service)/\(network) node.example",
+                    "addresses of node.example": addresses,
+                ], now: now)
+            #expect(dialled == expected)
+        }
+    }
+
+    @Test("the addresses of a host name from the settings may be private")
+    func privateAddressesOfHostName() throws {
+        let lists = AddressLists(stand.resolving)
+        try stand.setProviders(byName("a"), now: now)
+        lists.begin(["addresses of dns.example": "\(inAnHour) - 10.0.0.7"], now: now)
+        #expect(dialled == ["10.0.0.7"])
+    }
+
+    @Test("notes of lists that no provider has any more are forgotten, and those of other parts stay")
+    func formerNotes() throws {
+        let lists = AddressLists(stand.resolving)
+        try stand.setProviders(byName("a"), now: now)
+        lists.begin(
+            [
+                "addresses of dns.example": "\(inAnHour) - 203.0.113.1", "nodes of gone": "1 - disable",
+                "addresses of gone.example": "\(inAnHour) - 203.0.113.2", "billed by a": "x",
+            ], now: now)
+        #expect(lists.notes.map { Array($0.keys) } == ["addresses of dns.example"])
+        try stand.setProviders(providers(), now: now)
+        lists.begin(now: now)
+        #expect(lists.notes == [:])
     }
 
     @Test(

@@ -35,7 +35,7 @@ struct ProviderTests {
         #expect(try chosen(provider) == first)
         fail(provider, at: first, isAddress: true)
         #expect(try chosen(provider).address == "223.6.6.6")
-        #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [false, true])
+        #expect(provider.addressStates.map(\.isWorking) == [false, true])
         #expect(provider.failures == [.timeout: 2] && provider.lastReason == "time-out")
     }
 
@@ -55,12 +55,71 @@ struct ProviderTests {
         #expect(Bounds.retryStep * (try provider().traits.budgetPerSecond) >= .seconds(1))
     }
 
+    private func account(_ names: String, scheme: String = "https") throws -> Provider {
+        let text = """
+            [[provider]]
+            name = "paid"
+            dialect = "baidu"
+            url = "\(scheme)://192.0.2.1/v4/resolve"
+            addresses = ["192.0.2.1", "192.0.2.2"]
+            account = "1"
+            key-file = "/k"
+            \(names)
+            """
+        let settings = try Settings.parse(bytes: Array(text.utf8), file: "test").providers[0]
+        return Provider(id: ProviderID(1), try ProviderAccount(settings), seed: 0)
+    }
+
+    /// Asks for each name at all addresses, in vain.
+    private func outages(of provider: Provider, _ names: String...) throws -> [Bool] {
+        try names.map { name in
+            let failed = provider.endpoints
+            return provider.gaveNoUsableReply(about: try #require(Name(name)), at: failed, now: Clock.now())
+        }
+    }
+
+    @Test("three names in a row without a usable reply from any address are an outage of an account with one domain")
+    func outage() throws {
+        let provider = try account(#"names = ["shop.example"]"#)
+        #expect(
+            try outages(of: provider, "a.shop.example", "a.shop.example", "b.shop.example") == [false, false, false])
+        #expect(provider.addressStates.map(\.isWorking) == [true, true])
+        #expect(try outages(of: provider, "c.shop.example", "a.shop.example") == [true, true])
+        #expect(provider.isOutOfOrder && !provider.hasWorkingAddress)
+        provider.answered(at: provider.endpoints[0], after: .milliseconds(3), now: Clock.now())
+        #expect(!provider.isOutOfOrder && provider.hasWorkingAddress)
+        #expect(try outages(of: provider, "c.shop.example", "d.shop.example") == [false, false])
+    }
+
+    @Test("one name is all that some accounts have; names of one domain are not all that a shared provider has")
+    func subjects() throws {
+        #expect(try outages(of: account(#"names = ["=shop.example"]"#), "shop.example") == [true])
+        let shared = try account("")
+        #expect(try outages(of: shared, "a.shop.example", "b.shop.example", "c.shop.example").allSatisfy { !$0 })
+        #expect(try outages(of: shared, "one.example", "two.example") == [false, true])
+    }
+
+    @Test("the resolver hears that all names fail, unless a captive portal may have replied")
+    func outageOfAllNames() throws {
+        let (secure, plain) = try (
+            account(#"names = ["a.example"]"#), account(#"names = ["a.example"]"#, scheme: "http")
+        )
+        let failures: [(FetchFailure, FetchFailure, FetchFailure)] = [
+            (.status, .server, .server), (.garbage, .server, .garbage), (.redirected, .redirected, .redirected),
+        ]
+        for (failure, overTLS, overTCP) in failures {
+            #expect(secure.failureOfAllNames(.failure(failure)) == .failure(overTLS))
+            #expect(plain.failureOfAllNames(.failure(failure)) == .failure(overTCP))
+            #expect(try account("").failureOfAllNames(.failure(failure)) == .failure(failure))
+        }
+    }
+
     @Test("after a reset no address is left alone")
     func reset() throws {
         let provider = try provider()
         fail(provider, at: try chosen(provider), isAddress: true)
         provider.resetAddresses()
-        #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true])
+        #expect(provider.addressStates.map(\.isWorking) == [true, true])
         #expect(try chosen(provider).address == "223.5.5.5")
     }
 
@@ -77,7 +136,7 @@ struct ProviderTests {
         #expect(provider.endpoints.map(\.port) == [443, 8443, 443, 443])
         #expect(Set(provider.endpoints.map(\.host)) == [old.host])
         fail(provider, at: old, isAddress: true)
-        #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true, false, true])
+        #expect(provider.addressStates.map(\.isWorking) == [true, true, false, true])
         for _ in 0..<2 {
             let node = try chosen(provider)
             #expect(provider.endpoints.prefix(2).contains(node))
@@ -96,7 +155,7 @@ struct ProviderTests {
         let new = try #require(Address("203.0.113.1").flatMap { provider.account.endpoint($0) })
         #expect(provider.setEndpoints([new, configured[1], configured[0]], fallback: []))
         #expect(try chosen(provider) == configured[1])
-        #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [true, true, false])
+        #expect(provider.addressStates.map(\.isWorking) == [true, true, false])
         #expect(provider.setEndpoints([configured[0]], fallback: []) && !provider.hasWorkingAddress)
         #expect(provider.setEndpoints([configured[0], new], fallback: []) && provider.hasWorkingAddress)
         provider.setReach(Reachability(reach: NetworkReach(prefixes: [try #require(Prefix("223.0.0.0/8"))])))
@@ -145,7 +204,7 @@ struct ProviderTests {
         #expect(second.endpoint.address == "223.6.6.6" && others.isEmpty)
         #expect(provider.hasEndpoint(otherThan: [first]) && !provider.hasEndpoint(otherThan: [first, second.endpoint]))
         provider.contradicted(first, now: Clock.now())
-        #expect(provider.addressStates(now: Clock.now()).map(\.isWorking) == [false, true])
+        #expect(provider.addressStates.map(\.isWorking) == [false, true])
     }
 
     @Test(

@@ -176,6 +176,13 @@ class Cost(Account):
             self.gets({"192.0.2.99"}, server, name)
         self.assertEqual(1, len(self.requests(self.paid)))
 
+    def test_a_question_that_did_not_reach_the_vendor_is_not_billed(self):
+        server = self.server(names=OWN, addresses=["127.0.0.9"])
+        for name in BATCH[:3]:
+            self.gets(HEALTHY, server, name)
+        self.assertEqual(["refused"], list(server.failures("volcengine")))
+        self.assertEqual(0, sum(self.billed(server).values()))
+
     def test_a_billed_account_is_no_hedge_unless_it_is_set(self):
         # Free, and slow with a few names; the account has them at once.
         for hedge in (False, True):

@@ -96,6 +96,16 @@ class Arrival(Names):
         eventually(lambda: self.named(server)["state"] != "unresolved", what="it is resolved")
         self.assertNotIn("waits for an address", self.examined(server))
 
+    def test_a_provider_with_a_quota_is_not_asked_for_the_name(self):
+        """Each question to it is billed."""
+        self.a.resolver.respond = lambda *_: []
+        server = self.daemon({**self.truth(), "quota": "100/day"}).up()
+        self.host.join(self.a)
+        eventually(lambda: self.named(server, "truth")["state"] != "unreachable", what="there is a network")
+        # Time for the nameserver's silence, and for the other provider's answer.
+        time.sleep(8)
+        self.assertEqual("unresolved", self.named(server)["state"])
+
     def examined(self, server):
         done = self.host.run(
             places.binaries / "httpdnsctl", "--socket", server.control, "doctor", "--config", server.config, timeout=60)

@@ -574,6 +574,31 @@ class ClientAddresses(Vendors):
                     self.doCleanups()
 
 
+class ProviderTests(Vendors):
+    """`providers test`."""
+
+    expected_seconds = 80
+
+    def passes(self, server, kind):
+        said = ctl(server, "providers", "test", kind)
+        self.assertEqual(0, said.returncode, said.stdout + said.stderr)
+
+    def test_the_clock_that_a_test_learns_dates_no_clients_request(self):
+        stand_in = self.stand_in("ucloud", names=EVERY_NAME)
+        stand_in.clock_offset = HOURS
+        server = self.daemon_of(self.settings("ucloud", stand_in, idle="1s"))
+        self.passes(server, "ucloud")
+        self.assertEqual(1, len(stand_in.refusals), "the test repeats one request")
+        self.gets(V4, server, "www.shop.example")
+        self.assertEqual(2, len(stand_in.refusals), "so does the first lookup")
+
+    def test_a_slow_provider_is_tested_with_its_own_timeout(self):
+        stand_in = self.stand_in("ucloud", names=EVERY_NAME)
+        server = self.daemon_of(self.settings("ucloud", stand_in, idle="1s", timeout="10s"))
+        stand_in.delay = 5.5
+        self.passes(server, "ucloud")
+
+
 class Throttling(Vendors):
     expected_seconds = 70
 
@@ -686,6 +711,58 @@ class Nodes(Vendors):
                         self.sibling_answers(kind, alibaba_error(code))
                     finally:
                         self.doCleanups()
+
+
+class Outages(Vendors):
+    """Every address of a paid account answers with an error, and another provider knows its names."""
+
+    expected_seconds = 60
+    NODES = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
+
+    def outage(self, reply=Reply(503), **more):
+        stand_in, healthy = self.stand_in("baidu", nodes=self.NODES), self.healthy()
+        stand_in.broken_nodes = dict.fromkeys(self.NODES, reply)
+        server = self.daemon_of(self.settings("baidu", stand_in, **more), self.second(healthy))
+        for name in BATCH:
+            self.gets(HEALTHY, server, name)
+        return server, stand_in
+
+    def working(self, server):
+        provider = next(entry for entry in server.stats()["providers"] if entry["name"] == "baidu")
+        return [address["state"] for address in provider["addresses"]]
+
+    def test_an_account_with_one_domain_is_left_alone(self):
+        replies = {"503": Reply(503), "HTML": Reply(200, b"<html>maintenance</html>", "text/html")}
+        for what, reply in replies.items():
+            with self.subTest(what):
+                server, stand_in = self.outage(reply, names=["shop.example"])
+                # Three names at three addresses each, then one address for each question, then trials.
+                self.assertLessEqual(len(stand_in.requests), 18)
+                self.assertEqual("down", self.state(server, "baidu"))
+                self.assertEqual(["down"] * 3, self.working(server))
+                stand_in.broken_nodes = {}
+                names = iter(f"later{number}.shop.example" for number in range(1000))
+                stand_in.names = {f"later{number}.shop.example": NAMES[BATCH[0]] for number in range(1000)}
+                eventually(lambda: dig(server, next(names)).data == {"192.0.2.99"}, within=20, every=0.2,
+                           what="it is asked again")
+                self.doCleanups()
+
+    def test_an_account_without_names_is_not_measured_with_every_question(self):
+        began = time.monotonic()
+        _, stand_in = self.outage()
+        measurements = (time.monotonic() - began) // 10 + 1
+        self.assertLessEqual(len(stand_in.requests), 3 * measurements)
+
+    def test_one_name_that_fails_everywhere_does_not_stop_the_account(self):
+        stand_in, healthy = self.stand_in("baidu", nodes=self.NODES), self.healthy()
+        answer = stand_in.answer
+        stand_in.answer = lambda request: Reply(500) if "n0.shop.example" in request.target else answer(request)
+        server = self.daemon_of(self.settings("baidu", stand_in, names=["shop.example"]), self.second(healthy))
+        for name in BATCH[1:9]:
+            ctl(server, "flush", BATCH[0])
+            self.gets(HEALTHY, server, BATCH[0])
+            self.gets({"192.0.2.99"}, server, name)
+        self.assertEqual("up", self.state(server, "baidu"))
 
 
 class ServiceNodes(Vendors):
@@ -816,6 +893,34 @@ class ServiceNodes(Vendors):
                 eventually(lambda: self.addresses(server, kind) == [self.LISTED, self.OWN], what="the list is used")
                 self.assertEqual(1, len(stand_in.refusals))
                 self.doCleanups()
+
+    @staticmethod
+    def let_clock_jump(stand_in):
+        """Each reply has another time."""
+        now = property(lambda self: time.time() + 600 * len(self.requests))
+        stand_in.__class__ = type("Jumping", (type(stand_in),), {"now": now})
+
+    def test_a_list_that_fails_while_the_vendors_clock_jumps(self):
+        """A failure that is not about the time is not repeated at once."""
+        for kind in ("volcengine", "ucloud"):
+            with self.subTest(kind):
+                stand_in, settings = self.with_list(kind)
+                stand_in.broken_list = Reply(500)
+                self.let_clock_jump(stand_in)
+                self.daemon_of(settings)
+                eventually(lambda: stand_in.requests, what="the list is asked for")
+                time.sleep(1)
+                self.assertEqual(1, len(stand_in.requests))
+                self.doCleanups()
+
+    def test_a_list_that_is_always_refused_for_its_time(self):
+        stand_in, settings = self.with_list("volcengine")
+        stand_in.broken_list = Reply(403)
+        self.let_clock_jump(stand_in)
+        self.daemon_of(settings)
+        eventually(lambda: len(stand_in.requests) == 2, what="the request is repeated with the vendor's time")
+        time.sleep(1)
+        self.assertEqual(2, len(stand_in.requests))
 
     def test_lists_of_names(self):
         """Volcengine's hosts: the nameservers know their addresses."""

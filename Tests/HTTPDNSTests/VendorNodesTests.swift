@@ -107,11 +107,11 @@ struct VendorNodesTests {
             (
                 #"{"best_service_node":"http://203.0.113.2","#
                     + #""service_node_list":["http://203.0.113.1:8080","http://203.0.113.2"]}"#,
-                "203.0.113.2 203.0.113.1:8080"
+                "203.0.113.2:80 203.0.113.1:8080"
             ),
             (
                 #"{"service_node_list":["http://node.example/","https://203.0.113.9","ftp://x","203.0.113.8"]}"#,
-                "node.example"
+                "node.example:80"
             ),
             (#"{"best_service_node":"http://192.168.1.1","service_node_list":[]}"#, "garbage"),
             (#"{"best_service_node":7,"service_node_list":"http://203.0.113.1"}"#, "garbage"), ("[]", "garbage"),
@@ -119,6 +119,18 @@ struct VendorNodesTests {
     func ucloud(body: String, expected: String) {
         #expect(text(ucloud, body) == expected)
         #expect(text(ucloud, body, status: 503) == "status(503)")
+    }
+
+    @Test("a node's URL without a port means the port of its scheme, whatever the provider's URL has")
+    func ports() {
+        let secure = UCloudNodes(url: "/", account: "100000", secret: "AuthSecret", isSecure: true)
+        #expect(text(secure, #"{"best_service_node":"https://203.0.113.2"}"#) == "203.0.113.2:443")
+    }
+
+    @Test("a reply that rejects the request's time says so, and any other error does not")
+    func rejectedTimes() {
+        #expect(text(volcengine, "", status: 403) == "forbidden" && text(ucloud, "", status: 401) == "clock")
+        #expect(text(volcengine, "", status: 500) == "status(500)" && text(ucloud, "", status: 403) == "status(403)")
     }
 
     @Test("of a long list the first 16 are taken, and a huge one is refused")

@@ -19,8 +19,9 @@ struct ScenarioPolicy {
     var allowsPrefetch: Bool { policy.prefetches || !policy.kept.isEmpty || rules.contains { $0.prefetch == true } }
 
     /// "stands-in WHEN", "order ORDER", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "keep NAME ...",
-    /// "partition NUMBER", "probes [off]", "stale [max-age TIME] [answer-ttl TIME] [client-timeout TIME] [recheck TIME]",
-    /// "patience TIME", "only-listed", "rule NAME ..." with what the rule says, "account PROVIDER [exclusive] NAME ...".
+    /// "partition NUMBER", "probes [off]", "stale [max-age TIME] [answer-ttl TIME] [client-timeout TIME]
+    /// [recheck TIME]", "patience TIME", "only-listed", "rule NAME ..." with what the rule says,
+    /// "account PROVIDER [exclusive] NAME ...".
     ///
     /// - Returns: false when the line speaks of something else, and nothing of it was read.
     mutating func change(_ line: inout ScenarioLine, providers: [String]) throws -> Bool {

@@ -51,6 +51,29 @@ struct UpstreamRankingTests {
         #expect(order(self.ranking(.a), .aaaa).isEmpty)
     }
 
+    @Test("an unmeasured provider is measured with every lookup until it answers, a billed one only at intervals")
+    func measurementsOfBilled() throws {
+        let question = Question(try #require(Name("www.example.com")), .a)
+        for isBilled in [false, true] {
+            var ranking = UpstreamRanking(seed: 1)
+            let billed = ProviderTraits(id: Self.b, types: .any, isBilled: isBilled)
+            ranking.setProviders([ProviderTraits(id: Self.a, types: .any), billed])
+            answer(&ranking, Self.a, 10)
+            let lookups = (0..<25).map { second in
+                let now = start + .seconds(second)
+                let beside = ranking.begunLookup(with: Self.a, for: question, among: .providers, now: now)
+                if beside == [Self.b] {
+                    ranking.begun(Self.b, question.name, now: now)
+                    ranking.ended(Self.b, question.name, isHeard: true, now: now)
+                    ranking.failed(Self.b, .status, of: question.name, now: now)
+                }
+                return beside
+            }
+            let measured = lookups.indices.filter { !lookups[$0].isEmpty }
+            #expect(measured == (isBilled ? [0, 10, 20] : Array(0..<25)))
+        }
+    }
+
     @Test("the quick come before the slow, and the unmeasured after both")
     func byLatency() {
         var ranking = ranking(.any, .any, .any)

@@ -51,6 +51,8 @@ struct NoteTests {
         let name = String(repeating: "n", count: NoteRow.maxNameBytes)
         let value = String(repeating: "v", count: NoteRow.maxValueBytes)
         #expect(NoteRow.fits(name: name, value: value) && NoteRow.fits(name: "n", value: nil))
+        let host = (0..<4).map { _ in String(repeating: "h", count: 63) }.joined(separator: ".").prefix(253)
+        #expect(NoteRow.fits(name: "addresses of \(host)", value: nil))
         #expect(!NoteRow.fits(name: name + "n", value: nil) && !NoteRow.fits(name: "", value: nil))
         #expect(!NoteRow.fits(name: "n", value: value + "v") && !NoteRow.fits(name: "n", value: "a\0b"))
         #expect(!NoteRow.fits(name: "n\0", value: "a"))

@@ -108,7 +108,9 @@ final class PendingQueries: LoopPart {
             let request = try provider.dialect.request(
                 for: [question], in: resolving.providers.context(of: provider, for: [question]))
             let fetches = resolving.providers
-            let id = fetches.carry(request, to: endpoint, now: now) { [weak self] result in
+            let id = fetches.carry(
+                request, to: endpoint, timeout: provider.timeout, now: now
+            ) { [weak self] result in
                 self?.replied(result, from: provider, to: question, number)
             }
             running[number]?.cancel = { [weak fetches] now in fetches?.cancel(id, now: now) }

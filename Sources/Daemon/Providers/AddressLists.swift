@@ -1,5 +1,5 @@
-// Maintains the lists of addresses that providers have beside those of the settings: their vendors' service nodes, and
-// the addresses of their host names. Requests the lists by their plans, uses them, and persists them in the store.
+// Providers' addresses that are not in the settings: service nodes that vendors list, and addresses of host names.
+// Requests these lists by their plans, gives them to the providers, and keeps them in the store.
 
 import DNSWire
 import HTTPClient
@@ -21,13 +21,19 @@ final class AddressLists: LoopPart {
             case .hostName: .hostName
             }
         }
+
+        /// What the names of notes begin with.
+        static let ofVendor = "nodes of "
+        static let ofHostName = "addresses of "
+
+        static func isNote(_ name: String) -> Bool { name.hasPrefix(ofVendor) || name.hasPrefix(ofHostName) }
     }
 
-    private struct Followed {
+    private struct Tracked {
         var plan: AddressListPlan
-        var list: ServiceNodes?
-        /// Number of requests. Every second request to a vendor goes to the addresses that are not from its list, so
-        /// that a list of unreachable nodes can't prevent its own replacement.
+        var list: ServiceAddresses?
+        /// Number of requests, without repeated ones. Every second one goes to an address that is not from the list: a
+        /// list of unreachable nodes can't prevent its own replacement.
         var attempts = 0
         var request: Request?
     }
@@ -38,19 +44,20 @@ final class AddressLists: LoopPart {
     }
 
     private let resolving: ResolvingLoop
-    private var followed: [Key: Followed] = [:]
-    /// Notes from the store; nil until the store is loaded, empty without a store.
-    private var notes: [String: String]?
+    private var tracked: [Key: Tracked] = [:]
+    /// The stored lists by the names of their notes; nil until the store is loaded, empty without a store.
+    private(set) var notes: [String: String]?
     private var news: [LogEvent] = []
-    /// Host names without an address for which that is in the log.
+    /// Host names whose failure is already logged.
     private var reported: Set<String> = []
 
     /// True while all providers are disabled by `direct-only`: no list is requested.
     var isPaused = false {
-        didSet { if isPaused { for key in Array(followed.keys) { cancel(key, now: Clock.now()) } } }
+        didSet { if isPaused { for key in Array(tracked.keys) { cancel(key, now: Clock.now()) } } }
     }
 
-    /// Pause after the vendor's list says that the service is disabled, as it names no duration.
+    /// Pause after the vendor's list says that the service is disabled, for the list names no duration. At its end the
+    /// list is requested again.
     private static let pauseWhenDisabled: Duration = .seconds(3600)
 
     init(_ resolving: ResolvingLoop) {
@@ -62,65 +69,68 @@ final class AddressLists: LoopPart {
 
     var nextDeadline: Instant? {
         guard !isPaused else { return nil }
-        return followed.compactMap { isRequested($0.key) ? $0.value.plan.askAt : nil }.min()
+        return tracked.compactMap { isRequested($0.key) ? $0.value.plan.askAt : nil }.min()
     }
 
     /// Starts or updates the plans, after the providers have changed or the store is loaded.
     func begin(_ kept: [String: String]? = nil, now: Instant) {
-        notes = kept ?? notes
+        notes = kept.map { $0.filter { Key.isNote($0.key) } } ?? notes
         guard let notes else { return }
         let vendors = providers.filter { $0.account.nodeListing != nil }.map { Key.vendor($0.id) }
-        for key in vendors { follow(key, notes, now: now) }
+        for key in vendors { track(key, notes, now: now) }
         // Lists of vendors may have names.
         let keys = Set(vendors + hostNames.map { .hostName($0) })
-        for key in keys { follow(key, notes, now: now) }
-        for key in followed.keys where !keys.contains(key) {
+        for key in keys { track(key, notes, now: now) }
+        for key in tracked.keys where !keys.contains(key) {
             cancel(key, now: now)
-            followed[key] = nil
+            tracked[key] = nil
         }
+        forgetUntracked(now: now)
         useLists(now: now)
     }
 
     private var hostNames: [String] {
-        providers.compactMap(\.hostName) + providers.flatMap { followed[.vendor($0.id)]?.list?.names ?? [] }
+        providers.compactMap(\.hostName) + providers.flatMap { tracked[.vendor($0.id)]?.list?.names ?? [] }
     }
 
-    private func follow(_ key: Key, _ notes: [String: String], now: Instant) {
-        guard followed[key] == nil else { return }
+    private func track(_ key: Key, _ notes: [String: String], now: Instant) {
+        guard tracked[key] == nil else { return }
         let kept = notes[note(of: key)].flatMap { KeptList($0, scope: scope(of: key)) }
         let left = kept?.left(wallMilliseconds: Clock.wallMilliseconds())
-        followed[key] = Followed(plan: AddressListPlan(key.source, left: left, now: now), list: kept?.list)
+        tracked[key] = Tracked(plan: AddressListPlan(key.source, left: left, now: now), list: kept?.list)
         pauseIfDisabled(key, now: now)
     }
 
     // MARK: events
 
-    /// Requests all lists again: those of another network may be others.
+    /// Requests all lists again: they may differ in another network.
     func networkChanged(now: Instant) {
-        for key in Array(followed.keys) {
+        for key in Array(tracked.keys) {
             cancel(key, now: now)
-            followed[key]?.plan.networkChanged(now: now)
+            tracked[key]?.plan.networkChanged(now: now)
         }
     }
 
-    /// Asks for the host names again, as other nameservers may know their addresses.
+    /// Looks up the host names again: other nameservers may know other addresses.
     func nameserversChanged(now: Instant) {
-        for key in Array(followed.keys) where key.source == .hostName {
+        for key in Array(tracked.keys) where key.source == .hostName {
             cancel(key, now: now)
-            followed[key]?.plan.networkChanged(now: now)
+            tracked[key]?.plan.networkChanged(now: now)
         }
     }
 
     func timePassed(now: Instant) {
         for failure in resolving.providers.takeAddressFailures() { addressFailed(failure, now: now) }
-        // Replies wait for the store, as no list is followed before.
+        // Replies wait until the store is loaded: no list is tracked before.
         if notes != nil {
             for (provider, reply) in resolving.providers.takeNodeReplies() {
-                replied(.vendor(provider), reply, now: now)
+                if replied(.vendor(provider), reply, now: now) != nil {
+                    tracked[.vendor(provider)]?.plan.failed(now: now)
+                }
             }
         }
         guard !isPaused else { return }
-        for (key, list) in followed where list.plan.askAt.map({ $0 <= now }) ?? false {
+        for (key, list) in tracked where list.plan.askAt.map({ $0 <= now }) ?? false {
             switch key {
             case .vendor(let id): askVendor(id, now: now)
             case .hostName(let name): askForName(name, now: now)
@@ -131,13 +141,13 @@ final class AddressLists: LoopPart {
     private func addressFailed(_ failure: (provider: ProviderID, isWrongNode: Bool), now: Instant) {
         guard let provider = resolving.providers.provider(failure.provider) else { return }
         for key in keys(of: provider) {
-            followed[key]?.plan.addressFailed(
+            tracked[key]?.plan.addressFailed(
                 isWrongNode: failure.isWrongNode, isLast: !provider.hasWorkingAddress, now: now)
         }
     }
 
     private func keys(of provider: Provider) -> [Key] {
-        let names = [provider.hostName].compactMap { $0 } + (followed[.vendor(provider.id)]?.list?.names ?? [])
+        let names = [provider.hostName].compactMap { $0 } + (tracked[.vendor(provider.id)]?.list?.names ?? [])
         return [.vendor(provider.id)] + names.map { .hostName($0) }
     }
 
@@ -164,88 +174,108 @@ final class AddressLists: LoopPart {
             provider.wantsNodes = true
             return
         }
-        followed[key]?.plan.asked(now: now)
-        let attempt = (followed[key]?.attempts ?? 0) + 1
-        followed[key]?.attempts = attempt
+        let attempt = (tracked[key]?.attempts ?? 0) + 1
+        tracked[key]?.attempts = attempt
         let fallback = provider.hostName.map { endpoints(of: $0, for: provider) } ?? provider.configuredEndpoints
         let candidates = attempt.isMultiple(of: 2) && !fallback.isEmpty ? fallback : provider.endpoints
-        let request = try? listing.request(in: resolving.providers.context(of: provider))
-        guard let request, !candidates.isEmpty else {
-            followed[key]?.plan.failed(now: now)
+        guard !candidates.isEmpty else {
+            tracked[key]?.plan.asked(now: now)
+            tracked[key]?.plan.failed(now: now)
             return
         }
-        let transfer = resolving.providers.carry(
-            request, to: candidates[attempt / 2 % candidates.count], now: now
-        ) { [weak self] result in
-            self?.followed[key]?.request = nil
-            switch result {
-            case .success(let transfer): self?.replied(key, HTTPReply(transfer), now: Clock.now())
-            case .failure: self?.followed[key]?.plan.failed(now: Clock.now())
-            }
-        }
-        followed[key]?.request = .transfer(transfer)
+        send(key, listing, to: candidates[attempt / 2 % candidates.count], of: provider, now: now)
     }
 
-    private func replied(_ key: Key, _ reply: HTTPReply, now: Instant) {
+    /// - Parameter isRedated: the request is repeated, dated by the vendor's clock as a reply showed it.
+    private func send(
+        _ key: Key, _ listing: any NodeListing, to endpoint: HTTPEndpoint, of provider: Provider,
+        isRedated: Bool = false, now: Instant
+    ) {
+        tracked[key]?.plan.asked(now: now)
+        guard let request = try? listing.request(in: resolving.providers.context(of: provider)) else {
+            tracked[key]?.plan.failed(now: now)
+            return
+        }
+        let clock = provider.clock
+        let transfer = resolving.providers.carry(
+            request, to: endpoint, timeout: provider.timeout, now: now
+        ) { [weak self] result in
+            guard let self else { return }
+            let now = Clock.now()
+            tracked[key]?.request = nil
+            if case .success(let transfer) = result {
+                guard let error = replied(key, HTTPReply(transfer), now: now) else { return }
+                if error.clockMayBeWrong, !isRedated, provider.clock.differs(from: clock) {
+                    return send(key, listing, to: endpoint, of: provider, isRedated: true, now: now)
+                }
+            }
+            tracked[key]?.plan.failed(now: now)
+        }
+        tracked[key]?.request = .transfer(transfer)
+    }
+
+    /// - Returns: why the reply has no list; nil if it has one, or if the provider is gone.
+    private func replied(_ key: Key, _ reply: HTTPReply, now: Instant) -> DialectError? {
         guard case .vendor(let id) = key, let provider = resolving.providers.provider(id),
             let listing = provider.account.nodeListing
-        else { return }
-        let isNews = provider.clock.learn(
-            from: reply, in: provider.dialect, wallMilliseconds: Clock.wallMilliseconds())
-        if let list = try? listing.nodes(in: reply, allowsPrivate: provider.isInPrivateNetwork) {
-            return answered(key, list, now: now)
+        else { return nil }
+        provider.clock.learn(from: reply, in: provider.dialect, wallMilliseconds: Clock.wallMilliseconds())
+        do throws(DialectError) {
+            answered(key, try listing.nodes(in: reply, allowsPrivate: provider.isInPrivateNetwork), now: now)
+            return nil
+        } catch {
+            return error
         }
-        followed[key]?.plan.failed(now: now)
-        // The request was dated by another clock than the vendor's.
-        if isNews { askVendor(id, now: now) }
     }
 
     private func askForName(_ name: String, now: Instant) {
         let key = Key.hostName(name)
         guard let owner = Name(name) else { return }
-        followed[key]?.plan.asked(now: now)
+        tracked[key]?.plan.asked(now: now)
         let others = providers.filter { canResolve(name, $0) }.map(\.id)
         let lookup = HostLookup(
             hasSystem: resolving.system.hasReachableServer, providers: others,
-            doubtsSystem: followed[key]?.plan.doubtsSystem ?? false)
+            doubtsSystem: tracked[key]?.plan.doubtsSystem ?? false)
         let question = HostQuestion(owner, lookup, resolving) { [weak self] in self?.resolved(key, name, $0) }
-        followed[key]?.request = .lookup(question)
+        tracked[key]?.request = .lookup(question)
         question.proceed(now: now)
     }
 
-    /// Whether a provider may be asked for another one's name. An account may be billed for each question, or serve
-    /// its own names only.
+    /// Whether a provider may be asked for another one's host name: not if its questions may be billed, and not if it
+    /// serves only the names of its account.
     private func canResolve(_ name: String, _ provider: Provider) -> Bool {
-        provider.settings.account == nil && provider.settings.keyFile == nil && !provider.settings.hasOwnNames
+        !provider.settings.isBilled && provider.settings.keyFile == nil && !provider.settings.hasOwnNames
             && !provider.isShadow && provider.isReachable && provider.hostName != name
     }
 
     private func resolved(_ key: Key, _ name: String, _ lookup: HostLookup) {
         let now = Clock.now()
-        followed[key]?.request = nil
+        tracked[key]?.request = nil
         guard !lookup.addresses.isEmpty else {
-            followed[key]?.plan.failed(now: now)
+            tracked[key]?.plan.failed(now: now)
             return reportUnresolved(name)
         }
-        let nodes = lookup.addresses.prefix(ServiceNodes.maxNodes).map { ServiceNodes.Node($0) }
-        answered(key, ServiceNodes(nodes: nodes, lifetimeSeconds: lookup.ttlSeconds), now: now)
+        let nodes = lookup.addresses.prefix(ServiceAddresses.maxNodes).map { ServiceAddresses.Node($0) }
+        answered(key, ServiceAddresses(nodes: nodes, lifetimeSeconds: lookup.ttlSeconds), now: now)
     }
 
     private func cancel(_ key: Key, now: Instant) {
-        switch followed[key]?.request.take() {
+        switch tracked[key]?.request.take() {
         case .transfer(let id): resolving.providers.cancel(id, now: now)
         case .lookup(let question): question.cancel(now: now)
         case nil: return
         }
-        followed[key]?.plan.failed(now: now)
+        tracked[key]?.plan.failed(now: now)
     }
 
     // MARK: lists
 
-    private func answered(_ key: Key, _ list: ServiceNodes, now: Instant) {
-        let lifetime = AddressListPlan.lifetime(list.lifetimeSeconds, of: key.source)
-        followed[key]?.plan.answered(for: lifetime, now: now)
-        followed[key]?.list = list
+    private func answered(_ key: Key, _ list: ServiceAddresses, now: Instant) {
+        let lifetime =
+            list.isDisabled
+            ? AddressLists.pauseWhenDisabled : AddressListPlan.lifetime(list.lifetimeSeconds, of: key.source)
+        tracked[key]?.plan.answered(for: lifetime, now: now)
+        tracked[key]?.list = list
         let until = Clock.wallMilliseconds() + Int64(lifetime.wholeMilliseconds)
         let kept = KeptList(untilMilliseconds: until, scope: scope(of: key), list: list)
         notes?[note(of: key)] = kept.text
@@ -256,35 +286,35 @@ final class AddressLists: LoopPart {
     }
 
     private func pauseIfDisabled(_ key: Key, now: Instant) {
-        guard case .vendor(let id) = key, followed[key]?.list?.isDisabled == true else { return }
+        guard case .vendor(let id) = key, tracked[key]?.list?.isDisabled == true else { return }
         resolving.handle(.throttled(id, for: AddressLists.pauseWhenDisabled), now: now)
     }
 
     private func useLists(now: Instant) {
         var revived: [ProviderID] = []
-        var hasNews = false
+        var hasChanged = false
         for provider in providers {
-            let nodes = followed[.vendor(provider.id)]?.list.map { endpoints(of: $0, for: provider) } ?? []
+            let nodes = tracked[.vendor(provider.id)]?.list.map { endpoints(of: $0, for: provider) } ?? []
             let own = provider.hostName.map { endpoints(of: $0, for: provider) } ?? provider.configuredEndpoints
             let (wasKnown, worked) = (!provider.endpoints.isEmpty, provider.hasWorkingAddress)
             guard provider.setEndpoints(nodes.isEmpty ? own : nodes, fallback: own) else { continue }
-            hasNews = true
+            hasChanged = true
             if !wasKnown, let name = provider.hostName {
                 news.append(.providerResolved(name: provider.name, host: name, provider.endpoints.map(\.address)))
                 reported.remove(name)
                 // Until now there was nothing to send a request to.
-                followed[.vendor(provider.id)]?.plan.networkChanged(now: now)
+                tracked[.vendor(provider.id)]?.plan.networkChanged(now: now)
             } else if !worked, provider.hasWorkingAddress {
                 revived.append(provider.id)
             }
         }
-        guard hasNews else { return }
+        guard hasChanged else { return }
         resolving.handle(.network(.unreachable(resolving.providers.unreachable)), now: now)
         // The failures were those of the former addresses.
         for provider in revived { resolving.handle(.providerReset(provider), now: now) }
     }
 
-    private func endpoints(of list: ServiceNodes, for provider: Provider) -> [HTTPEndpoint] {
+    private func endpoints(of list: ServiceAddresses, for provider: Provider) -> [HTTPEndpoint] {
         guard !list.isDisabled else { return [] }
         return list.nodes.flatMap { node in
             switch node.host {
@@ -296,11 +326,14 @@ final class AddressLists: LoopPart {
         }
     }
 
+    /// A name of a vendor's list may lead to a machine of this network, as an address in the list may.
     private func endpoints(of name: String, port: UInt16? = nil, for provider: Provider) -> [HTTPEndpoint] {
         let host = provider.hostName == name ? nil : name
-        return followed[.hostName(name)]?.list?.addresses.compactMap {
-            provider.account.endpoint($0, port: port, host: host)
-        } ?? []
+        let addresses = tracked[.hostName(name)]?.list?.addresses ?? []
+        return addresses.compactMap { address in
+            guard host == nil || provider.isInPrivateNetwork || !address.isPrivate else { return nil }
+            return provider.account.endpoint(address, port: port, host: host)
+        }
     }
 
     private func reportUnresolved(_ name: String) {
@@ -313,15 +346,30 @@ final class AddressLists: LoopPart {
 
     private func note(of key: Key) -> String {
         switch key {
-        case .vendor(let id): "nodes of \(resolving.providers.name(of: id) ?? "")"
-        case .hostName(let name): "addresses of \(name)"
+        case .vendor(let id): Key.ofVendor + (resolving.providers.name(of: id) ?? "")
+        case .hostName(let name): Key.ofHostName + name
         }
     }
 
-    /// Account and region of the list: new settings may give the provider's name to others.
+    /// Removes the notes of former providers, and of names that left a vendor's list: they would displace others in the
+    /// store.
+    private func forgetUntracked(now: Instant) {
+        let names = Set(tracked.keys.map(note))
+        for name in (notes ?? [:]).keys where !names.contains(name) {
+            notes?[name] = nil
+            resolving.store?.note(name, nil, now: now)
+        }
+    }
+
+    /// What the list belongs to: new settings may give the provider's name to another account or service. Without the
+    /// URL's path, which may hold a token.
     private func scope(of key: Key) -> String {
-        guard case .vendor(let id) = key, let settings = resolving.providers.provider(id)?.settings else { return "-" }
-        return "\(settings.dialect.rawValue)/\(settings.account ?? "")/\(settings.region ?? "")"
+        guard case .vendor(let id) = key, let provider = resolving.providers.provider(id) else { return "-" }
+        let settings = provider.settings
+        let url = settings.url
+        let service = "\(url.isSecure ? "https" : "http")://\(url.host):\(url.port)"
+        let network = provider.isInPrivateNetwork ? "private" : "public"
+        return "\(settings.dialect.rawValue)/\(settings.account ?? "")/\(settings.region ?? "")/\(service)/\(network)"
     }
 }
 
@@ -329,11 +377,11 @@ final class AddressLists: LoopPart {
 private struct KeptList {
     let untilMilliseconds: Int64
     let scope: String
-    let list: ServiceNodes
+    let list: ServiceAddresses
 
     var text: String { "\(untilMilliseconds) \(scope) \(list.text)" }
 
-    init(untilMilliseconds: Int64, scope: String, list: ServiceNodes) {
+    init(untilMilliseconds: Int64, scope: String, list: ServiceAddresses) {
         self.untilMilliseconds = untilMilliseconds
         self.scope = scope
         self.list = list
@@ -343,7 +391,7 @@ private struct KeptList {
     init?(_ text: String, scope: String) {
         let parts = text.split(separator: " ", maxSplits: 2)
         guard parts.count == 3, let time = Int64(parts[0]), parts[1] == scope,
-            let list = ServiceNodes(text: String(parts[2]))
+            let list = ServiceAddresses(text: String(parts[2]))
         else { return nil }
         self.init(untilMilliseconds: time, scope: scope, list: list)
     }

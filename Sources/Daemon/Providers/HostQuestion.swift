@@ -51,7 +51,9 @@ final class HostQuestion {
                 let request = try? provider.dialect.request(
                     for: [question], in: resolving.providers.context(of: provider))
             else { return lookup.answered(step, nil) }
-            let transfer = resolving.providers.carry(request, to: endpoint, now: now) { [weak self] result in
+            let transfer = resolving.providers.carry(
+                request, to: endpoint, timeout: provider.timeout, now: now
+            ) { [weak self] result in
                 let answers = try? provider.dialect.answers(from: HTTPReply(result.get()), to: [question])
                 self?.answered(step, answers?.first.map { FetchResult($0) })
             }

@@ -4,6 +4,7 @@ import DNSWire
 import HTTPClient
 import HTTPDNS
 import LinuxIO
+import PublicSuffix
 import Resolver
 import Settings
 import Telemetry
@@ -44,6 +45,7 @@ final class Provider {
     var latency = LatencyHistogram()
     var clock = ServerClock()
     private var forbidding = ForbiddenNames()
+    private var unusable: UnusableReplies
     private var exitReadAt: Instant?
     /// The reply is decoded once more for its address, which costs as much as its answers.
     private static let exitPause: Duration = .milliseconds(500)
@@ -56,6 +58,7 @@ final class Provider {
         dialect = account.dialect
         parameters = ParameterSets(account.settings)
         self.account = account
+        unusable = Provider.unusable(account)
         // The list comes with the first answer; no request for it is planned.
         wantsNodes = account.nodeListing?.comesWithAnswers ?? false
         self.seed = seed
@@ -66,8 +69,15 @@ final class Provider {
     }
 
     var name: String { settings.name }
+    /// How long one request may take.
+    var timeout: Duration { settings.timeout }
     var quota: BilledQuestions.Quota? {
         settings.quota.map { BilledQuestions.Quota($0.questions, per: $0.period == .day ? .day : .month) }
+    }
+    /// Of an account with a few names and none below them, all may fail.
+    private static func unusable(_ account: ProviderAccount) -> UnusableReplies {
+        let hasFew = account.settings.hasOwnNames && !account.names.contains(where: \.includesDescendants)
+        return UnusableReplies(ofNames: hasFew ? max(1, account.names.count) : nil)
     }
     var ownNames: AccountNames { AccountNames(id, account.names, isExclusive: settings.exclusive) }
 
@@ -76,6 +86,7 @@ final class Provider {
     /// - Returns: false if the account differs otherwise; nothing has changed then.
     func update(_ account: ProviderAccount) -> Bool {
         guard settings.endpoint == account.settings.endpoint, secrets == account.secrets else { return false }
+        if account.names != self.account.names { unusable = Provider.unusable(account) }
         self.account = account
         return true
     }
@@ -90,8 +101,8 @@ final class Provider {
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
             questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow,
             verifies: settings.url.isSecure, hasOwnNames: settings.hasOwnNames,
-            carriesAliases: dialect.carriesAliases, mayHedge: settings.hedge ?? !settings.isBilled,
-            timeout: settings.timeout)
+            carriesAliases: dialect.carriesAliases, isBilled: settings.isBilled,
+            mayHedge: settings.hedge ?? !settings.isBilled, timeout: settings.timeout)
     }
 
     /// Private use (RFC 6895 section 3.1): a dialect that carries this type carries every type.
@@ -201,16 +212,20 @@ final class Provider {
     }
 
     /// Makes all addresses eligible again.
-    func resetAddresses() { addresses.reset() }
+    func resetAddresses() {
+        addresses.reset()
+        unusable.answered()
+    }
 
-    /// Returns whether each address works, as far as is known.
-    func addressStates(now: Instant) -> [(endpoint: HTTPEndpoint, isWorking: Bool)] {
-        endpoints.indices.map { (endpoints[$0], addresses.isWorking($0, now: now)) }
+    /// Whether each address has not failed since its last answer.
+    var addressStates: [(endpoint: HTTPEndpoint, isWorking: Bool)] {
+        endpoints.indices.map { (endpoints[$0], !addresses.isFailing($0)) }
     }
 
     func answered(at endpoint: HTTPEndpoint, after elapsed: Duration, now: Instant) {
         latency.record(elapsed)
         answeredRequests += 1
+        unusable.answered()
         if let index = endpoints.firstIndex(of: endpoint) { addresses.answered(index, after: elapsed, now: now) }
     }
 
@@ -246,6 +261,31 @@ final class Provider {
         lastReason = reason
         lastFailure = failure
         if isAddress, let index = endpoints.firstIndex(of: endpoint) { addresses.failed(index, now: now) }
+    }
+
+    /// Whether no address has answered lately, so that a second one is not asked for the same question.
+    var isOutOfOrder: Bool { unusable.showOutage }
+
+    /// Records that none of these endpoints had a usable reply to a question for this name. They are all that could be
+    /// asked.
+    ///
+    /// - Returns: whether the provider is out of order. The endpoints then count as failed.
+    func gaveNoUsableReply(about name: Name, at failed: [HTTPEndpoint], now: Instant) -> Bool {
+        unusable.add(settings.hasOwnNames ? name : name.registrableDomain)
+        guard isOutOfOrder else { return false }
+        for endpoint in failed { contradicted(endpoint, now: now) }
+        return true
+    }
+
+    /// Returns what a failure means for the resolver while the provider is out of order. An account with names of its
+    /// own has failed for all of them. They may have one registrable domain, and the resolver attributes such replies
+    /// to the provider only after those for a second one. Over HTTP, a wrong body may be a captive portal's.
+    func failureOfAllNames(_ result: FetchResult) -> FetchResult {
+        switch result {
+        case .failure(.status) where settings.hasOwnNames: .failure(.server)
+        case .failure(.garbage) where settings.hasOwnNames && settings.url.isSecure: .failure(.server)
+        case .success, .nameFailed, .notServed, .failure: result
+        }
     }
 
     /// Records that another endpoint answered the question that this one failed to answer.

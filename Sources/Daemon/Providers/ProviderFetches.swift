@@ -39,7 +39,7 @@ final class ProviderFetches: LoopPart {
     private var redirected: [Event] = []
     private var throttled: [Event] = []
     private var volunteered: [Event] = []
-    /// Questions sent since the last `takeBilled`.
+    /// Billed questions since the last `takeBilled`.
     private var billed: [(provider: String, cause: RequestCause)] = []
     /// Failed requests for the log; each is taken once.
     private var notable: [LogEvent] = []
@@ -95,6 +95,8 @@ final class ProviderFetches: LoopPart {
         let transfer: TransferID
         /// Kept here because new settings may remove the provider while its answer is in flight.
         let dialect: any Dialect
+        /// The provider's name if its questions are billed.
+        let account: String?
         /// The clock that dated the request; another reply may have corrected the provider's clock meanwhile.
         let clock: ServerClock
         let startedAt: Instant
@@ -188,6 +190,7 @@ final class ProviderFetches: LoopPart {
             guard let id = requestOfTransfer[setback.id], let request = requests[id], let flight = request.flight
             else { continue }
             let (failure, endpoint) = (setback.failure, flight.endpoint(dialledAs: setback.endpoint))
+            if failure.mayHaveArrived { bill(request) }
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
         }
         let silent = Set(
@@ -218,10 +221,11 @@ final class ProviderFetches: LoopPart {
     /// Sends a request that belongs to no fetch. `takeEvents` calls `finish`, unless the request is cancelled.
     @discardableResult
     func carry(
-        _ request: HTTPRequest, to endpoint: HTTPEndpoint, isOnOwnConnection: Bool = false, now: Instant,
+        _ request: HTTPRequest, to endpoint: HTTPEndpoint, timeout: Duration = Bounds.providerTimeout,
+        isOnOwnConnection: Bool = false, now: Instant,
         _ finish: @escaping (Result<TransferReply, TransferFailure>) -> Void
     ) -> TransferID {
-        let timeouts = RequestTimeouts(Bounds.providerTimeout)
+        let timeouts = RequestTimeouts(timeout)
         let transfer = http.start(
             TransferRequest(
                 request, to: reachability.way(to: endpoint) ?? endpoint, timeout: timeouts.transfer,
@@ -267,7 +271,7 @@ final class ProviderFetches: LoopPart {
         return addressFailures
     }
 
-    /// Returns the questions that were sent to billed accounts since the last call.
+    /// Returns the questions that may have reached billed accounts, and whose requests ended since the last call.
     func takeBilled() -> [(provider: String, cause: RequestCause)] {
         defer { billed.removeAll(keepingCapacity: true) }
         return billed
@@ -332,8 +336,7 @@ final class ProviderFetches: LoopPart {
         }
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
-        if providers[index].settings.isBilled { bill(request, at: providers[index].name) }
-        let timeouts = RequestTimeouts(providers[index].settings.timeout)
+        let timeouts = RequestTimeouts(providers[index].timeout)
         let transfer = http.start(
             TransferRequest(
                 message, to: first.dialled, timeout: timeouts.transfer, connectTimeout: timeouts.connect,
@@ -343,15 +346,18 @@ final class ProviderFetches: LoopPart {
                 unacknowledgedAfter: ProviderFetches.unacknowledgedAfter,
                 subject: fetches[0].holder?.domain, elsewhere: others.map(\.dialled)), now: now)
         request.flight = Flight(
-            transfer: transfer, dialect: providers[index].dialect, clock: providers[index].clock, startedAt: now,
-            first: first, others: others)
+            transfer: transfer, dialect: providers[index].dialect,
+            account: providers[index].settings.isBilled ? providers[index].name : nil, clock: providers[index].clock,
+            startedAt: now, first: first, others: others)
         requestOfTransfer[transfer] = id
         if request.isShared { for fetch in fetches { questionsTogether[fetch.question, default: 0] += 1 } }
     }
 
-    /// Counts each question of the request for the cause of its fetch. A question that no fetch asked for completes
-    /// the families of the request's names, and counts for the cause of the first fetch.
-    private func bill(_ request: Request, at provider: String) {
+    /// Counts each question of a request that may have reached a billed account, for the cause of its fetch. A question
+    /// that no fetch asked for completes the families of the request's names, and counts for the cause of the first
+    /// fetch.
+    private func bill(_ request: Request) {
+        guard let provider = request.flight?.account else { return }
         for question in request.questions {
             let fetch = request.fetches.first { $0.question == question } ?? request.fetches[0]
             billed.append((provider, fetch.cause))
@@ -368,6 +374,7 @@ final class ProviderFetches: LoopPart {
         _ id: RequestShares.ID, _ result: Result<TransferReply, TransferFailure>, dialled: HTTPEndpoint, now: Instant
     ) {
         guard let request = requests[id], let flight = request.flight else { return }
+        if result.failure?.mayHaveArrived ?? true { bill(request) }
         let wanted = release(id, result.end, now: now)
         let endpoint = flight.endpoint(dialledAs: dialled)
         switch result {
@@ -386,18 +393,21 @@ final class ProviderFetches: LoopPart {
                 provider.wantsNodes = false
                 nodeReplies.append((provider.id, reply))
             }
-            let isNews = learnClock(from: reply, of: request.provider, flight)
+            let clockDiffers = learnClock(from: reply, of: request.provider, flight)
             var results = flight.dialect.answers(from: reply, to: request.questions)
-            if results.first?.failure?.clockMayBeWrong == true, isNews, !request.earlier.isRedated {
+            if results.first?.failure?.clockMayBeWrong == true, clockDiffers, !request.earlier.isRedated {
                 return sendAgain(wanted, of: request, now: now) { $0.isRedated = true }
             }
-            if !isNews { results = results.map { $0.mapError(\.withoutClock) } }
+            if !clockDiffers { results = results.map { $0.mapError(\.withoutClock) } }
             if let fault = nodeFault(in: results, of: request, at: endpoint) {
                 failed(request, fault, of: transfer, at: endpoint, now: now)
                 return sendAgain(wanted, of: request, now: now) { $0.failedEndpoints.append(endpoint) }
             }
-            let outcomes = zip(request.questions, results).map { question, result in
+            var outcomes = zip(request.questions, results).map { question, result in
                 outcome(of: question, result, from: request.provider, now: now)
+            }
+            if let provider = providerOutOfOrder(after: results, to: request, at: endpoint, now: now) {
+                outcomes = outcomes.map(provider.failureOfAllNames)
             }
             judge(request, flight, results, outcomes, of: transfer, at: endpoint, now: now)
             deliver(outcomes, of: request, to: wanted)
@@ -436,9 +446,25 @@ final class ProviderFetches: LoopPart {
         let failedEndpoints = request.earlier.failedEndpoints + [endpoint]
         guard results.allSatisfy({ $0.failure?.otherNodeMayAnswer == true }),
             failedEndpoints.count < Bounds.maxAddressesPerRequest,
-            provider(request.provider)?.hasEndpoint(otherThan: failedEndpoints) == true
+            let provider = provider(request.provider), !provider.isOutOfOrder,
+            provider.hasEndpoint(otherThan: failedEndpoints)
         else { return nil }
         return results.first?.failure
+    }
+
+    /// Records it if no endpoint had a usable reply to the request.
+    ///
+    /// - Returns: the provider if it is out of order.
+    private func providerOutOfOrder(
+        after results: [Result<Answer, DialectError>], to request: Request, at endpoint: HTTPEndpoint, now: Instant
+    ) -> Provider? {
+        guard results.allSatisfy({ $0.failure?.otherNodeMayAnswer == true }), let question = request.questions.first,
+            let provider = provider(request.provider)
+        else { return nil }
+        let failed = request.earlier.failedEndpoints + [endpoint]
+        guard provider.gaveNoUsableReply(about: question.name, at: failed, now: now) else { return nil }
+        addressFailures += failed.map { _ in (request.provider, isWrongNode: false) }
+        return provider
     }
 
     private func deliver(_ outcomes: [FetchResult], of request: Request, to wanted: [FetchBatches.Fetch]) {
@@ -537,13 +563,14 @@ final class ProviderFetches: LoopPart {
             return
         }
         // The resolver abandons a fetch at its time-out; an earlier abandon means that another answer won.
-        let timeout = provider(request.provider)?.settings.timeout ?? Bounds.providerTimeout
+        let timeout = provider(request.provider)?.timeout ?? Bounds.providerTimeout
         let isLate = request.fetches[0].startedAt.duration(to: now) >= timeout
         guard request.wantedCount == 0 else {
             if !isLate { overtaken(fetch, in: request, id) }
             return
         }
         http.cancel(flight.transfer, hasTimedOut: isLate, now: now)
+        bill(request)
         release(id, isLate ? .timedOut : .other, now: now)
         if isLate {
             failed(request, at: flight.first.endpoint, .timeout, "time-out", isAddress: true, now: now)
@@ -576,8 +603,9 @@ final class ProviderFetches: LoopPart {
             switch step {
             case .start(let id): begin(id, now: now)
             case .displace(let id):
-                guard let flight = requests[id]?.flight else { continue }
+                guard let request = requests[id], let flight = request.flight else { continue }
                 http.cancel(flight.transfer, now: now)
+                bill(request)
                 fail(remove(id), .overload)
             case .expire(let id): fail(remove(id), .overload)
             }
@@ -624,11 +652,15 @@ final class ProviderFetches: LoopPart {
         }
     }
 
-    /// - Parameter questions: those of one request, for one subnet and with one set of parameters.
-    func context(of provider: Provider, for questions: [Question] = []) -> DialectContext {
+    /// - Parameters:
+    ///   - questions: those of one request, for one subnet and with one set of parameters.
+    ///   - clock: nil: the provider's.
+    func context(
+        of provider: Provider, for questions: [Question] = [], datedBy clock: ServerClock? = nil
+    ) -> DialectContext {
         let first = questions.first
         return DialectContext(
-            unixMilliseconds: provider.clock.now(wallMilliseconds: Clock.wallMilliseconds()),
+            unixMilliseconds: (clock ?? provider.clock).now(wallMilliseconds: Clock.wallMilliseconds()),
             nonce: ProviderFetches.nonce(), clientSubnet: provider.subnetSent(for: first?.subnet ?? .none),
             parameters: provider.parameters[first.map { provider.parameters.number(for: $0.name) } ?? 0])
     }

@@ -32,7 +32,7 @@ extension Statistics {
         line.connections.opened = connections.opened
         line.connections.reused = connections.reused
         line.connections.retried = connections.retried
-        line.addresses = provider.addressStates(now: now).map { address in
+        line.addresses = provider.addressStates.map { address in
             StatsReport.Provider.Address(address.endpoint.address, state: address.isWorking ? "up" : "down")
         }
         line.clockOffsetMilliseconds = Int(provider.clock.offsetMilliseconds)

@@ -49,7 +49,7 @@ package struct UCloud: SingleQuestionDialect {
     package func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer {
         let bytes: [UInt8]
         do throws(DialectError) {
-            bytes = try reply.acceptedBody()
+            bytes = try UCloud.acceptedBody(of: reply)
         } catch {
             return try UCloud.answer(in: reply, after: error)
         }
@@ -61,12 +61,17 @@ package struct UCloud: SingleQuestionDialect {
             .aged(bySeconds: reply.headers.ageSeconds)
     }
 
+    /// 401 means a wrong key or a clock that is a minute off. The caller corrects the clock and retries once; a second
+    /// 401 is final.
+    static func acceptedBody(of reply: HTTPReply) throws(DialectError) -> [UInt8] {
+        guard reply.status != unauthorized.status else { throw .clock }
+        return try reply.acceptedBody()
+    }
+
     /// Maps the vendor's error codes. "record cannot be found" covers both NXDOMAIN and NODATA, so it proves neither;
-    /// it also omits the name. HOST_FORBIDDEN concerns a name that is not registered for the account. 401 means a wrong
-    /// key or a clock that is a minute off. The caller corrects the clock and retries once; a second 401 is final.
+    /// it also omits the name. HOST_FORBIDDEN concerns a name that is not registered for the account.
     private static func answer(in reply: HTTPReply, after error: DialectError) throws(DialectError) -> Answer {
         guard case .status(let status) = error else { throw error }
-        guard status != unauthorized.status else { throw .clock }
         guard let body = try? JSONValue.decode(reply.body), let code = body["code"]?.scalarText else { throw error }
         switch (status, code, body["message"]?.scalarText) {
         case (absent.status, absent.code, absent.message): return Answer(negative: .ambiguousEmpty)

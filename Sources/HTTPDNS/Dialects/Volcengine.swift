@@ -63,16 +63,18 @@ package struct Volcengine: AddressDialect {
 
     /// 403 says that the name was not added in the vendor's console (providers.md, correction C1), but also covers
     /// wrong parameters, signatures and times; the form of its body is UNCONFIRMED. The caller compares the clocks.
-    package func reading(
-        of reply: HTTPReply, isAlone: Bool
-    ) throws(DialectError) -> (Question) throws(DialectError) -> Answer {
-        let bytes: [UInt8]
+    static func acceptedBody(of reply: HTTPReply) throws(DialectError) -> [UInt8] {
         do throws(DialectError) {
-            bytes = try reply.acceptedBody()
+            return try reply.acceptedBody()
         } catch {
             throw error == .status(403) ? .forbidden : error
         }
-        let answers = Volcengine.answers(in: try JSONValue.decode(bytes))
+    }
+
+    package func reading(
+        of reply: HTTPReply, isAlone: Bool
+    ) throws(DialectError) -> (Question) throws(DialectError) -> Answer {
+        let answers = Volcengine.answers(in: try JSONValue.decode(try Volcengine.acceptedBody(of: reply)))
         return { (question) throws(DialectError) in
             guard let answer = answers.first(where: { $0["host"]?.isName(question.name) == true }) else {
                 throw answers.contains { $0["host"] != nil } ? .wrongQuestion : .garbage("JSON without host")

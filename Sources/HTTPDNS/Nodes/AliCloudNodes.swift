@@ -20,9 +20,9 @@ package struct AliCloudNodes: NodeListing {
     /// Unsigned, as in all vendor clients; the vendor's two descriptions of a signature contradict each other.
     package func request(in context: DialectContext) -> HTTPRequest { HTTPRequest(url: url) }
 
-    package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceNodes {
+    package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceAddresses {
         let body = try JSONBody.decode(Body.self, from: try reply.acceptedAliCloudBody())
-        return try ServiceNodes(
+        return try ServiceAddresses(
             reported: Body.nodes(body.v4, body.v4Ports, .a) + Body.nodes(body.v6, body.v6Ports, .aaaa),
             isDisabled: body.status == AliCloudNodes.disabled, allowsPrivate: allowsPrivate)
     }
@@ -46,12 +46,12 @@ package struct AliCloudNodes: NodeListing {
         /// Omits addresses of the wrong family and invalid ports.
         static func nodes(
             _ texts: [String]?, _ ports: [LenientInteger]?, _ family: RecordType
-        ) -> [ServiceNodes.Node] {
+        ) -> [ServiceAddresses.Node] {
             (texts ?? []).enumerated().compactMap { index, text in
                 guard let address = Address(text), address.recordType == family else { return nil }
-                guard let ports, index < ports.count else { return ServiceNodes.Node(address) }
+                guard let ports, index < ports.count else { return ServiceAddresses.Node(address) }
                 guard let port = UInt16(exactly: ports[index].value), port != 0 else { return nil }
-                return ServiceNodes.Node(address, port: port)
+                return ServiceAddresses.Node(address, port: port)
             }
         }
     }
@@ -61,7 +61,7 @@ package struct AliCloudNodes: NodeListing {
     /// Returns the reply of a service node to a request for the list.
     ///
     /// - Parameter account: the only account that the node knows.
-    package static func reply(with list: ServiceNodes, to request: HTTPRequest, account: String) -> HTTPReply {
+    package static func reply(with list: ServiceAddresses, to request: HTTPRequest, account: String) -> HTTPReply {
         guard request.method == .get else { return AliCloudCode.methodNotAllowed.reply }
         let parts = URLQuery.path(of: request.url).split(separator: "/").suffix(2)
         guard parts.first == account[...] else { return AliCloudCode.accountNotExists.reply }

@@ -10,12 +10,12 @@ package struct BaiduNodes: NodeListing {
 
     package func request(in context: DialectContext) throws(DialectError) -> HTTPRequest { throw .unsupported }
 
-    package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceNodes {
+    package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceAddresses {
         let body = try JSONValue.decode(try reply.acceptedBody())
         guard let list = body["serverip"] else { throw .garbage("JSON without serverip") }
         let texts = ["ipv4", "ipv6"].flatMap { list[$0]?.elements ?? [] }.compactMap(\.scalarText)
-        return try ServiceNodes(
-            reported: texts.compactMap { Address(unbracketed: $0) }.map { ServiceNodes.Node($0) },
+        return try ServiceAddresses(
+            reported: texts.compactMap { Address(unbracketed: $0) }.map { ServiceAddresses.Node($0) },
             allowsPrivate: allowsPrivate)
     }
 }

@@ -30,7 +30,7 @@ package struct DNSPodNodes: NodeListing {
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
     }
 
-    package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceNodes {
+    package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceAddresses {
         let body = try DNSPodEnterprise.acceptedBody(of: reply, expires: false)
         let text: [UInt8]
         switch credentials {
@@ -44,9 +44,9 @@ package struct DNSPodNodes: NodeListing {
         }
         let minutes = fields["ttl"].flatMap { Int($0) }.flatMap { DNSPodNodes.minutes.contains($0) ? $0 : nil }
         // Split no further than a usable list goes.
-        let texts = (fields["ip"] ?? "").split(separator: ";", maxSplits: ServiceNodes.maxNodes)
-        return try ServiceNodes(
-            reported: texts.compactMap { Address(String($0)) }.map { ServiceNodes.Node($0) },
+        let texts = (fields["ip"] ?? "").split(separator: ";", maxSplits: ServiceAddresses.maxNodes)
+        return try ServiceAddresses(
+            reported: texts.compactMap { Address(String($0)) }.map { ServiceAddresses.Node($0) },
             lifetimeSeconds: (minutes ?? 60) * 60, allowsPrivate: allowsPrivate)
     }
 }

@@ -7,7 +7,7 @@ package protocol NodeListing: Sendable {
     func request(in context: DialectContext) throws(DialectError) -> HTTPRequest
 
     /// - Parameter allowsPrivate: true if the service is in a private network; else private addresses are left out.
-    func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceNodes
+    func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceAddresses
 }
 
 extension NodeListing {

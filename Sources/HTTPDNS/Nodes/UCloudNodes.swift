@@ -6,6 +6,8 @@ package struct UCloudNodes: NodeListing {
     private let url: String
     private let dialect: UCloud
     private let scheme: String
+    /// That of URLs without a port.
+    private let schemePort: UInt16
 
     /// - Parameters:
     ///   - url: as for `UCloud`.
@@ -14,7 +16,7 @@ package struct UCloudNodes: NodeListing {
         let base = url.hasSuffix("/") ? url.dropLast() : url[...]
         self.url = "\(base)/\(account)/service"
         dialect = UCloud(url: url, account: account, secret: secret)
-        scheme = isSecure ? "https://" : "http://"
+        (scheme, schemePort) = isSecure ? ("https://", 443) : ("http://", 80)
     }
 
     package func request(in context: DialectContext) throws(DialectError) -> HTTPRequest {
@@ -24,14 +26,17 @@ package struct UCloudNodes: NodeListing {
             headers: HTTPHeaders([.init("Authorization", try dialect.signature(parameters))]))
     }
 
-    package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceNodes {
-        let body = try JSONValue.decode(try reply.acceptedBody())
+    package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceAddresses {
+        let body = try JSONValue.decode(try UCloud.acceptedBody(of: reply))
         let urls = [body["best_service_node"]].compactMap { $0 } + (body["service_node_list"]?.elements ?? [])
-        return try ServiceNodes(reported: urls.compactMap { node($0.scalarText ?? "") }, allowsPrivate: allowsPrivate)
+        return try ServiceAddresses(
+            reported: urls.compactMap { node($0.scalarText ?? "") }, allowsPrivate: allowsPrivate)
     }
 
-    private func node(_ url: String) -> ServiceNodes.Node? {
-        guard url.hasPrefix(scheme) else { return nil }
-        return ServiceNodes.Node(text: url.dropFirst(scheme.count).prefix { $0 != "/" })
+    private func node(_ url: String) -> ServiceAddresses.Node? {
+        guard url.hasPrefix(scheme),
+            let node = ServiceAddresses.Node(text: url.dropFirst(scheme.count).prefix { $0 != "/" })
+        else { return nil }
+        return ServiceAddresses.Node(node.host, port: node.port ?? schemePort)
     }
 }

@@ -29,16 +29,16 @@ package struct VolcengineNodes: NodeListing {
                 ], to: url))
     }
 
-    package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceNodes {
-        let body = try JSONValue.decode(try reply.acceptedBody())
+    package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceAddresses {
+        let body = try JSONValue.decode(try Volcengine.acceptedBody(of: reply))
         guard let list = body["svc_meta"] else { throw .garbage("JSON without svc_meta") }
         let hosts = ["main_domains", "backup_domains"].flatMap { list[$0]?.elements ?? [] }
         var lifetimeSeconds: Int?
         if case .integer(let minutes)? = body["update_interval_min"], (1...1440).contains(minutes) {
             lifetimeSeconds = minutes * 60
         }
-        return try ServiceNodes(
-            reported: hosts.compactMap { $0.scalarText.flatMap { ServiceNodes.Node(text: $0[...]) } },
+        return try ServiceAddresses(
+            reported: hosts.compactMap { $0.scalarText.flatMap { ServiceAddresses.Node(text: $0[...]) } },
             lifetimeSeconds: lifetimeSeconds, allowsPrivate: allowsPrivate)
     }
 }

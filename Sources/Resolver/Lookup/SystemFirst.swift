@@ -33,7 +33,7 @@ enum FirstAnswerStanding {
     case usable
     /// A provider is asked first: the system resolver forged the name before, or answers "no such name" for a name with
     /// a verified address.
-    case unproven
+    case needsProvider
     /// All its addresses are mismatched or unreachable.
     case unusable
 }
@@ -132,7 +132,7 @@ extension Lookup {
             leadsNowhere(attempt, answer, now: now, &state)
         case .usable where answer.kind == .records || !hasProvidersRecords:
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &state)
-        case .usable, .unproven:
+        case .usable, .needsProvider:
             hold(systemAnswer: answer, now: now, &state)
             providers.makeNextDue(now)
         }

@@ -86,7 +86,6 @@ struct RefreshPlan {
         }
 
         /// Discards expiry, countdown and charge of the former network. The usual lifetime remains as an estimate.
-        ///
         mutating func networkChanged(to network: NetworkAfterChange, now: Instant) {
             expiresAt = now
             lifetimeSeconds = max(lifetimeSeconds, usualSeconds ?? 0)
@@ -310,7 +309,6 @@ struct RefreshPlan {
     // MARK: networks
 
     /// Makes the questions in use due, the most asked first, at a bounded rate. The rest wait for a query.
-    ///
     mutating func networkChanged(to network: NetworkAfterChange, now: Instant) {
         for number in entries.indices {
             deadlines.remove(number)
@@ -375,7 +373,7 @@ struct RefreshPlan {
         entry.isPostponed = false
         entry.charge = nil
         entries[number] = entry
-        // Whatever comes of the refresh: its answer may have TTL 0, the hosts file may have the name.
+        // In case the refresh schedules nothing: its answer has TTL 0, or the hosts file has the name.
         if entry.isKept { schedule(number, at: now + Bounds.failureCeiling) }
         return Prospect(
             isInUse: entry.isInUse, isRequested: entry.isRequested || entry.isKept, chargedTo: chargedTo,

@@ -76,7 +76,7 @@ package struct AddressListPlan: Equatable, Sendable {
         askAt = max(now, askedAt.map { $0 + pause } ?? now)
     }
 
-    /// Minimum interval between requests because of a node's failure.
+    /// After a node has failed, the daemon requests the list once in this time at most.
     private static let wrongNodePause: Duration = .seconds(30)
     private static let unreachablePause: Duration = .seconds(300)
     /// Minimum interval between requests to a vendor while the network changes often.

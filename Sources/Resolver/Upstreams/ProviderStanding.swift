@@ -101,6 +101,9 @@ final class ProviderStanding {
         traits.questionsPerSecond.map { questions.tokens(perSecond: $0, now: now) < 1 } ?? false
     }
 
+    /// Whether no request began within this time.
+    func isUntried(for pause: Duration, _ now: Instant) -> Bool { triedAt.map { now - $0 >= pause } ?? true }
+
     func isOverQuota(_ now: Instant) -> Bool { (overQuotaUntil ?? now) > now }
 
     /// Whether the provider is asked as a last resort only: it asked for a pause, its question rate or its quota is

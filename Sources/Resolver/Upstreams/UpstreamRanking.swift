@@ -239,7 +239,7 @@ struct UpstreamRanking {
     }
 
     /// Chooses a provider for a background measurement, only if the first choice works. Half-open, unmeasured and
-    /// doubted providers are due at once, others at intervals. One request at a time to each.
+    /// doubted providers are due at once, others and billed ones at intervals. One request at a time to each.
     private func explored(
         beside first: ProviderID, _ question: Question, _ upstreams: NameUpstreams, _ now: Instant
     ) -> Int? {
@@ -257,10 +257,14 @@ struct UpstreamRanking {
             guard let triedLeft = standings[left.index].triedAt else { return standings[right.index].triedAt != nil }
             return standings[right.index].triedAt.map { triedLeft < $0 } ?? false
         }
-        let urgent = others.filter { $0.rank != .working || isDueForMeasurement($0.index, now) }
+        let urgent = others.filter {
+            let isIdle = standings[$0.index].isUntried(for: Bounds.explorationPause, now)
+            return ($0.rank != .working || isDueForMeasurement($0.index, now))
+                && (isIdle || !standings[$0.index].traits.isBilled)
+        }
         if let next = urgent.min(by: longestAgo) { return next.index }
         guard lookupsSinceExploration >= Bounds.lookupsPerExploration, let next = others.min(by: longestAgo),
-            standings[next.index].triedAt.map({ now - $0 >= Bounds.explorationPause }) ?? true
+            standings[next.index].isUntried(for: Bounds.explorationPause, now)
         else { return nil }
         return next.index
     }
@@ -270,7 +274,7 @@ struct UpstreamRanking {
     private func isDueForMeasurement(_ index: Int, _ now: Instant) -> Bool {
         guard !standings[index].isDoubted else { return true }
         return standings[index].trust.isLost(now)
-            && standings[index].triedAt.map { now - $0 >= Bounds.mistrustPause } ?? true
+            && standings[index].isUntried(for: Bounds.mistrustPause, now)
     }
 
     // MARK: one provider

@@ -26,9 +26,9 @@ package struct AddressChoice: Sendable {
     ///   - count: 1 or more; 0 counts as 1.
     ///   - inReserve: number of addresses at the end that are used only if the others fail; 0 if it equals the count.
     ///   - seed: selects the first of the other addresses, so that not all daemons start with the same one.
-    package init(count: Int, trialPending: Int = 0, seed: UInt64) {
+    package init(count: Int, inReserve: Int = 0, seed: UInt64) {
         addresses = Array(repeating: Address(), count: max(1, count))
-        preferred = (1..<addresses.count).contains(trialPending) ? addresses.count - trialPending : addresses.count
+        preferred = (1..<addresses.count).contains(inReserve) ? addresses.count - inReserve : addresses.count
         first = Int(seed % UInt64(preferred))
         current = first
     }
@@ -39,7 +39,7 @@ package struct AddressChoice: Sendable {
     ///   - origins: for each address, which one of the present it is; nil: a new one.
     ///   - fallbackCount: number of addresses at the end that are used only if the others fail.
     package func replaced(by origins: [Int?], fallbackCount: Int, seed: UInt64) -> AddressChoice {
-        var new = AddressChoice(count: origins.count, trialPending: fallbackCount, seed: seed)
+        var new = AddressChoice(count: origins.count, inReserve: fallbackCount, seed: seed)
         new.choices = choices
         for (index, origin) in origins.enumerated() {
             guard let origin else { continue }
@@ -107,8 +107,6 @@ package struct AddressChoice: Sendable {
 
     /// Whether the address has failed since its last answer.
     package func isFailing(_ index: Int) -> Bool { !addresses[index].breaker.isClosed }
-
-    package func isWorking(_ index: Int, now: Instant) -> Bool { !addresses[index].breaker.isOpen(now) }
 
     private mutating func next(_ isReachable: (Int) -> Bool, _ now: Instant) -> Int {
         guard addresses.count > 1 else { return 0 }

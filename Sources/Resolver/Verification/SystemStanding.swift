@@ -15,11 +15,13 @@ extension Verification {
     /// Returns whether the verdicts allow the system resolver's answer.
     func standing(of answer: Answer, to question: Question, now: Instant) -> FirstAnswerStanding {
         guard let name = known[question.name] else { return .usable }
-        guard answer.kind == .records else { return name.isVerified(against: answer, question) ? .unproven : .usable }
+        guard answer.kind == .records else {
+            return name.isVerified(against: answer, question) ? .needsProvider : .usable
+        }
         guard question.type.isAddress, !isVerified(question, answer) else { return .usable }
         let isUnusable = name.leadsNowhere(answer.addresses) && !hasNoVerdict(answer.addresses, name)
         if isUnusable, !name.hasNoneBetter(question, now) { return .unusable }
-        return name.systemForgedUntil == nil ? .usable : .unproven
+        return name.systemForgedUntil == nil ? .usable : .needsProvider
     }
 
     /// Returns whether a probe of one of the answer's addresses is to come and none has had a result.

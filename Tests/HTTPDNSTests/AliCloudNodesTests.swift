@@ -5,11 +5,11 @@ import DNSWire
 import HTTPDNS
 import Testing
 
-struct ServiceNodesTests {
+struct AliCloudNodesTests {
     private let listing = AliCloudNodes(account: "100000", region: "global")
     private let context = DialectContext(unixMilliseconds: 0, nonce: [])
 
-    private func nodes(_ body: String, status: Int = 200) -> Result<ServiceNodes, DialectError> {
+    private func nodes(_ body: String, status: Int = 200) -> Result<ServiceAddresses, DialectError> {
         Result { () throws(DialectError) in
             try listing.nodes(in: reply(body, status: status), allowsPrivate: false)
         }
@@ -96,8 +96,8 @@ struct ServiceNodesTests {
         let heard = try nodes("{\"service_ip\":[\(many)]}").get()
         #expect(heard.nodes.count == 16 && heard.addresses[15].description == "203.0.113.16")
         let words = (1...17).map { "203.0.113.\($0)" }
-        #expect(ServiceNodes(text: words.joined(separator: " ")) == nil)
-        #expect(ServiceNodes(text: words.dropLast().joined(separator: " "))?.nodes.count == 16)
+        #expect(ServiceAddresses(text: words.joined(separator: " ")) == nil)
+        #expect(ServiceAddresses(text: words.dropLast().joined(separator: " "))?.nodes.count == 16)
     }
 
     @Test("failures are known by their code or status")
@@ -115,7 +115,7 @@ struct ServiceNodesTests {
             "disable 203.0.113.1:1",
         ])
     func text(text: String) {
-        #expect(ServiceNodes(text: text)?.text == text)
+        #expect(ServiceAddresses(text: text)?.text == text)
     }
 
     @Test(
@@ -129,12 +129,12 @@ struct ServiceNodesTests {
             "a.example b.example c.example d.example e.example",
         ])
     func wrongTexts(text: String) {
-        #expect(ServiceNodes(text: text) == nil)
+        #expect(ServiceAddresses(text: text) == nil)
     }
 
     @Test("the lab's side says both lists, with ports where one is given, and refuses strangers")
     func server() throws {
-        let nodes = try #require(ServiceNodes(text: "disable 203.0.113.1 203.0.113.2:8080 2001:db8::1"))
+        let nodes = try #require(ServiceAddresses(text: "disable 203.0.113.1 203.0.113.2:8080 2001:db8::1"))
         let asked = AliCloudNodes(account: "100000", region: "hk").request(in: context)
         let said = AliCloudNodes.reply(with: nodes, to: asked, account: "100000")
         #expect(

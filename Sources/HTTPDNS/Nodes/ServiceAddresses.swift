@@ -1,9 +1,9 @@
-// Addresses of a provider that are not in the settings: service nodes that its vendor lists, or addresses of its host
+// Addresses of a provider that are not in the settings: service nodes that its vendor lists, or addresses of a host
 // name. A forged list could redirect queries, so addresses that cannot belong to a service are rejected.
 
 package import DNSWire
 
-package struct ServiceNodes: Equatable, Sendable {
+package struct ServiceAddresses: Equatable, Sendable {
     package struct Node: Hashable, Sendable {
         package enum Host: Hashable, Sendable {
             case address(Address)
@@ -50,7 +50,7 @@ package struct ServiceNodes: Equatable, Sendable {
     package init(
         reported nodes: [Node], isDisabled: Bool = false, lifetimeSeconds: Int? = nil, allowsPrivate: Bool
     ) throws(DialectError) {
-        let usable = ServiceNodes.usable(nodes, allowsPrivate: allowsPrivate)
+        let usable = ServiceAddresses.usable(nodes, allowsPrivate: allowsPrivate)
         guard !usable.isEmpty || isDisabled else { throw .garbage("no usable address in the list of nodes") }
         self.init(nodes: usable, isDisabled: isDisabled, lifetimeSeconds: lifetimeSeconds)
     }
@@ -86,21 +86,21 @@ package struct ServiceNodes: Equatable, Sendable {
     /// "203.0.113.1 203.0.113.2:8080 [2001:db8::1]:443 node.example:8080", after "disable" if `isDisabled`. Without the
     /// lifetime.
     package var text: String {
-        ((isDisabled ? [ServiceNodes.disabled] : []) + nodes.map(\.text)).joined(separator: " ")
+        ((isDisabled ? [ServiceAddresses.disabled] : []) + nodes.map(\.text)).joined(separator: " ")
     }
 
     /// Parses the form that `text` writes; nil for anything else.
     package init?(text: String, lifetimeSeconds: Int? = nil) {
-        var words = text.split(separator: " ", maxSplits: ServiceNodes.maxNodes + 1)[...]
-        isDisabled = words.first == ServiceNodes.disabled[...]
+        var words = text.split(separator: " ", maxSplits: ServiceAddresses.maxNodes + 1)[...]
+        isDisabled = words.first == ServiceAddresses.disabled[...]
         if isDisabled { words = words.dropFirst() }
-        nodes = ServiceNodes.usable(words.compactMap { Node(text: $0) }, allowsPrivate: true)
+        nodes = ServiceAddresses.usable(words.compactMap { Node(text: $0) }, allowsPrivate: true)
         self.lifetimeSeconds = lifetimeSeconds
         guard nodes.map(\.text) == words.map(String.init), !nodes.isEmpty || isDisabled else { return nil }
     }
 }
 
-extension ServiceNodes.Node {
+extension ServiceAddresses.Node {
     package var address: Address? {
         guard case .address(let address) = host else { return nil }
         return address
