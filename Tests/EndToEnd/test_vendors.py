@@ -460,7 +460,8 @@ class Refusals(Vendors):
         """Nothing tells why Volcengine refuses: no name is taken for one of another account."""
         stand_in, healthy = self.stand_in("volcengine"), self.healthy()
         stand_in.clock_offset, stand_in.is_dated = HOURS, False
-        server = self.daemon_of(self.settings("volcengine", stand_in), self.second(healthy))
+        server = self.daemon_of(
+            self.settings("volcengine", stand_in, names=["shop.example"]), self.second(healthy))
         for name in BATCH[:6]:
             self.gets(HEALTHY, server, name)
         self.assertNotIn("no provider serves", ctl(server, "explain", BATCH[0]).stdout)
