@@ -382,10 +382,8 @@ struct Lookup {
     }
 
     private mutating func askNextProvider(now: Instant, _ state: inout ResolverState) {
-        let mayAsk = { [ranking = state.ranking, upstreams, type = question.type] (provider: ProviderID) in
-            ranking.mayAsk(provider, for: type, among: upstreams)
-        }
-        guard let (provider, isHedge) = providers.popNext(state.ranking, where: mayAsk) else { return }
+        let next = providers.popNext(state.ranking, for: question.type, among: upstreams)
+        guard let (provider, isHedge) = next else { return }
         // A refresh was charged for its first request before it began, unless the system resolver was asked first.
         if isRefresh, isSystemFirst || providers.attempts > 1 { _ = state.ranking.spend(on: provider, now: now) }
         begin(

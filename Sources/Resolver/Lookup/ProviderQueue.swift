@@ -54,15 +54,19 @@ struct ProviderQueue {
 
     /// Takes the next provider to ask; nil if there is none.
     ///
-    /// - Parameter mayAsk: excludes providers that the lookup must not ask any more.
+    /// - Parameters:
+    ///   - type: the record type in question.
+    ///   - upstreams: those of the name. The settings may have changed since the lookup began.
     mutating func popNext(
-        _ ranking: UpstreamRanking, where mayAsk: (ProviderID) -> Bool
+        _ ranking: UpstreamRanking, for type: RecordType, among upstreams: NameUpstreams
     ) -> (provider: ProviderID, isHedge: Bool)? {
-        if !untried.allSatisfy(mayAsk) { untried.removeAll { !mayAsk($0) } }
-        let isHedge = hedge.take() != nil
-        guard let index = isHedge ? untried.firstIndex(where: ranking.mayHedge) : untried.indices.first else {
-            return nil
+        if !untried.allSatisfy({ ranking.mayAsk($0, for: type, among: upstreams) }) {
+            untried.removeAll { !ranking.mayAsk($0, for: type, among: upstreams) }
         }
+        let isHedge = hedge.take() != nil
+        // `ranking.mayHedge` as a value would copy the ranking.
+        let first = isHedge ? untried.firstIndex { ranking.mayHedge($0) } : untried.indices.first
+        guard let index = first else { return nil }
         attemptsLeft -= 1
         // `remove(at:)` copies the others.
         return (index == untried.startIndex ? untried.removeFirst() : untried.remove(at: index), isHedge)
@@ -71,7 +75,7 @@ struct ProviderQueue {
     /// Schedules the next provider that may hedge after this delay, or earlier, so that all are asked within
     /// `Bounds.allAskedWithin`. The others are asked only after a failure.
     mutating func hedge(after delay: Duration, startedAt: Instant, _ ranking: UpstreamRanking, now: Instant) {
-        let hedges = untried.filter(ranking.mayHedge)
+        let hedges = untried.filter { ranking.mayHedge($0) }
         guard let first = hedges.first else { return }
         hedge = first
         let share = max(now.duration(to: startedAt + Bounds.allAskedWithin) / hedges.count, Bounds.hedgeFloor)

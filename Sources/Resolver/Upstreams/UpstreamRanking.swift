@@ -81,9 +81,6 @@ struct UpstreamRanking {
 
     func isUnreachable(_ provider: ProviderID) -> Bool { unreachable.contains(provider) }
 
-    /// It is in the settings, and a route leads to it.
-    func mayBeAsked(_ provider: ProviderID) -> Bool { knows(provider) && !isUnreachable(provider) }
-
     // MARK: the order
 
     /// Whether a provider supports this type, throttled ones included.
