@@ -168,14 +168,16 @@ class Batches(Paid):
         self.assertLess(stats["requests"], 16)
 
     def test_a_hung_name_does_not_take_the_names_of_its_request_with_it(self):
-        names = [*(f"www.good{number}.example" for number in range(4)), "www.hung.example"]
+        hung = "www.hung.example"
+        # In the middle, it shares a request with a neighbour unless both gaps are longer than a millisecond.
+        names = ["www.good0.example", "www.good1.example", hung, "www.good2.example", "www.good3.example"]
         heads = [[], []]
 
         def respond(seen):
             def answer(head):
                 asked = re.search(rb"[?&]dn=([^& ]*)", head).group(1).decode().split(",")
                 seen.append(asked)
-                if names[-1] in asked:
+                if hung in asked:
                     return None
                 body = "\n".join(f"{name}.:192.0.2.1,60" for name in asked).encode()
                 return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
@@ -185,15 +187,15 @@ class Batches(Paid):
             self.addCleanup(fake.close)
         server = self.daemon([self.keyed(fake.provider("dnspod-https", f"paid{n}")) for n, fake in enumerate(fakes)])
         began = time.monotonic()
-        replies = ask_all(server, [(name, "A") for name in reversed(names)])
-        self.assertEqual([{"192.0.2.1"}] * 4, [replies[number].addresses for number in range(1, 5)])
+        replies = ask_all(server, [(name, "A") for name in names])
+        self.assertEqual([{"192.0.2.1"}] * 4, [replies[number].addresses for number in (0, 1, 3, 4)])
         self.assertLess(time.monotonic() - began, 6)
-        self.assertEqual(SERVFAIL, replies[0].rcode)
+        self.assertEqual(SERVFAIL, replies[2].rcode)
         # One of the providers had the hung name with others, all of them if they came within a millisecond; the other
         # provider had each alone.
         alone, together = sorted(heads, key=lambda seen: max(len(asked) for asked in seen))
         self.assertEqual({1}, {len(asked) for asked in alone}, heads)
-        self.assertTrue(any(names[-1] in asked and len(asked) > 1 for asked in together), heads)
+        self.assertTrue(any(hung in asked and len(asked) > 1 for asked in together), heads)
         self.assertNotIn("down", [self.stats(server, f"paid{n}")["state"] for n in range(2)])
 
     def test_a_time_out_is_one_failure_of_each_request(self):
