@@ -13,9 +13,9 @@ package struct JSONDialect: SingleQuestionDialect {
         self.account = account
     }
 
-    /// Types without a common text form are left to `doh`.
     package var carriesAliases: Bool { true }
 
+    /// Types without a common text form are left to `doh`.
     package func supports(_ type: RecordType) -> Bool { PresentationForm.readable.contains(type) }
 
     package func supports(_ question: Question) -> Bool { supports(question.type) }
