@@ -2,6 +2,7 @@
 
 package import DNSWire
 
+/// Every event moves actions, so the rare large ones are indirect.
 package enum Action: Equatable, Sendable {
     /// Ask an upstream; report `fetchFinished` under this ID.
     case fetch(FetchID, Question, Upstream, FetchPurpose)
@@ -27,11 +28,11 @@ package enum Action: Equatable, Sendable {
     case awaitAsk(Question, Source)
     /// Connect to an address as a client would; report `probeFinished` under this ID.
     case probe(ProbeID, ProbeTarget)
-    case probeNews(ProbeNews)
+    indirect case probeNews(ProbeNews)
     /// Record forgery evidence against a source.
-    case diverged(ForgeryEvidence)
+    indirect case diverged(ForgeryEvidence)
     /// Record an answer that contradicts the rule for its name.
-    case contradicted(ContradictingAnswer)
+    indirect case contradicted(ContradictingAnswer)
     case portal(PortalEvent)
     /// Report the cache hits of these questions since the last report: `hitsCounted`. Costs an action and an event per
     /// refresh; reporting every hit would cost more than the increment that a hit makes.

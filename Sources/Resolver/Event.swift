@@ -48,7 +48,8 @@ package enum Event: Sendable {
     /// The upstreams, at start and after a change of settings or network. Remaining providers keep their ID and what
     /// was learned about them.
     case upstreamsChanged(providers: [ProviderTraits], hasSystem: Bool)
-    case policyChanged(Policy)
+    /// Indirect: a policy is larger than every other event.
+    indirect case policyChanged(Policy)
     case hostsChanged(HostsTable)
     /// An HTTP redirect to this host, received in place of a provider's reply or for a check name.
     case redirected(Name)

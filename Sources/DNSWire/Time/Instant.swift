@@ -33,6 +33,10 @@ package struct Instant: Hashable, Sendable {
 
 extension Instant: Comparable {
     package static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
+    // Other modules call the default implementations through the protocol.
+    package static func > (left: Instant, right: Instant) -> Bool { left.nanoseconds > right.nanoseconds }
+    package static func <= (left: Instant, right: Instant) -> Bool { left.nanoseconds <= right.nanoseconds }
+    package static func >= (left: Instant, right: Instant) -> Bool { left.nanoseconds >= right.nanoseconds }
 }
 
 extension Instant {

@@ -3,11 +3,18 @@
 
 import DNSWire
 
-/// An answer that is given only if no upstream has a better one.
-struct HeldAnswer {
+/// An answer that is given only if no upstream has a better one. A class, because every lookup has room for three of
+/// them, and few hold one.
+final class HeldAnswer {
     let answer: Answer
     let source: Source
     let at: Instant
+
+    init(answer: Answer, source: Source, at: Instant) {
+        self.answer = answer
+        self.source = source
+        self.at = at
+    }
 
     /// The answer with its remaining TTL.
     func aged(now: Instant) -> Answer { answer.aged(since: at, now: now) }

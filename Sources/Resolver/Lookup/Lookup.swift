@@ -535,14 +535,14 @@ struct Lookup {
     /// Abandons fetches to providers without a route, without recording failures, and asks the next provider.
     mutating func leaveUnreachable(now: Instant, _ state: inout ResolverState) {
         let ranking = state.ranking
-        let isLost = { (attempt: Attempt) in attempt.provider.map(ranking.isUnreachable) ?? false }
+        let isLost = { (attempt: Attempt) in attempt.provider.map { ranking.isUnreachable($0) } ?? false }
         for attempt in running where isLost(attempt) {
             state.abandon(attempt, now: now)
             failures.lostRoute()
             providers.makeNextDue(now)
         }
         running.removeAll(where: isLost)
-        providers.removeAll(where: ranking.isUnreachable)
+        providers.removeAll { ranking.isUnreachable($0) }
         proceed(now: now, &state)
     }
 }

@@ -36,7 +36,7 @@ extension Lookup {
         /// patience.
         mutating func hedgeSystem(patience: Duration, _ ranking: UpstreamRanking) {
             guard let lead = systemLead else { return }
-            hedge = providers.prefix(Bounds.maxProviderAttempts).first(where: ranking.mayHedge)
+            hedge = providers.prefix(Bounds.maxProviderAttempts).first { ranking.mayHedge($0) }
             if hedge == nil { systemLead = max(lead, patience) }
         }
 

@@ -62,7 +62,7 @@ struct Routing {
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
             providers: onTrial.isEmpty ? order : order.filter { !onTrial.contains($0) }, trialPending: onTrial,
-            trialPatience: onTrial.map(ranking.hedgeDelay).max() ?? .zero, throttled: throttled,
+            trialPatience: onTrial.map { ranking.hedgeDelay($0) }.max() ?? .zero, throttled: throttled,
             overQuota: throttled.filter { ranking.isOverQuota($0, now) }, upstreams: upstreams,
             hasSystem: hasSystem, systemLead: lead, inTrouble: inTrouble,
             isUnresponsive: order.count == 1
