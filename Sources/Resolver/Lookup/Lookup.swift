@@ -276,8 +276,8 @@ struct Lookup {
         let attempt = running.remove(at: index)
         state.heard(attempt.upstream, result, now: now)
         state.end(attempt, isHeard: result.isHeard, now: now)
-        if attempt.upstream == .system, result.isHeard {
-            state.systemPace.answered(after: attempt.startedAt.duration(to: now), now: now)
+        if attempt.upstream == .system {
+            state.systemPace.fetchFinished(result, after: attempt.startedAt.duration(to: now), now: now)
         }
         switch result {
         case .success(let answer):
@@ -410,12 +410,12 @@ struct Lookup {
         }
     }
 
-    /// Whether accounts over their quota may be asked: every other upstream has failed, and there is no expired answer.
-    /// A late upstream may still answer.
+    /// Whether accounts over their quota may be asked: every other upstream has failed, and the clients would get a
+    /// failure or an address known not to work. A late upstream may still answer.
     private var mayAskOverQuota: Bool {
-        guard providers.hasOverQuota, mayAskLastResort, !waiters.isEmpty, expired.own == nil, areProvidersDone else {
-            return false
-        }
+        guard providers.hasOverQuota, mayAskLastResort, !waiters.isEmpty, expired.own == nil, areProvidersDone,
+            held.ambiguousEmpty == nil, policy.fallback(for: question) == nil
+        else { return false }
         return switch system {
         case .absent, .failed: true
         case .waiting, .running, .answered: false
@@ -424,7 +424,8 @@ struct Lookup {
 
     private var mayAskLastResort: Bool {
         // After settling, the clients have an answer.
-        isAsking && !failures.lacksRoom && !isStandInOver && providers.mayAskLastResort
+        isAsking && !failures.lacksRoom && !failures.hasProvidersVerdict && !isStandInOver
+            && providers.mayAskLastResort
             && !(isRefresh && waiters.isEmpty)
     }
 

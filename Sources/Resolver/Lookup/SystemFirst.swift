@@ -46,8 +46,10 @@ struct SystemPace {
     private var silentDomains: Set<Name> = []
     private var silentAt: Instant?
 
-    mutating func answered(after elapsed: Duration, now: Instant) {
-        latency.measure(elapsed, now: now)
+    /// Any reply ends the silence. Errors come faster than answers, so only answers are measured.
+    mutating func fetchFinished(_ result: FetchResult, after elapsed: Duration, now: Instant) {
+        guard result.isHeard else { return }
+        if case .success = result { latency.measure(elapsed, now: now) }
         silentDomains = []
     }
 
