@@ -365,7 +365,7 @@ final class Daemon {
             switch event {
             case .notes(let notes): takeNotes(notes, now: now)
             case .loaded(let report): takeEntries(report, now: now)
-            case .failed: beginKeeping(now: now)
+            case .failed: beginWithoutStore(now: now)
             case .setAside, .recovered: break
             }
         }
@@ -382,6 +382,13 @@ final class Daemon {
             .compactMap { resolving.answers.entries(of: $0).first }
         let restored = kept.map { RestoredAnswer($0, now: now) } + here.map { RestoredAnswer($0, now: now) }
         resolving.handle(.restored(restored), now: now)
+    }
+
+    /// The components that wait for the store begin. Those that would replace its notes continue to wait: the file may
+    /// be read later.
+    private func beginWithoutStore(now: Instant) {
+        if addressLists.notes == nil { addressLists.begin([:], now: now) }
+        beginKeeping(now: now)
     }
 
     private func beginKeeping(now: Instant) {

@@ -217,17 +217,18 @@ final class NetworkMonitor {
         return found.recovery
     }
 
-    /// Merges the network history from the store. If another carrier was in use last, the next `takeActions` has a
-    /// change.
+    /// Merges the network history from the store. If another carrier was in use last, and none is known since, the
+    /// next `takeActions` has a change.
     ///
     /// - Returns: the networks removed from the history.
     func restore(_ notes: [String: String], now: Instant) -> [NetworkID] {
         guard let note = notes[NetworkMonitor.note] else { return [] }
+        let isCarrierKnown = !history.carrier(of: id).prefixes.isEmpty
         let earlier = NetworkHistory(restoring: note)
         let forgotten = history.merge(earlier)
         exits.entered(history.carrier(of: id), isOtherCarrier: false, now: enteredAt)
         let link = NetworkMonitor.id(of: identity, salt)
-        if !isUnsettled, let last = earlier.latest(onLink: link), last.id != id,
+        if !isUnsettled, !isCarrierKnown, let last = earlier.latest(onLink: link), last.id != id,
             let prefix = last.carrier.prefixes.first
         {
             let carrier = OtherCarrier(prefix: prefix, since: enteredAt)

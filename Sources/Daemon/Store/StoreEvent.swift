@@ -17,14 +17,14 @@ struct StoreOrder: Sendable {
 
 /// Event of the store's thread, mostly for the log.
 enum StoreEvent: Sendable {
-    /// All notes by name, sent before the entries are loaded; includes notes taken meanwhile. Empty if the file
-    /// cannot be used; sent again if it is read later.
+    /// All notes by name, with those taken meanwhile. Sent once, when the file is first read, before the entries are
+    /// loaded.
     case notes([String: String])
     /// The file was read; sent once.
     case loaded(LoadReport)
     /// The file was damaged or foreign, and a new one is begun.
     case setAside(SetAside)
-    /// Sent once per kind until an operation succeeds.
+    /// Sent once per kind until an operation succeeds. Before `loaded`: the file can't be read, perhaps later.
     case failed(StoreFailure)
     case recovered
 }

@@ -87,7 +87,7 @@ struct StoreLoop: ~Copyable {
         var hottest = HottestEntries(limit: StoreLoop.maxInUse)
         let (cache, maxAge, maxTTL) = (cache, maxAgeMilliseconds, maxTTLMilliseconds)
         do throws(StoreFailure) {
-            tell(.notes(try store.notes()))
+            if !hasToldNotes { tell(.notes(try store.notes())) }
             hasToldNotes = true
             let counts = try store.load(atMost: maxRows) { entry, lastWritten in
                 // If the settings allow less than the stored TTL, the entry counts as older by the difference.
@@ -110,9 +110,6 @@ struct StoreLoop: ~Copyable {
             tell(.loaded(report))
             prune()
         } catch {
-            // Components that wait for the notes continue without them.
-            if !hasToldNotes { tell(.notes([:])) }
-            hasToldNotes = true
             failed(error)
         }
     }

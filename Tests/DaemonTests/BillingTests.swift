@@ -1,0 +1,108 @@
+// Which questions count for an account's bill, and what becomes of the counts if the store is late.
+
+import DNSWire
+import LinuxIO
+import Settings
+import Store
+import TestSupport
+import Testing
+
+@testable import Daemon
+@testable import Resolver
+
+@Suite("Billing")
+struct BillingTests {
+    private let folder = TemporaryFolder()
+    private let now = Clock.now()
+    private let note = "billed by vendor"
+
+    private var path: String { folder("cache.db") }
+
+    /// A vendor that hears requests and never replies.
+    private struct Account {
+        let stand: ResolvingStand
+        let server: ProbedServer
+        let provider: Provider
+        let billing: Billing
+
+        var fetches: ProviderFetches { stand.resolving.providers }
+        var total: Int? { billing.questions(of: provider)?.total(.month) }
+
+        init(_ stand: ResolvingStand, now: Instant) throws {
+            self.stand = stand
+            server = try ProbedServer(.silent, stand.resolving.loop)
+            var settings = Settings.Provider.builtIn[0]
+            (settings.name, settings.dialect, settings.addresses) = ("vendor", .doh, [.v4(0x7F00_0001)])
+            settings.quota = .init(1000, per: .month)
+            settings.url = .init(isSecure: false, host: .name("provider.example"), port: server.port, path: "/q")
+            try stand.setProviders([settings], now: now)
+            provider = try #require(stand.resolving.providers.providers.first)
+            billing = Billing(stand.resolving)
+        }
+
+        func start(_ number: UInt64, now: Instant) throws -> FetchID {
+            let name = try #require(Name("www.d\(number).example"))
+            let id = FetchID(number: number)
+            fetches.start(id, Question(name, .a), provider.id, .client, now: now)
+            return id
+        }
+
+        /// Waits until the vendor has heard of so many questions.
+        func wait(forRequests count: Int) throws {
+            try stand.wait { server.speakerCount == count }
+        }
+    }
+
+    private func stored() throws -> Int? {
+        var store = EntryStore(path: path)
+        return try store.notes()[note].flatMap { BilledQuestions(text: $0)?.total(.month) }
+    }
+
+    @Test("counts made while the store can't be read are added to the stored ones, and never replace them")
+    func lateStore() throws {
+        let wall = Clock.wallMilliseconds()
+        var earlier = BilledQuestions(unixMilliseconds: wall)
+        earlier.add(100, .client, unixMilliseconds: wall)
+        let other = try ResolvingStand(storeAt: path)
+        let holder = try #require(other.resolving.store)
+        holder.note(note, earlier.text, now: now)
+        try other.wait { holder.counts.batches > 0 }
+
+        let account = try Account(ResolvingStand(storeAt: path), now: now)
+        let store = try #require(account.stand.resolving.store)
+        var isRead = false
+        let takeEvents = {
+            for event in store.takeEvents() {
+                if case .notes(let notes) = event { account.billing.restore(notes, now: now) }
+                if case .loaded = event { isRead = true }
+            }
+        }
+        try account.stand.wait { store.counts.failures > 0 }
+        try account.stand.loopOnce()
+        takeEvents()
+        let fetch = try account.start(1, now: now)
+        try account.wait(forRequests: 1)
+        account.fetches.abandon(fetch, now: now)
+        account.billing.save(now: now)
+        holder.stop()
+        try account.stand.wait {
+            store.note("unrelated", "x", now: now)
+            takeEvents()
+            return isRead
+        }
+        #expect(account.total == 101)
+        account.billing.save(now: now)
+        store.stop()
+        #expect(try stored() == 101)
+    }
+}
+
+extension ResolvingStand {
+    fileprivate func loopOnce() throws { try resolving.loop.turn(until: Clock.now() + .milliseconds(5)) }
+
+    fileprivate func wait(until isTrue: () -> Bool) throws {
+        let deadline = Clock.now() + .seconds(20)
+        while !isTrue(), Clock.now() < deadline { try loopOnce() }
+        try #require(isTrue())
+    }
+}
