@@ -14,7 +14,8 @@ private struct StuckRequest {
 // libcurl 7.88 cannot tell which connection a request will use. So a request limit per connection, or a hanging
 // connection, retires the whole set. Each set has its own CA store, which is freed after the endpoint's idle timeout.
 final class ConnectionPool {
-    typealias Finished = (id: TransferID, result: Result<TransferReply, TransferFailure>)
+    /// `mayHaveArrived`: whether the server may have read the request.
+    typealias Finished = (id: TransferID, result: Result<TransferReply, TransferFailure>, mayHaveArrived: Bool)
 
     let endpoint: HTTPEndpoint
     private let interest: ConnectionSet.Interest
@@ -96,14 +97,16 @@ final class ConnectionPool {
 
     private func consider(_ exchange: Exchange) { exchangesDueAt = Instant.earliest(exchangesDueAt, exchange.dueAt) }
 
+    /// - Returns: whether the server may have read the request.
     func cancel(_ id: TransferID, hasTimedOut: Bool, now: Instant) -> Bool {
         guard let index = exchanges.firstIndex(where: { $0.id == id }) else { return false }
         let exchange = exchanges[index]
         let isHanging = silentConnection(of: exchange) != nil || exchange.transfers.contains(where: \.isHeldBack)
+        let mayHaveArrived = exchange.mayHaveArrived
         if hasTimedOut, exchange.generation == generation, isHanging { retire() }
         remove(at: index, now: now)
         settle(now: now)
-        return true
+        return mayHaveArrived
     }
 
     func socketReady(
@@ -138,7 +141,7 @@ final class ConnectionPool {
 
     /// Ends every transfer and closes every connection.
     func renew() {
-        finished += exchanges.map { ($0.id, .failure(.networkChanged)) }
+        finished += exchanges.map { ($0.id, .failure(.networkChanged), $0.mayHaveArrived) }
         (exchanges, unsent, exchangesDueAt) = ([], [], nil)
         (usualAcknowledgement, repliedAt) = (nil, nil)
         closeAll()
@@ -216,7 +219,7 @@ final class ConnectionPool {
 
     private func leaveConnection(at index: Int, _ failure: TransferFailure, now: Instant) {
         guard !exchanges[index].request.elsewhere.isEmpty else { return _ = retry(at: index, now: now) }
-        exchanges[index].leave()
+        exchanges[index].leave(failure)
         if exchanges[index].generation == generation { retire() }
         silent.append((exchanges[index].id, failure))
     }
@@ -297,13 +300,18 @@ final class ConnectionPool {
     private func finish(
         at index: Int, _ result: Result<TransferReply, TransferFailure>, now: Instant
     ) {
+        let mayHaveArrived =
+            switch result {
+            case .success: true
+            case .failure(let failure): failure.mayHaveArrived && exchanges[index].mayHaveArrived
+            }
         let exchange = remove(at: index, now: now)
         if case .success(let reply) = result {
             repliedAt = now
             isHTTP1 = reply.httpVersion == .http1
             if reply.connectionWasReused { reused += 1 }
         }
-        finished.append((exchange.id, result))
+        finished.append((exchange.id, result, mayHaveArrived))
     }
 
     /// Retries on a new set. The connections that were open when the request was first sent get no more requests;

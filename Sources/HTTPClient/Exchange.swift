@@ -32,6 +32,10 @@ final class Exchange {
     let generation: Int
     /// Running transfers.
     private(set) var transfers: [Transfer]
+    /// One that has ended was sent.
+    private var wasSent = false
+    /// The peer's kernel acknowledged nothing in time.
+    private var isUnheard = false
     private var stage: Stage
     /// Usual time until the peer's kernel acknowledges a new connection; nil: unknown.
     private let dialTimeout: Duration?
@@ -89,6 +93,9 @@ final class Exchange {
         guard case .stuck = stage, let transfer = transfers.first, transfer.isExposed else { return nil }
         return transfer
     }
+
+    /// Whether the server may have read the request, unless its failure shows that it has not.
+    var mayHaveArrived: Bool { !isUnheard && (wasSent || transfers.contains(where: \.isSent)) }
 
     /// True until `noteSending` has noted all that is sent.
     var awaitsSending: Bool {
@@ -152,7 +159,10 @@ final class Exchange {
     }
 
     /// Records that the request continues at the next of `elsewhere`.
-    func leave() { stage = .settled }
+    func leave(_ failure: TransferFailure) {
+        stage = .settled
+        isUnheard = !failure.mayHaveArrived
+    }
 
     /// - Returns: true if the peer's kernel has acknowledged no running transfer. True at most once.
     func hasDeadPath(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
@@ -196,6 +206,7 @@ final class Exchange {
 
     func ended(_ transfer: Transfer, _ result: Result<TransferReply, TransferFailure>) -> Outcome {
         transfers.removeAll { $0 === transfer }
+        wasSent = wasSent || transfer.isSent
         switch result {
         case .success(var reply):
             reply.wasRetried = isRetried

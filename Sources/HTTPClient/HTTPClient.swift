@@ -26,6 +26,8 @@ package final class HTTPClient {
         package let result: Result<TransferReply, TransferFailure>
         /// The endpoint of the result: the request's own, or one of its `elsewhere`.
         package let endpoint: HTTPEndpoint
+        /// Endpoints whose servers may have read the request, each once.
+        package let reached: [HTTPEndpoint]
     }
 
     /// An endpoint that did not answer, so the request moved to the next one.
@@ -86,10 +88,17 @@ package final class HTTPClient {
     ///
     /// - Parameter hasTimedOut: true if the caller's timeout expired. Then the connection gets no further request if
     ///   it has received nothing since, or has not let the whole request out.
-    package func cancel(_ id: TransferID, hasTimedOut: Bool = false, now: Instant) {
+    /// - Returns: the endpoints whose servers may have read the request.
+    @discardableResult
+    package func cancel(_ id: TransferID, hasTimedOut: Bool = false, now: Instant) -> [HTTPEndpoint] {
+        let ended = finished.first { $0.id == id }
         finished.removeAll { $0.id == id }
-        retryPlans[id] = nil
-        for pool in pools { _ = pool.cancel(id, hasTimedOut: hasTimedOut, now: now) }
+        let reached = ended?.reached ?? retryPlans.removeValue(forKey: id)?.reached ?? []
+        return reached + cancelAttempts(of: id, hasTimedOut: hasTimedOut, now: now)
+    }
+
+    private func cancelAttempts(of id: TransferID, hasTimedOut: Bool = false, now: Instant) -> [HTTPEndpoint] {
+        pools.filter { $0.cancel(id, hasTimedOut: hasTimedOut, now: now) }.map(\.endpoint)
     }
 
     /// Ignores a descriptor that is not watched.
@@ -158,14 +167,16 @@ package final class HTTPClient {
             try pool.start(request, id: id, now: now)
             collect(from: pool, now: now)
         } catch {
-            ended(id, .failure(error), at: request.endpoint, now: now)
+            ended(id, .failure(error), mayHaveArrived: false, at: request.endpoint, now: now)
         }
     }
 
     private func collect(from pool: ConnectionPool, now: Instant) {
         unacknowledged += pool.takeUnacknowledged()
         for (id, failure) in pool.takeSilent() { goElsewhere(id, from: pool.endpoint, failure, now: now) }
-        for (id, result) in pool.takeFinished() { ended(id, result, at: pool.endpoint, now: now) }
+        for (id, result, mayHaveArrived) in pool.takeFinished() {
+            ended(id, result, mayHaveArrived: mayHaveArrived, at: pool.endpoint, now: now)
+        }
     }
 
     /// Starts the request at its next endpoint, if there is one; it may end at once.
@@ -178,19 +189,19 @@ package final class HTTPClient {
     }
 
     private func ended(
-        _ id: TransferID, _ result: Result<TransferReply, TransferFailure>, at endpoint: HTTPEndpoint,
-        now: Instant
+        _ id: TransferID, _ result: Result<TransferReply, TransferFailure>, mayHaveArrived: Bool,
+        at endpoint: HTTPEndpoint, now: Instant
     ) {
-        guard !retryPlans.isEmpty else { return finished.append(Finished(id: id, result: result, endpoint: endpoint)) }
-        retryPlans[id]?.ended()
+        retryPlans[id]?.ended(at: endpoint, mayHaveArrived: mayHaveArrived)
         if case .failure(let failure) = result, retryPlans[id] != nil {
             if failure.isAddress { goElsewhere(id, from: endpoint, failure, now: now) }
             // An attempt at another endpoint still runs, or has already delivered the result.
             guard let left = retryPlans[id], left.runningCount == 0 else { return }
         }
-        finished.append(Finished(id: id, result: result, endpoint: endpoint))
-        guard let detour = retryPlans.removeValue(forKey: id), detour.runningCount > 0 else { return }
-        for pool in pools { _ = pool.cancel(id, hasTimedOut: false, now: now) }
+        let plan = retryPlans.removeValue(forKey: id)
+        var reached = plan?.reached ?? (mayHaveArrived ? [endpoint] : [])
+        if let plan, plan.runningCount > 0 { reached += cancelAttempts(of: id, now: now) }
+        finished.append(Finished(id: id, result: result, endpoint: endpoint, reached: reached))
     }
 
     private func pool(for endpoint: HTTPEndpoint) throws(TransferFailure) -> ConnectionPool {

@@ -8,6 +8,8 @@ struct RetryPlan {
     /// The original request, without the endpoints already tried.
     private var request: TransferRequest
     private(set) var runningCount = 1
+    /// Endpoints whose attempts have ended, and whose servers may have read the request.
+    private(set) var reached: [HTTPEndpoint] = []
 
     init(_ request: TransferRequest, startedAt: Instant) {
         self.request = request
@@ -29,5 +31,8 @@ struct RetryPlan {
         return next
     }
 
-    mutating func ended() { runningCount -= 1 }
+    mutating func ended(at endpoint: HTTPEndpoint, mayHaveArrived: Bool) {
+        runningCount -= 1
+        if mayHaveArrived { reached.append(endpoint) }
+    }
 }

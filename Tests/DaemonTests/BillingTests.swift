@@ -95,6 +95,31 @@ struct BillingTests {
         store.stop()
         #expect(try stored() == 101)
     }
+
+    @Test("a question that is given up counts if its request has left, and then once")
+    func givenUp() throws {
+        let account = try Account(ResolvingStand(), now: now)
+        account.fetches.abandon(try account.start(1, now: now), now: now)
+        account.billing.save(now: now)
+        #expect(account.total == 0, "it was not connected")
+        let fetch = try account.start(2, now: now)
+        try account.wait(forRequests: 1)
+        account.billing.save(now: now)
+        #expect(account.total == 0, "it may still fail")
+        account.fetches.abandon(fetch, now: now)
+        account.billing.save(now: now)
+        #expect(account.total == 1)
+    }
+
+    @Test("a request that is in flight at the end of the process counts")
+    func inFlightAtEnd() throws {
+        let account = try Account(ResolvingStand(), now: now)
+        _ = try account.start(1, now: now)
+        try account.wait(forRequests: 1)
+        account.fetches.stop(now: now)
+        account.billing.save(now: now)
+        #expect(account.total == 1)
+    }
 }
 
 extension ResolvingStand {

@@ -81,7 +81,7 @@ struct StoredNoteTests {
         third.stop()
     }
 
-    @Test("with a file that can't be used no notes are told; what was noted is written when it can, and told with the others")
+    @Test("notes of a file that can't be used are told when it can, with what was noted meanwhile")
     func inUseElsewhere() throws {
         let first = try thread()
         _ = first.note("a", "first", now: start)

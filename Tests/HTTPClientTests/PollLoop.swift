@@ -35,6 +35,7 @@ final class PollLoop {
 
     /// By those that have ended.
     private(set) var answeredAt: [TransferID: HTTPEndpoint] = [:]
+    private(set) var reached: [TransferID: [HTTPEndpoint]] = [:]
 
     /// How far the client's clock is ahead of the time.
     private var ahead = Duration.zero
@@ -120,6 +121,7 @@ final class PollLoop {
             #expect(results[ended.id] == nil, "a transfer ended twice")
             results[ended.id] = ended.result
             answeredAt[ended.id] = ended.endpoint
+            reached[ended.id] = ended.reached
         }
     }
 

@@ -154,6 +154,7 @@ import Testing
                 #expect(text(id) == "here" && loop.answeredAt[id] == second)
                 let attemptFailures = loop.client.takeAttemptFailures()
                 #expect(attemptFailures.map(\.endpoint) == [first] && attemptFailures.map(\.failure) == [.timeout])
+                #expect(loop.reached[id] == [second])
                 #expect(attemptFailures.map(\.id) == [id] && loop.client.takeAttemptFailures().isEmpty)
                 #expect(loop.client.transfersInFlight == 0)
                 // What was begun there is not waited for any more.
@@ -194,6 +195,7 @@ import Testing
                 let attemptFailures = loop.client.takeAttemptFailures()
                 #expect(
                     attemptFailures.map(\.endpoint) == [first] && attemptFailures.map(\.failure) == [.unacknowledged])
+                #expect(loop.reached[id] == [second] && loop.reached[next] == [first])
             }
         }
     }
@@ -255,6 +257,18 @@ import Testing
             let id = loop.start(request(try endpoint(server.port), elsewhere: [try endpoint(closedPort())]))
             loop.run { loop.results[id] != nil }
             #expect(loop.failure(id)?.kind == "garbage" && loop.client.takeAttemptFailures().isEmpty)
+        }
+    }
+
+    @Test("a cancelled request has reached a server only if it was sent")
+    func reached() throws {
+        try StubServer.with([.awaitRequest, .hang]) { server in
+            let endpoint = try endpoint(server.port)
+            #expect(loop.client.cancel(loop.start(request(endpoint)), now: loop.now).isEmpty)
+            let id = loop.start(request(endpoint))
+            loop.run { server.received.count == 1 }
+            #expect(loop.client.cancel(id, now: loop.now) == [endpoint])
+            #expect(loop.client.cancel(id, now: loop.now).isEmpty)
         }
     }
 

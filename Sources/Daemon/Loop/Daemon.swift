@@ -177,6 +177,7 @@ final class Daemon {
         parts = LoopParts()
         control = nil
         pages = nil
+        resolving.providers.stop(now: Clock.now())
         billing.save(now: Clock.now())
         resolving.store?.stop()
         log(.stopped)

@@ -190,13 +190,13 @@ final class ProviderFetches: LoopPart {
             guard let id = requestOfTransfer[setback.id], let request = requests[id], let flight = request.flight
             else { continue }
             let (failure, endpoint) = (setback.failure, flight.endpoint(dialledAs: setback.endpoint))
-            if failure.mayHaveArrived { bill(request) }
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
         }
         let silent = Set(
             http.takeUnacknowledged().compactMap { requestOfTransfer[$0].flatMap { requests[$0]?.provider } })
         for ended in http.takeFinished() {
             if let id = requestOfTransfer[ended.id] {
+                bill(requests[id], at: ended.reached)
                 conclude(id, ended.result, dialled: ended.endpoint, now: now)
             } else if let finish = ownRequests.removeValue(forKey: ended.id) {
                 finish(ended.result)
@@ -353,14 +353,14 @@ final class ProviderFetches: LoopPart {
         if request.isShared { for fetch in fetches { questionsTogether[fetch.question, default: 0] += 1 } }
     }
 
-    /// Counts each question of a request that may have reached a billed account, for the cause of its fetch. A question
-    /// that no fetch asked for completes the families of the request's names, and counts for the cause of the first
-    /// fetch.
-    private func bill(_ request: Request) {
-        guard let provider = request.flight?.account else { return }
+    /// Counts each question of a request to a billed account, for the cause of its fetch, once per server that may have
+    /// read it. A question that no fetch asked for completes the families of the request's names, and counts for the
+    /// cause of the first fetch.
+    private func bill(_ request: Request?, at reached: [HTTPEndpoint]) {
+        guard let request, let provider = request.flight?.account else { return }
         for question in request.questions {
             let fetch = request.fetches.first { $0.question == question } ?? request.fetches[0]
-            billed.append((provider, fetch.cause))
+            billed += reached.map { _ in (provider, fetch.cause) }
         }
     }
 
@@ -374,7 +374,6 @@ final class ProviderFetches: LoopPart {
         _ id: RequestShares.ID, _ result: Result<TransferReply, TransferFailure>, dialled: HTTPEndpoint, now: Instant
     ) {
         guard let request = requests[id], let flight = request.flight else { return }
-        if result.failure?.mayHaveArrived ?? true { bill(request) }
         let wanted = release(id, result.end, now: now)
         let endpoint = flight.endpoint(dialledAs: dialled)
         switch result {
@@ -548,6 +547,12 @@ final class ProviderFetches: LoopPart {
         notable.append(.requestFailed(provider: providers[index].name, reason: reason))
     }
 
+    /// Abandons all requests in flight, which may have reached billed accounts. For the end of the process.
+    func stop(now: Instant) {
+        for (transfer, id) in requestOfTransfer { bill(requests[id], at: http.cancel(transfer, now: now)) }
+        requestOfTransfer = [:]
+    }
+
     // MARK: places
     // A place is a concurrent request of a provider. `RequestShares` decides who gets one.
 
@@ -569,8 +574,7 @@ final class ProviderFetches: LoopPart {
             if !isLate { overtaken(fetch, in: request, id) }
             return
         }
-        http.cancel(flight.transfer, hasTimedOut: isLate, now: now)
-        bill(request)
+        bill(request, at: http.cancel(flight.transfer, hasTimedOut: isLate, now: now))
         release(id, isLate ? .timedOut : .other, now: now)
         if isLate {
             failed(request, at: flight.first.endpoint, .timeout, "time-out", isAddress: true, now: now)
@@ -604,8 +608,7 @@ final class ProviderFetches: LoopPart {
             case .start(let id): begin(id, now: now)
             case .displace(let id):
                 guard let request = requests[id], let flight = request.flight else { continue }
-                http.cancel(flight.transfer, now: now)
-                bill(request)
+                bill(request, at: http.cancel(flight.transfer, now: now))
                 fail(remove(id), .overload)
             case .expire(let id): fail(remove(id), .overload)
             }
