@@ -99,6 +99,25 @@ struct BilledQuestionsTests {
         #expect(questions.total(.day) == 0 && questions.total(.month) == 0)
     }
 
+    @Test("a period that the clock showed by mistake does not collect the questions of the time until it comes")
+    func onceAhead() throws {
+        let year = 365 * 24 * Self.hour
+        var questions = counted(3)
+        questions.add(4, .client, unixMilliseconds: Self.noon + year)
+        questions.add(5, .client, unixMilliseconds: Self.noon)
+        questions.turn(to: Self.noon + 6 * Self.hour)
+        for day in Int64(0)..<20 {
+            // The daemon restarts each day.
+            questions = try #require(BilledQuestions(text: questions.text))
+            questions.add(500, .client, unixMilliseconds: Self.noon + day * 24 * Self.hour)
+            questions.add(500, .client, unixMilliseconds: Self.noon + (day * 24 + 7) * Self.hour)
+        }
+        questions.add(1, .client, unixMilliseconds: Self.noon + year)
+        #expect(questions.total(.day) == 10 && questions.total(.month) == 10)
+        questions.add(1, .client, unixMilliseconds: Self.noon + year)
+        #expect(questions.total(.month) == 11)
+    }
+
     @Test("a clock that never stops jumping needs no more room than three periods")
     func jumps() {
         var questions = counted(1)
@@ -118,6 +137,8 @@ struct BilledQuestionsTests {
             "", "x", day, day + "month 24320 3 0 0", questions.text + " 1", "1 " + questions.text,
             questions.text.replacing("3", with: "-3"), questions.text.replacing("7", with: "99999999999999999999"),
             day + day + day + questions.text, questions.text.replacing("day", with: "year"),
+            questions.text.replacing("day", with: "day day"), "frozen", "frozen frozen " + questions.text,
+            "frozen " + questions.text,
         ] {
             #expect(BilledQuestions(text: text) == nil, "\(text)")
         }

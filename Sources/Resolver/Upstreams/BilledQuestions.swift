@@ -47,16 +47,19 @@ package struct BilledQuestions: Equatable, Sendable {
         var counts: [RequestCause: Int]
         /// When the clock came to this period, in milliseconds since 1970; nil: not since the start.
         var shownSince: Int64?
+        /// The clock has settled in an earlier period: until this one is shown again, questions do not count in it.
+        var isFrozen = false
     }
 
     /// For the periods that the clock showed last, with the present one at the end. Every question counts in all of
-    /// them, so no count is lost if the clock was wrong for a while, ahead or behind.
+    /// them that are not frozen, so no count is lost if the clock was wrong for a while, ahead or behind.
     private var tallies: [Period: [Tally]] = [:]
 
     private static let warningShare = 0.8
     /// The right period, and two that a wrong clock showed.
     private static let maxTallies = 3
-    /// 6 hours. A clock that has stayed in a period for so long was right to end the earlier ones.
+    /// 6 hours. A clock that has stayed in a period for so long was right to end the earlier ones, and showed later ones
+    /// by mistake.
     private static let settlingMilliseconds: Int64 = 6 * 3_600_000
     /// The sum over all causes does not overflow.
     private static let maxCount = Int.max / RequestCause.allCases.count
@@ -98,7 +101,7 @@ package struct BilledQuestions: Equatable, Sendable {
     }
 
     private mutating func add(_ count: Int, _ cause: RequestCause, to period: Period) {
-        for index in tallies[period, default: []].indices {
+        for index in tallies[period, default: []].indices where tallies[period]?[index].isFrozen == false {
             let sum = (tallies[period]?[index].counts[cause] ?? 0) + min(count, BilledQuestions.maxCount)
             tallies[period]?[index].counts[cause] = min(sum, BilledQuestions.maxCount)
         }
@@ -116,12 +119,13 @@ package struct BilledQuestions: Equatable, Sendable {
                 list[list.count - 1].shownSince = since
                 if unixMilliseconds - since >= BilledQuestions.settlingMilliseconds {
                     list.removeAll { $0.period < present }
+                    for index in list.indices.dropLast() { list[index].isFrozen = true }
                 }
             } else {
                 let known = list.firstIndex { $0.period == present }.map { list.remove(at: $0) }
                 let isSetBack = list.allSatisfy { present < $0.period }
                 var tally = known ?? Tally(period: present, counts: isSetBack ? list.last?.counts ?? [:] : [:])
-                tally.shownSince = unixMilliseconds
+                (tally.shownSince, tally.isFrozen) = (unixMilliseconds, false)
                 list.append(tally)
             }
             tallies[period] = list.suffix(BilledQuestions.maxTallies)
@@ -130,13 +134,16 @@ package struct BilledQuestions: Equatable, Sendable {
 
     // MARK: text
 
-    /// For the store: "day NUMBER CLIENT REFRESH HEDGE MEASUREMENT day NUMBER ... month NUMBER ...", in the order of
-    /// `tallies`.
+    private static let frozenWord = "frozen"
+
+    /// For the store: "day NUMBER CLIENT REFRESH HEDGE MEASUREMENT frozen day NUMBER ... month NUMBER ...", in the order
+    /// of `tallies`.
     package var text: String {
         Period.allCases.flatMap { period in
             tallies[period, default: []].map { tally in
                 let numbers = [tally.period] + RequestCause.allCases.map { tally.counts[$0] ?? 0 }
-                return ([period.rawValue] + numbers.map(String.init)).joined(separator: " ")
+                let words = (tally.isFrozen ? [BilledQuestions.frozenWord] : []) + [period.rawValue]
+                return (words + numbers.map(String.init)).joined(separator: " ")
             }
         }.joined(separator: " ")
     }
@@ -147,18 +154,22 @@ package struct BilledQuestions: Equatable, Sendable {
         let nextNumber = {
             words.popFirst().flatMap { Int($0) }.flatMap { 0...BilledQuestions.maxCount ~= $0 ? $0 : nil }
         }
-        while let period = words.popFirst() {
-            guard let period = Period(rawValue: String(period)), let number = nextNumber() else { return nil }
-            var tally = Tally(period: number, counts: [:])
+        while var word = words.popFirst() {
+            let isFrozen = word == BilledQuestions.frozenWord
+            if isFrozen { word = words.popFirst() ?? "" }
+            guard let period = Period(rawValue: String(word)), let number = nextNumber() else { return nil }
+            var tally = Tally(period: number, counts: [:], isFrozen: isFrozen)
             for cause in RequestCause.allCases {
                 guard let count = nextNumber() else { return nil }
                 tally.counts[cause] = count
             }
             tallies[period, default: []].append(tally)
         }
-        guard Period.allCases.allSatisfy({ 1...BilledQuestions.maxTallies ~= tallies[$0, default: []].count }) else {
-            return nil
+        let areWhole = Period.allCases.allSatisfy { period in
+            let list = tallies[period, default: []]
+            return list.count <= BilledQuestions.maxTallies && list.last?.isFrozen == false
         }
+        guard areWhole else { return nil }
     }
 }
 
