@@ -26,10 +26,12 @@ extension Resolver {
         redirect(now: now) { $0.policy.exceptions = names }
     }
 
-    /// Withdraws the answers that stood in for providers, since they may lead to the portal. Mismatched verdicts stay.
+    /// Withdraws the answers that stood in for providers, since they may lead to the portal, and forgets the refusals
+    /// that it may have forged. Mismatched verdicts stay.
     private mutating func portalEnded(now: Instant) {
         routePortalNames(now: now)
         state.ranking.forgiveFailures()
+        state.ranking.forgetUnverifiedRefusals()
         retry(failures.removeAll() + withdrawSubstitutes(now: now), now: now)
     }
 }

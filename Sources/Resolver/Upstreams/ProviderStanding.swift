@@ -341,6 +341,10 @@ final class ProviderStanding {
 
     func refused(now: Instant) { breaker.refused(now: now) }
 
+    func unblock() {
+        if breaker.isBlocked { breaker = Breaker() }
+    }
+
     /// - Parameter pause: the pause that the provider named; nil: none named. Then the resolver's back-off applies,
     ///   unless the provider is paused already.
     func throttled(for pause: Duration?, now: Instant) {

@@ -56,10 +56,13 @@ struct UpstreamRanking {
         hasRecovered = false
     }
 
-    /// Forgets the refusals of providers without TLS after a change to another network: the former one may have forged
-    /// them.
+    /// Forgets the refusals of providers without TLS, of names and of the account, after a change to another network or
+    /// the end of a captive portal: the former network or the portal may have forged them.
     mutating func forgetUnverifiedRefusals() {
-        for standing in standings where !standing.traits.verifies { unserved.forget(standing.traits.id) }
+        for standing in standings where !standing.traits.verifies {
+            unserved.forget(standing.traits.id)
+            standing.unblock()
+        }
     }
 
     /// Sets the providers without a route. Closes the breakers of providers that have a route again.
