@@ -1,6 +1,7 @@
 # Answers that contradict what a rule expects: no client gets them and no cache keeps them, whichever upstream gave them,
 # and operators see them.
 
+import fcntl
 import json
 import socket
 import tempfile
@@ -129,3 +130,21 @@ class Expect(Case):
         self.assertEqual("SERVFAIL", dig(server, NAME, "A").status)
         self.assertEqual({FORGED}, dig(server, OTHER, "A").data)
         self.assertEqual(asked, vendor.asked(OTHER), "the other name's answer was restored")
+
+    def test_a_reload_before_the_store_is_read_hides_no_expectation_that_is_new_since_the_store_was_written(self):
+        _, settings = self.provider("vendor", FORGING.replace("$TTL 2", "$TTL 600"))
+        server = self.own(Daemon([settings]))
+        server.store = server.directory / "cache.db"
+        server.up()
+        self.assertEqual({FORGED}, dig(server, NAME, "A").data)
+        eventually(lambda: server.stats()["store"]["written"] >= 1, what="the answer in the store")
+        server.stop()
+        server.sections = RULE
+        with open(f"{server.store}.lock", "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            server.up()
+            eventually(lambda: server.stats()["store"]["failures"] >= 1, what="the store in use elsewhere")
+            self.reload(server, RULE + '[[rule]]\nmatch = ["unrelated.example"]\nexpect = {max-ttl = "1h"}\n')
+        self.assertEqual({FORGED}, dig(server, OTHER, "A").data)
+        eventually(lambda: server.stats()["store"]["loaded"] >= 1, what="the answer of the store")
+        self.assertEqual("SERVFAIL", dig(server, NAME, "A").status)

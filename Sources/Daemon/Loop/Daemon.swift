@@ -56,6 +56,8 @@ final class Daemon {
     private static let expectationsNote = "expectations"
     /// The store was read or cannot be read. Kept names wait for this, because the store may have them fresh.
     private var isStoreRead = false
+    /// The store's answers are in the cache, and those against the present expectations are removed.
+    private var isStoreLoaded = false
     private var control: ControlServer?
     private let topTexts = KeptReplies<Bool, String>()
     private var pages: MetricsListener?
@@ -317,7 +319,8 @@ final class Daemon {
         if let old, case let scopes = new.answersDiffering(from: old), !scopes.isEmpty {
             _ = cache.remove { name, _, _ in new.mayDiffer(from: old, for: name) }
             for scope in scopes { resolving.store?.forget(scope, now: now) }
-            noteExpectations(of: new, now: now)
+            // Earlier, the note would hide that the store's answers were accepted under others.
+            if isStoreLoaded { noteExpectations(of: new, now: now) }
         }
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
     }
@@ -377,6 +380,7 @@ final class Daemon {
         removeNamesOfHosts()
         removeAnswersAgainstPolicy()
         removeAnswersOfOtherExpectations(now: now)
+        isStoreLoaded = true
         beginKeeping(now: now)
         let here = report.inUse.filter { $0.partition == view.partition(for: .none) }
         let kept = (policy?.kept ?? []).flatMap { [Question($0, .a), Question($0, .aaaa)] }
