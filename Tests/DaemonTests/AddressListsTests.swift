@@ -21,12 +21,12 @@ struct AddressListsTests {
         stand = try ResolvingStand()
     }
 
-    private func providers(region: String = "global") throws -> [Settings.Provider] {
+    private func providers(region: String = "global", at host: String = "192.0.2.1") throws -> [Settings.Provider] {
         let text = """
             [[provider]]
             name = "ali"
             dialect = "alicloud"
-            url = "http://192.0.2.1/"
+            url = "http://\(host)/"
             account = "139450"
             region = "\(region)"
             """
@@ -106,6 +106,38 @@ struct AddressListsTests {
         lists.begin([note: "\(inAnHour) \(scope) disable"], now: now)
         let provider = try #require(stand.resolving.providers.providers.first)
         #expect(stand.resolving.state(of: provider, now: now) == .throttled)
+    }
+
+    @Test("a kept list that asks not to be used ends with its time")
+    func disabledForShort() throws {
+        let lists = AddressLists(stand.resolving)
+        try stand.setProviders(providers(), now: now)
+        lists.begin([note: "\(inAnHour - 3_540_000) \(scope) disable"], now: now)
+        let provider = try #require(stand.resolving.providers.providers.first)
+        #expect(stand.resolving.state(of: provider, now: now) == .throttled)
+        #expect(stand.resolving.state(of: provider, now: now + .seconds(61)) == .unmeasured)
+    }
+
+    @Test("a list that allows the use again ends the pause")
+    func enabledAgain() throws {
+        let reply = "HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n{\"service_ip\":[\"203.0.113.1\"]}"
+        let server = try ProbedServer(.answers(Array(reply.utf8)), stand.resolving.loop)
+        let host = "127.0.0.1:\(server.port)"
+        let lists = AddressLists(stand.resolving)
+        try stand.setProviders(providers(at: host), now: now)
+        let scope = "alicloud/139450/global/http://\(host)/private"
+        lists.begin([note: "\(inAnHour) \(scope) disable"], now: now)
+        let provider = try #require(stand.resolving.providers.providers.first)
+        #expect(stand.resolving.state(of: provider, now: now) == .throttled)
+        lists.networkChanged(now: now)
+        lists.timePassed(now: now)
+        let deadline = Clock.now() + .seconds(20)
+        while stand.resolving.state(of: provider, now: now) == .throttled, Clock.now() < deadline {
+            try stand.resolving.loop.turn(until: Clock.now() + .milliseconds(5))
+            _ = stand.resolving.providers.takeEvents()
+        }
+        #expect(stand.resolving.state(of: provider, now: now) == .unmeasured)
+        #expect(dialled == ["203.0.113.1", "127.0.0.1"])
     }
 
     // MARK: providers by host name

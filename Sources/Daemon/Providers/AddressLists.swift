@@ -98,7 +98,7 @@ final class AddressLists: LoopPart {
         let kept = notes[note(of: key)].flatMap { KeptList($0, scope: scope(of: key)) }
         let left = kept?.left(wallMilliseconds: Clock.wallMilliseconds())
         tracked[key] = Tracked(plan: AddressListPlan(key.source, left: left, now: now), list: kept?.list)
-        pauseIfDisabled(key, now: now)
+        if let left { pauseIfDisabled(key, for: left, now: now) }
     }
 
     // MARK: events
@@ -274,20 +274,24 @@ final class AddressLists: LoopPart {
         let lifetime =
             list.isDisabled
             ? AddressLists.pauseWhenDisabled : AddressListPlan.lifetime(list.lifetimeSeconds, of: key.source)
+        let wasDisabled = tracked[key]?.list?.isDisabled == true
         tracked[key]?.plan.answered(for: lifetime, now: now)
         tracked[key]?.list = list
         let until = Clock.wallMilliseconds() + Int64(lifetime.wholeMilliseconds)
         let kept = KeptList(untilMilliseconds: until, scope: scope(of: key), list: list)
         notes?[note(of: key)] = kept.text
         resolving.store?.note(note(of: key), kept.text, now: now)
-        pauseIfDisabled(key, now: now)
+        pauseIfDisabled(key, for: lifetime, now: now)
+        if wasDisabled, !list.isDisabled, case .vendor(let id) = key {
+            resolving.handle(.providerReset(id), now: now)
+        }
         // A new list may have other names.
         begin(now: now)
     }
 
-    private func pauseIfDisabled(_ key: Key, now: Instant) {
-        guard case .vendor(let id) = key, tracked[key]?.list?.isDisabled == true else { return }
-        resolving.handle(.throttled(id, for: AddressLists.pauseWhenDisabled), now: now)
+    private func pauseIfDisabled(_ key: Key, for lifetime: Duration, now: Instant) {
+        guard case .vendor(let id) = key, tracked[key]?.list?.isDisabled == true, lifetime > .zero else { return }
+        resolving.handle(.throttled(id, for: lifetime), now: now)
     }
 
     private func useLists(now: Instant) {
