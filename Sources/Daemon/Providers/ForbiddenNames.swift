@@ -18,7 +18,7 @@ struct ForbiddenNames {
 
     /// When the provider last answered with another status.
     private var answeredAt: Instant?
-    /// Names of the latest answers, possibly repeated, in a ring.
+    /// Names of the latest answers, each once, in a ring.
     private var answered: [Name] = []
     private var oldest = 0
     /// Names that got a 403 since the last answer, although nothing shows that they are foreign to the account.
@@ -35,6 +35,7 @@ struct ForbiddenNames {
     mutating func answered(_ name: Name, now: Instant) {
         answeredAt = now
         unexplained = []
+        guard !answered.contains(name) else { return }
         guard answered.count >= ForbiddenNames.maxAnswered else { return answered.append(name) }
         answered[oldest] = name
         oldest = (oldest + 1) % ForbiddenNames.maxAnswered
