@@ -71,10 +71,10 @@ final class FlightRecorder {
             var event = self.event(.networkChanged, nil, now: now)
             event.network = network.number
             records.ofMainThread.record(event)
-        case .policyChanged: note(.settingsReloaded, "", now: now)
         case .asked, .prefetchDue, .servedAgain, .answeredFromCache, .hitsCounted, .requested, .restored, .forgotten,
             .volunteered, .probeFinished, .probeRequested, .switchedOff, .throttled, .overQuota, .unacknowledged,
-            .providerReset, .upstreamsChanged, .hostsChanged, .redirected, .network, .translation, .timePassed:
+            .providerReset, .upstreamsChanged, .policyChanged, .hostsChanged, .redirected, .network, .translation,
+            .timePassed:
             break
         }
     }
@@ -145,6 +145,8 @@ final class FlightRecorder {
         event.microseconds = UInt32(clamping: fetch.begunAt.duration(to: now).microsecondsRoundedUp)
         records.ofMainThread.record(event)
     }
+
+    func settingsReloaded(now: Instant) { note(.settingsReloaded, "", now: now) }
 
     private func note(_ kind: FlightEvent.Kind, _ outcome: String, now: Instant) {
         var event = event(kind, nil, now: now)

@@ -278,6 +278,7 @@ final class Daemon {
             apply(new)
             settingsAtWall = Clock.wallMilliseconds()
             log(.settingsReloaded(report))
+            recorder.settingsReloaded(now: Clock.now())
             return report
         } catch {
             log(.settingsRefused(complaints: error.complaints))
