@@ -85,4 +85,10 @@ struct UnservedNamesTests {
         names.refused(name, by: provider, now: start)
         #expect(names.isPaused(name, at: provider, start) && names.evictions == 0)
     }
+
+    @Test("that no provider serves the name stays the reason while the failure is remembered")
+    func remembered() {
+        #expect(LookupFailure(.notServed).remembered == LookupFailure(.notServed))
+        #expect(LookupFailure(.networkError).remembered == LookupFailure(.rememberedFailure))
+    }
 }

@@ -52,7 +52,7 @@ package struct LookupFailure: Hashable, Sendable {
     init(_ extendedError: ExtendedError) {
         responseCode = .serverFailure
         self.extendedError = extendedError
-        isLasting = false
+        isLasting = extendedError == .notServed
     }
 
     /// Answers came, and contradict the rule for the name.
