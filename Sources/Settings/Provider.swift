@@ -99,7 +99,7 @@ extension Settings {
         package var exclusive = false
         /// Nil: unlimited.
         package var quota: Quota?
-        /// Requests may go to it while another provider is late; nil: unless its questions are billed.
+        /// Requests may go to it while another upstream is late; nil: unless its questions are billed.
         package var hedge: Bool?
         /// How long a request may take, connection setup included; 200 ms to 15 s.
         package var timeout = Duration.seconds(3)

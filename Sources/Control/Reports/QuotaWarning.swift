@@ -1,4 +1,4 @@
-// A quota of which 80 % or all are used, for the log, `status` and the doctor.
+// A provider's quota that is used to 80 % or more, for the log, `status` and the doctor.
 
 package struct QuotaWarning: Codable, Equatable, Sendable {
     package var provider: String

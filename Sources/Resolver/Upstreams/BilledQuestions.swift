@@ -6,7 +6,7 @@ package enum RequestCause: String, CaseIterable, Sendable {
     /// A client's question, sent first or after a failure.
     case client
     case refresh
-    /// Another provider was late.
+    /// Another provider or the system resolver was late.
     case hedge
     /// A background measurement, a comparison, or a trial behind a captive portal.
     case measurement
@@ -58,8 +58,8 @@ package struct BilledQuestions: Equatable, Sendable {
     private static let warningShare = 0.8
     /// The right period, and two that a wrong clock showed.
     private static let maxTallies = 3
-    /// 6 hours. A clock that has stayed in a period for so long was right to end the earlier ones, and showed later ones
-    /// by mistake.
+    /// 6 hours. A clock that has stayed in a period for so long was right to end the earlier ones, and showed later
+    /// ones by mistake.
     private static let settlingMilliseconds: Int64 = 6 * 3_600_000
     /// The sum over all causes does not overflow.
     private static let maxCount = Int.max / RequestCause.allCases.count
@@ -136,8 +136,8 @@ package struct BilledQuestions: Equatable, Sendable {
 
     private static let frozenWord = "frozen"
 
-    /// For the store: "day NUMBER CLIENT REFRESH HEDGE MEASUREMENT frozen day NUMBER ... month NUMBER ...", in the order
-    /// of `tallies`.
+    /// For the store: "day NUMBER CLIENT REFRESH HEDGE MEASUREMENT frozen day NUMBER ... month NUMBER ...", in the
+    /// order of `tallies`.
     package var text: String {
         Period.allCases.flatMap { period in
             tallies[period, default: []].map { tally in
