@@ -240,8 +240,9 @@ package struct Resolver {
         for case (let number, let lookup?) in lookups.enumerated() {
             let policy = routing.policy.of(lookup.question.name)
             let upstreams = routing.upstreams(for: lookup.question, policy, state.ranking, now: now)
-            guard upstreams != lookup.upstreams || policy.mayDiffer(from: lookup.policy) else { continue }
-            self.change(number, now: now) { lookup, _ in lookup.disableCaching() }
+            let isRedirected = upstreams != lookup.upstreams
+            guard isRedirected || policy.mayDiffer(from: lookup.policy) else { continue }
+            self.change(number, now: now) { lookup, _ in lookup.disableCaching(isRedirected: isRedirected) }
         }
     }
 
@@ -395,7 +396,7 @@ package struct Resolver {
             if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: retryAt) }
         }
         guard lookup.isRefresh, lookup.isFinished else { return }
-        if !lookup.hasLearned, lookup.failures.lacksRoom, isPlanned(lookup.question) {
+        if !lookup.hasLearned, lookup.failures.lacksRoom || lookup.isObsolete, isPlanned(lookup.question) {
             plan.failed(lookup.question, retryAt: now + Bounds.failureFloor)
         }
         if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }

@@ -161,6 +161,9 @@ struct Lookup {
     /// The system resolver is asked first, by choice.
     var isSystemFirst: Bool { systemLead != nil }
 
+    /// The settings for the name have changed since it began, or the name is a portal's.
+    var isObsolete: Bool { !mayCache && policy.treatment(of: question.type) != .excluded }
+
     /// Time after a failure for which the expired answer is served at once; nil without one.
     var recheck: Duration? { expired.own == nil ? nil : policy.stale.recheck }
 
@@ -299,10 +302,12 @@ struct Lookup {
         proceed(now: now, &state)
     }
 
-    /// Disables caching after a change of routing. No further upstream is asked; waiters still get the answer.
-    mutating func disableCaching() {
+    /// Disables caching after a change of routing or policy. Waiters still get the answer.
+    ///
+    /// - Parameter isRedirected: the name has other upstreams now, so no further provider is asked.
+    mutating func disableCaching(isRedirected: Bool = true) {
         mayCache = false
-        providers.removeAll()
+        if isRedirected { providers.removeAll() }
     }
 
     mutating func forgetExpired() {

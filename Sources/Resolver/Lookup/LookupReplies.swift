@@ -346,9 +346,10 @@ extension Lookup {
         waiters = []
         if awaitLate(failure, now: now, &state) { return }
         abandonAll(now: now, &state)
-        // Remembers no failure if a source was excluded, if a local limit was reached, or if no time was left to ask on
-        // this network.
-        let isRemembered = held.excludedSource == nil && !failures.lacksRoom && startedAt < giveUpAt
+        // Remembers no failure if a source was excluded, if a local limit was reached, if the settings have changed, or
+        // if no time was left to ask on this network.
+        let isRemembered =
+            held.excludedSource == nil && !failures.lacksRoom && !isObsolete && startedAt < giveUpAt
         phase = .finished(.failed(isRemembered ? failure : nil))
     }
 
