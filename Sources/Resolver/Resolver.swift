@@ -128,7 +128,7 @@ package struct Resolver {
         now: Instant
     ) {
         let policy = routing.policy.of(question.name)
-        if let answer = ownAnswer(question, policy, preferred, now: now) {
+        if let answer = ownAnswer(question, policy, preferred, over: aged, now: now) {
             state.actions.append(.reply(waiter, answer, .local))
             return
         }
@@ -512,7 +512,7 @@ package struct Resolver {
     ) {
         let number = numberOfQuestion[question]
         if forged != nil, state.verification.isGuarded {
-            state.withdrawForged(question, from: source)
+            state.withdraw(question, from: source)
             // Behind a portal, a lookup started now has no better chance than one that a client starts.
             if number == nil { return }
         }
@@ -523,7 +523,7 @@ package struct Resolver {
             number == nil ? mayRefresh && hasRoom(for: question) : forged != nil
         else {
             // The next client starts the lookup.
-            if forged != nil, source == .system, !route.isEmpty { state.withdrawForged(question, from: source) }
+            if forged != nil, source == .system, !route.isEmpty { state.withdraw(question, from: source) }
             return
         }
         if forged != nil, !state.verification.isGuarded { state.actions.append(.remove(question)) }

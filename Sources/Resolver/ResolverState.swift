@@ -88,7 +88,7 @@ struct ResolverState {
         } else {
             substitutes.answered(question)
         }
-        removeYielding(question, answer, policy)
+        removeYielding(question, answer, policy, isDoubted: isDoubted)
         words.kept(question, from: source, now: now)
         verification.kept(
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
@@ -98,8 +98,8 @@ struct ResolverState {
         return arranged
     }
 
-    /// Removes a source's forged answer from the cache.
-    mutating func withdrawForged(_ question: Question, from source: Source) {
+    /// Removes a source's answer from the cache.
+    mutating func withdraw(_ question: Question, from source: Source) {
         verification.withdrawn(question, from: source)
         actions.append(.withdraw(question, source))
     }

@@ -94,8 +94,9 @@ struct ScenarioCache {
 
     /// Fresh or expired.
     func known(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
-        [false, true].lazy.compactMap { entries[key(question, $0)] }.map { aged($0, question, now) }
-            .first { $0.freshness(limits) != .gone }
+        [false, true].compactMap { isSystems in
+            entries[key(question, isSystems)].map { aged($0, question, now, isSystems ? .system : .provider) }
+        }.first { $0.freshness(limits) != .gone }
     }
 
     mutating func awaitHit(_ question: Question, isSystems: Bool) {

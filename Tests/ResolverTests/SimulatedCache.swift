@@ -95,8 +95,9 @@ struct SimulatedCache {
 
     /// Fresh, or expired within the limits.
     func known(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
-        [false, true].compactMap { entries[key(question, $0)] }.map { $0.aged(question, now) }
-            .first { $0.freshness(limits) != .gone }
+        [false, true].compactMap { isSystems in
+            entries[key(question, isSystems)].map { $0.aged(question, now, isSystems ? .system : .provider) }
+        }.first { $0.freshness(limits) != .gone }
     }
 
     /// Whether it may be given is the resolver's to judge.

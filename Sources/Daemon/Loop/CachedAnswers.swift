@@ -43,7 +43,7 @@ struct CachedAnswers {
         return entries(of: question).lazy.map { entry in
             AgedAnswer(
                 entry.answer, ageMilliseconds: nowMilliseconds - entry.storedAtMilliseconds,
-                lifetimeSeconds: entry.lifetimeSeconds)
+                lifetimeSeconds: entry.lifetimeSeconds, origin: entry.provenance.origin)
         }.first { $0.freshness(limits) != .gone }
     }
 

@@ -208,9 +208,12 @@ extension Lookup {
     /// Whether a better answer stands: a provider's records, in the cache or held here. Then the system resolver's
     /// answer is neither given nor cached.
     private func isOutranked(_ answer: Answer, _ verification: Verification) -> Bool {
-        guard !verification.isVerified(question, answer) else { return false }
-        if expired.answer?.origin == .provider { return true }
-        return isRefresh && hasProviderRecords && waiters.isEmpty
+        isProvidersCached && !verification.isVerified(question, answer)
+    }
+
+    /// Whether a provider's answer is cached that clients may get, fresh or expired.
+    var isProvidersCached: Bool {
+        expired.answer?.origin == .provider || isRefresh && hasProviderRecords && waiters.isEmpty
     }
 
     /// Updates `systemIsOutranked` after an event: a probe may have verified the answer meanwhile.
@@ -500,7 +503,7 @@ extension Lookup {
     }
 
     /// An answer of the source is given in place of a provider's.
-    private func isSubstitute(_ source: Source, _ ranking: UpstreamRanking, _ now: Instant) -> Bool {
+    func isSubstitute(_ source: Source, _ ranking: UpstreamRanking, _ now: Instant) -> Bool {
         source == .system && !isSystemName && !isSystemFirst && !isUnserved(ranking, now)
     }
 }

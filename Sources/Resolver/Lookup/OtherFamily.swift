@@ -135,13 +135,15 @@ extension Lookup {
         return expired.answer == nil ? latest : min(latest, expired.dueAt)
     }
 
-    /// Ends the lookup without data if the preferred family has a usable address.
+    /// Ends the lookup without data if the preferred family has a usable address that no better answer outranks.
     mutating func heardOfPreferred(
         _ outcome: OtherFamilyLookups.Outcome, now: Instant, _ state: inout ResolverState
     ) {
         guard !isFinished else { return }
-        if case .answer(let answer, _) = outcome, let preferred = question.otherFamily,
-            state.verification.hasUsableAddress(preferred, answer)
+        if case .answer(let answer, let source) = outcome, let preferred = question.otherFamily,
+            state.verification.hasUsableAddress(preferred, answer),
+            !hasProvidersAnswer || state.verification.isVerified(preferred, answer)
+                || !isSubstitute(source, state.ranking, now)
         {
             hasLearned = true
             replyToAll(.withoutFamily(question), from: .local, &state)
@@ -150,6 +152,11 @@ extension Lookup {
         } else {
             winAgainstPreferred(now: now, &state)
         }
+    }
+
+    /// A provider has answered the question: the answer is in hand, cached or expired.
+    private var hasProvidersAnswer: Bool {
+        if case .awaitingOtherFamily(let held) = phase, held.source.isProvider { true } else { isProvidersCached }
     }
 
     /// Gives the answer in hand, if there is one, as it is.

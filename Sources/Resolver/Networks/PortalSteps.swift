@@ -12,7 +12,7 @@ extension Resolver {
             case .suspected:
                 routePortalNames(now: now)
                 for (question, source) in state.verification.takeForged(now: now) {
-                    state.withdrawForged(question, from: source)
+                    state.withdraw(question, from: source)
                 }
             case .redirects: routePortalNames(now: now)
             case .ended: portalEnded(now: now)

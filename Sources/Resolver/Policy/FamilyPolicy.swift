@@ -1,6 +1,7 @@
 // A rule's setting `family`: which address family clients get for its names. Questions for the other one get no data:
-// always, or if the preferred one has a usable address. That answer is the daemon's own. It is never cached, so the
-// cache has nothing to hand out that the rule forbids.
+// always, or if the preferred one has a usable address. That answer is the daemon's own and never cached. The cache
+// holds nothing of an excluded family. Of one that yields it may hold an answer from before the preferred family had a
+// usable address, or a provider's that outranks a substitute of the preferred family.
 
 package import DNSWire
 
@@ -53,22 +54,32 @@ extension Resolver {
     /// Returns the daemon's own answer: local knowledge, or no data because of a rule's `family`. Nil: upstreams are
     /// asked.
     ///
-    /// - Parameter preferred: the cached answer to `preferredQuestion(over:)`.
-    func ownAnswer(_ question: Question, _ policy: NamePolicy, _ preferred: AgedAnswer? = nil, now: Instant) -> Answer?
-    {
+    /// - Parameters:
+    ///   - preferred: the cached answer to `preferredQuestion(over:)`.
+    ///   - expired: the expired answer to the question.
+    func ownAnswer(
+        _ question: Question, _ policy: NamePolicy, _ preferred: AgedAnswer? = nil, over expired: AgedAnswer? = nil,
+        now: Instant
+    ) -> Answer? {
         if case .here(let answer) = routing.place(of: question) { return answer }
         return switch policy.treatment(of: question.type) {
         case .ordinary: nil
         case .excluded: .withoutFamily(question)
-        case .yielding: yields(question, to: preferred, policy, now: now) ? .withoutFamily(question) : nil
+        case .yielding: yields(question, expired, to: preferred, policy) ? .withoutFamily(question) : nil
         }
     }
 
-    private func yields(_ question: Question, to aged: AgedAnswer?, _ policy: NamePolicy, now: Instant) -> Bool {
+    private func yields(
+        _ question: Question, _ expired: AgedAnswer?, to aged: AgedAnswer?, _ policy: NamePolicy
+    ) -> Bool {
         guard !state.synthesis.isOn, let aged, let preferred = question.otherFamily, !aged.answer.isNegative,
             aged.freshness(policy.limits) != .gone, let records = try? aged.answer.records(of: preferred)
         else { return false }
-        return state.verification.hasUsableAddress(preferred, Answer(records: records))
+        let answer = Answer(records: records)
+        let isOutranked =
+            aged.origin == .system && expired?.origin == .provider
+            && !state.verification.isVerified(preferred, answer)
+        return !isOutranked && state.verification.hasUsableAddress(preferred, answer)
     }
 
     /// Forgets copies of cached answers that a rule's `family` limits, so that no address hint repeats their addresses.
@@ -99,11 +110,13 @@ extension Policy {
 }
 
 extension ResolverState {
-    /// Removes the other family's answer, which was cached while the preferred one had no usable address.
-    mutating func removeYielding(_ question: Question, _ answer: Answer, _ policy: NamePolicy) {
+    /// Removes the other family's answer, which was cached while the preferred one had no usable address. An unverified
+    /// substitute does not displace a provider's answer.
+    mutating func removeYielding(_ question: Question, _ answer: Answer, _ policy: NamePolicy, isDoubted: Bool) {
         guard let yielding = question.otherFamily, policy.treatment(of: yielding.type) == .yielding, !synthesis.isOn,
             verification.hasUsableAddress(question, answer)
         else { return }
+        if isDoubted, !verification.isVerified(question, answer) { return withdraw(yielding, from: .system) }
         verification.forgotten(QuestionScope(yielding.name, type: yielding.type))
         actions.append(.remove(yielding))
     }

@@ -213,7 +213,7 @@ import Synchronization
 }
 
 extension Provenance {
-    fileprivate var origin: AgedAnswer.Origin {
+    package var origin: AgedAnswer.Origin {
         switch self {
         case .provider: .provider
         case .system: .system
