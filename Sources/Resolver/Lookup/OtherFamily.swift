@@ -86,6 +86,11 @@ extension Resolver {
 
     private mutating func askOtherFamily(of question: Question, now: Instant) {
         guard let other = question.otherFamily else { return }
+        if case .undecided? = numberOfQuestion[question].flatMap({ lookups[$0]?.preference }),
+            let known = state.knownPreferred(over: question), now < known.endsAt
+        {
+            return heardOfOtherFamily(question, .answer(known.left(now), known.source), now: now)
+        }
         if let (answer, source) = state.synthesis.known(other, now: now) {
             let arranged = state.verification.arranged(other, answer, now: now)
             return heardOfOtherFamily(question, .answer(arranged, source), now: now)

@@ -122,6 +122,18 @@ extension ResolverState {
     }
 }
 
+extension ResolverState {
+    /// Returns the preferred family's answer in the cache if it takes no provider's place and needs no verdict; nil:
+    /// there is none, or none may be cached.
+    func knownPreferred(over question: Question) -> VerifiedQuestion.Kept? {
+        guard isSettled, !synthesis.isOn, let preferred = question.otherFamily,
+            let name = verification.known[question.name], let index = name.index(of: preferred),
+            !name.questions[index].isDoubted
+        else { return nil }
+        return name.questions[index].kept
+    }
+}
+
 extension Verification {
     /// Returns whether the answer has an address of the requested type that no probe found dead or mismatched. It does
     /// not matter if the fault is this machine's: clients here cannot use the address either.
