@@ -92,7 +92,7 @@ package struct Resolver {
             state.portal.forgetQuestions()
             redirect(now: now) { $0.set(policy) }
             forgetLimitedFamilies()
-            plan.keep(policy.kept, now: now)
+            plan.keep(routing.policy.keptQuestions, now: now)
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
         case .redirected(let host): state.portal.redirected(to: host, now: now)
         case .network(let news):
@@ -387,6 +387,8 @@ package struct Resolver {
             }
         } else if lookup.hasAnsweredDuringChange {
             if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: now) }
+        } else if case .finished(.yielded) = lookup.phase {
+            plan.gained(lookup.question)
         } else if case .finished(.foundNothingBetter) = lookup.phase {
             plan.failed(lookup.question, retryAt: now + Bounds.failureCeiling)
         } else if case .finished(.failed(let failure?)) = lookup.phase {
@@ -454,7 +456,7 @@ package struct Resolver {
     private mutating func refresh(_ question: Question, _ prospect: RefreshPlan.Prospect, now: Instant) {
         let policy = routing.policy.of(question.name)
         guard policy.prefetches || prospect.isRequested, numberOfQuestion[question] == nil else { return }
-        guard ownAnswer(question, policy, now: now) == nil else { return }
+        guard !isRefreshNeedless(question, policy, now: now) else { return }
         if let failure = failures.failure(of: question, hasExpired: false, now: now) {
             return plan.failed(question, retryAt: failure.until)
         }

@@ -140,6 +140,18 @@ struct FamilyPolicyTests {
         }
     }
 
+    @Test("a request for an excluded family ends, and a kept name needs only the other one")
+    func requested() throws {
+        var policy = try policy(("example", .ipv4))
+        policy.kept = [question.name]
+        var (resolver, actions) = (resolver(policy), [Action]())
+        #expect(resolver.plan.isKept(question.with(.a)) && !resolver.plan.isKept(question))
+        resolver.handle(.requested([question]), now: now, actions: &actions)
+        #expect(resolver.plan.isRequested(question))
+        resolver.handle(.hitsCounted([(question, 0)]), now: now, actions: &actions)
+        #expect(!resolver.plan.isRequested(question) && resolver.lookupsInFlight == 0)
+    }
+
     @Test("a new family moves the names of its rule, and no others")
     func moves() throws {
         let (old, new) = (try policy(("example", .ipv4)), try policy(("example", .preferIPv4)))

@@ -45,6 +45,8 @@ struct Lookup {
         case failed(LookupFailure?)
         /// The cached answer is better than all replies.
         case foundNothingBetter
+        /// The preferred family's answer decides.
+        case yielded
         /// No client is left, or the slot was needed.
         case abandoned
     }

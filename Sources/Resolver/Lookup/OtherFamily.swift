@@ -153,7 +153,7 @@ extension Lookup {
             hasLearned = true
             replyToAll(.withoutFamily(question), from: .local, &state)
             leaveNetwork(now: now, &state)
-            phase = .finished(.answered)
+            phase = .finished(.yielded)
         } else {
             winAgainstPreferred(now: now, &state)
         }

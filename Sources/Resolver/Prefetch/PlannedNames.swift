@@ -2,6 +2,15 @@
 
 import DNSWire
 
+extension Policy {
+    /// The questions to keep fresh: the addresses of the kept names, without the families that rules exclude.
+    var keptQuestions: [Question] {
+        kept.flatMap { [Question($0, .a), Question($0, .aaaa)] }.filter {
+            of($0.name).treatment(of: $0.type) != .excluded
+        }
+    }
+}
+
 extension Resolver {
     func isPlanned(_ question: Question) -> Bool {
         routing.policy.of(question.name).prefetches || plan.isRequested(question) || plan.isKept(question)
@@ -14,8 +23,27 @@ extension Resolver {
         }
     }
 
+    /// Ends a refresh that has nothing to ask for: the daemon gives its own answer, which may be no data because of the
+    /// preferred family's cached answer. The question is then looked at again when that answer has expired.
+    ///
+    /// - Returns: whether it ended.
+    mutating func isRefreshNeedless(_ question: Question, _ policy: NamePolicy, now: Instant) -> Bool {
+        if ownAnswer(question, policy, now: now) != nil {
+            plan.gained(question)
+            return true
+        }
+        guard policy.treatment(of: question.type) == .yielding, let preferred = question.otherFamily,
+            let known = state.knownPreferred(over: question),
+            state.verification.hasUsableAddress(preferred, known.answer),
+            now < known.endsAt + .seconds(Int64(policy.limits.maxAgeSeconds))
+        else { return false }
+        plan.gained(question)
+        plan.postponed(question, beyond: known.endsAt)
+        return true
+    }
+
     /// Refreshes the kept names whose answers the cache lost with the former routing: it serves another partition, or
-    /// the names have other upstreams.
+    /// the names have other upstreams, another order, family or expectation.
     mutating func refreshKept(after former: Routing, now: Instant) {
         let (routing, ranking) = (routing, state.ranking)
         let isElsewhere = former.policy.partition != routing.policy.partition

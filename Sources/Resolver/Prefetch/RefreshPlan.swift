@@ -198,13 +198,13 @@ struct RefreshPlan {
         schedule(number, at: now)
     }
 
-    /// Keeps the addresses of these names fresh from now on, and those of no other name. Names that were not kept
-    /// before are due at once, at a bounded rate.
-    mutating func keep(_ names: [Name], now: Instant) {
+    /// Keeps the answers to these questions fresh from now on, and to no others. Questions that were not kept before are
+    /// due at once, at a bounded rate.
+    mutating func keep(_ questions: [Question], now: Instant) {
         let formerlyKept = Set(entries.filter(\.isKept).map(\.question))
         for number in entries.indices { entries[number].isKept = false }
         var due: [Int] = []
-        for question in names.flatMap({ [Question($0, .a), Question($0, .aaaa)] }) {
+        for question in questions {
             let number = numberOf[question] ?? add(Entry(question, Demand(now: now), expiresAt: now), now: now)
             entries[number].isKept = true
             if !formerlyKept.contains(question) { due.append(number) }
@@ -262,9 +262,15 @@ struct RefreshPlan {
         }
     }
 
-    /// Ends the operator's request for an answer, because one arrived that is not planned for refresh.
+    /// Ends the operator's request for an answer, because there is one that is not planned for refresh.
     mutating func gained(_ question: Question) {
         if let number = numberOf[question] { entries[number].isRequested = false }
+    }
+
+    /// Postpones the next look at a kept question, which is scheduled already, if this is later.
+    mutating func postponed(_ question: Question, beyond instant: Instant) {
+        guard let number = numberOf[question], entries[number].isKept else { return }
+        schedule(number, at: max(entries[number].dueAt, instant))
     }
 
     /// Schedules a retry at this time, as no upstream answered.
@@ -373,7 +379,8 @@ struct RefreshPlan {
         entry.isPostponed = false
         entry.charge = nil
         entries[number] = entry
-        // In case the refresh schedules nothing: its answer has TTL 0, or the hosts file has the name.
+        // In case the refresh schedules nothing: its answer has TTL 0, the hosts file has the name, or the other family
+        // decides.
         if entry.isKept { schedule(number, at: now + Bounds.failureCeiling) }
         return Prospect(
             isInUse: entry.isInUse, isRequested: entry.isRequested || entry.isKept, chargedTo: chargedTo,
