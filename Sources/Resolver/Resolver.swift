@@ -102,6 +102,7 @@ package struct Resolver {
         case .translation(let prefixes, let synthesises):
             routing.policy.translationPrefixes = prefixes
             state.synthesis.setPrefixes(synthesises ? prefixes : [])
+            if state.synthesis.isOn { preferNoFamily(now: now) }
         case .timePassed: timePassed(now: now)
         }
         followPortal(now: now)

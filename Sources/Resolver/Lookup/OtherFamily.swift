@@ -86,7 +86,7 @@ extension Resolver {
 
     private mutating func askOtherFamily(of question: Question, now: Instant) {
         guard let other = question.otherFamily else { return }
-        if case .undecided? = numberOfQuestion[question].flatMap({ lookups[$0]?.preference }),
+        if numberOfQuestion[question].flatMap({ lookups[$0]?.preference }) == .undecided,
             let known = state.knownPreferred(over: question), now < known.endsAt
         {
             return heardOfOtherFamily(question, .answer(known.left(now), known.source), now: now)
@@ -97,6 +97,13 @@ extension Resolver {
         }
         let waiter = state.otherFamilies.newWaiter(for: question)
         lookUp(other, routing.policy.of(other.name), waiter, nil, now: now)
+    }
+
+    /// Ends the wait of all lookups for a preferred family: with DNS64 there is none.
+    mutating func preferNoFamily(now: Instant) {
+        for number in lookups.indices where lookups[number]?.preference == .undecided {
+            change(number, now: now) { $0.winAgainstPreferred(now: now, &$1) }
+        }
     }
 
     private mutating func heardOfOtherFamily(
