@@ -417,7 +417,7 @@ package struct Resolver {
     }
 
     /// Returns whether a refresh may start. It never replaces a client's lookup.
-    private func hasRoom(for question: Question) -> Bool {
+    func hasRoom(for question: Question) -> Bool {
         shares.displaced(by: ShareHolder(question.name, nil)) == nil
     }
 
@@ -535,10 +535,7 @@ package struct Resolver {
                 lookup.replace(source, forged, on: fullRoute, state.verification, now: now)
             }
         }
-        // It starts at once; its cost delays later refreshes.
-        if let first = route.providers.first { _ = state.ranking.spend(on: first, now: now) }
-        refreshes.started += 1
-        begin(question, along: route, policy, isRefresh: true, now: now) { lookup, state in
+        beginRefreshNow(question, along: route, policy, now: now) { lookup, state in
             lookup.replace(source, forged, on: fullRoute, state.verification, now: now)
         }
     }

@@ -152,6 +152,34 @@ struct FamilyPolicyTests {
         #expect(!resolver.plan.isRequested(question) && resolver.lookupsInFlight == 0)
     }
 
+    @Test("the preferred family is asked on behalf of the same client, or as a refresh within the provider's budget")
+    func purpose() throws {
+        let policy = try policy(("example", .preferIPv4))
+        func purposes(_ event: Event) -> [FetchPurpose] {
+            var (resolver, actions) = (resolver(policy), [Action]())
+            resolver.handle(event, now: now, actions: &actions)
+            return actions.compactMap { if case .fetch(_, _, _, let purpose) = $0 { purpose } else { nil } }
+        }
+        let client = ClientID(.v4(0xC000_0202))
+        let asked = purposes(.asked(question, Waiter(1, of: client), expired: nil))
+        #expect(asked == Array(repeating: FetchPurpose(ShareHolder(question.name, client), isRefresh: false), count: 2))
+        let refreshed = purposes(.prefetchDue(question))
+        #expect(refreshed == Array(repeating: FetchPurpose(ShareHolder(question.name, nil), isRefresh: true), count: 2))
+    }
+
+    @Test("a refresh asks an account over its quota for neither family")
+    func overQuota() throws {
+        var (resolver, actions) = (resolver(try policy(("example", .preferIPv4))), [Action]())
+        resolver.handle(.prefetchDue(question), now: now, actions: &actions)
+        let fetches = actions.compactMap { if case .fetch(let id, let asked, _, _) = $0 { (id, asked) } else { nil } }
+        resolver.handle(.overQuota(ProviderID(0), until: now + .seconds(60)), now: now, actions: &actions)
+        actions = []
+        for (id, _) in fetches {
+            resolver.handle(.fetchFinished(id, .failure(.garbage)), now: now, actions: &actions)
+        }
+        #expect(!actions.contains { if case .fetch = $0 { true } else { false } } && resolver.lookupsInFlight == 0)
+    }
+
     @Test("a new family moves the names of its rule, and no others")
     func moves() throws {
         let (old, new) = (try policy(("example", .ipv4)), try policy(("example", .preferIPv4)))

@@ -163,6 +163,9 @@ struct Lookup {
     /// The system resolver is asked first, by choice.
     var isSystemFirst: Bool { systemLead != nil }
 
+    /// No client waits for it.
+    var isRefreshAlone: Bool { isRefresh && waiters.allSatisfy(\.isForRefresh) }
+
     /// The settings for the name have changed since it began, or the name is a portal's.
     var isObsolete: Bool { !mayCache && policy.treatment(of: question.type) != .excluded }
 
@@ -432,8 +435,7 @@ struct Lookup {
     private var mayAskLastResort: Bool {
         // After settling, the clients have an answer.
         isAsking && !failures.lacksRoom && !failures.hasProvidersVerdict && !isStandInOver
-            && providers.mayAskLastResort
-            && !(isRefresh && waiters.isEmpty)
+            && providers.mayAskLastResort && !isRefreshAlone
     }
 
     /// Asks the excluded source too, because a client waits.

@@ -40,8 +40,8 @@ struct OtherFamilyLookups {
     }
 
     /// Returns a new internal waiter for the other family's lookup.
-    mutating func newWaiter(for question: Question) -> Waiter {
-        let waiter = Waiter(lastNumber)
+    mutating func newWaiter(for question: Question, of client: ClientID?, isForRefresh: Bool) -> Waiter {
+        let waiter = Waiter(lastNumber, of: client, isForRefresh: isForRefresh)
         lastNumber -= 1
         questionOfWaiter[waiter] = question
         return waiter
@@ -95,8 +95,27 @@ extension Resolver {
             let arranged = state.verification.arranged(other, answer, now: now)
             return heardOfOtherFamily(question, .answer(arranged, source), now: now)
         }
-        let waiter = state.otherFamilies.newWaiter(for: question)
-        lookUp(other, routing.policy.of(other.name), waiter, nil, now: now)
+        let number = numberOfQuestion[question]
+        let waiter = state.otherFamilies.newWaiter(
+            for: question, of: number.flatMap { lookups[$0]?.holder.client },
+            isForRefresh: number.flatMap { lookups[$0]?.isRefreshAlone } ?? false)
+        let policy = routing.policy.of(other.name)
+        if waiter.isForRefresh, numberOfQuestion[other] == nil {
+            refreshOtherFamily(other, policy, waiter, now: now)
+        } else {
+            lookUp(other, policy, waiter, nil, now: now)
+        }
+    }
+
+    /// Begins the other family's lookup for a refresh, with the limits of one.
+    private mutating func refreshOtherFamily(
+        _ other: Question, _ policy: NamePolicy, _ waiter: Waiter, now: Instant
+    ) {
+        let route = route(other, policy, now: now)
+        guard failures.failure(of: other, hasExpired: false, now: now) == nil, hasRoom(for: other),
+            !route.hasOnlyThrottled
+        else { return state.actions.append(.fail(waiter, .notReady)) }
+        beginRefreshNow(other, along: route, policy, now: now) { lookup, _ in lookup.waiters.append(waiter) }
     }
 
     /// Ends the wait of all lookups for a preferred family: with DNS64 there is none.

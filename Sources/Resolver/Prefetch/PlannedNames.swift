@@ -23,6 +23,16 @@ extension Resolver {
         }
     }
 
+    /// Begins a refresh at once; its cost delays later ones.
+    mutating func beginRefreshNow(
+        _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, now: Instant,
+        _ join: (inout Lookup, inout ResolverState) -> Void
+    ) {
+        if let first = route.providers.first { _ = state.ranking.spend(on: first, now: now) }
+        refreshes.started += 1
+        begin(question, along: route, policy, isRefresh: true, now: now, join)
+    }
+
     /// Ends a refresh that has nothing to ask for: the daemon gives its own answer, which may be no data because of the
     /// preferred family's cached answer. The question is then looked at again when that answer has expired.
     ///
