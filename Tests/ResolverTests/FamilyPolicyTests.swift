@@ -180,6 +180,29 @@ struct FamilyPolicyTests {
         #expect(!actions.contains { if case .fetch = $0 { true } else { false } } && resolver.lookupsInFlight == 0)
     }
 
+    @Test("an answer in late providers' place is counted as such after its wait for the preferred family")
+    func standInReason() throws {
+        var (resolver, now) = (resolver(try policy(("example", .preferIPv4))), now)
+        var waiting = [
+            Event.upstreamsChanged(
+                providers: [ProviderTraits(id: ProviderID(0), types: .addresses)], hasSystem: true)
+        ]
+        waiting.append(.asked(question, Waiter(1), expired: nil))
+        let address = ResourceRecord(owner: question.name, address: .v6(high: 0x2A00 << 48, low: 1), ttlSeconds: 60)
+        for _ in 0..<20 where resolver.lookupsInFlight > 0 || !waiting.isEmpty {
+            var actions: [Action] = []
+            for event in waiting { resolver.handle(event, now: now, actions: &actions) }
+            waiting = actions.compactMap {
+                guard case .fetch(let id, let asked, .system, _) = $0 else { return nil }
+                let answer = asked == question ? Answer(records: [address]) : Answer(negative: .noData, ttlSeconds: 60)
+                return .fetchFinished(id, .success(answer))
+            }
+            guard waiting.isEmpty, let due = resolver.nextDeadline else { continue }
+            (now, waiting) = (due, [.timePassed])
+        }
+        #expect(StandInReason.allCases.map(resolver.standIns) == [0, 0, 2])
+    }
+
     @Test("a new family moves the names of its rule, and no others")
     func moves() throws {
         let (old, new) = (try policy(("example", .ipv4)), try policy(("example", .preferIPv4)))

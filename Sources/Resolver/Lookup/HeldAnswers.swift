@@ -9,11 +9,14 @@ final class HeldAnswer {
     let answer: Answer
     let source: Source
     let at: Instant
+    /// Why it is given in a provider's place, if it waits for the other address family's; nil: it is not.
+    let standIn: StandInReason?
 
-    init(answer: Answer, source: Source, at: Instant) {
+    init(answer: Answer, source: Source, at: Instant, standIn: StandInReason? = nil) {
         self.answer = answer
         self.source = source
         self.at = at
+        self.standIn = standIn
     }
 
     /// The answer with its remaining TTL.

@@ -263,8 +263,8 @@ extension Lookup {
             beginAwaitingOtherFamily(answer, .system, now: now, &state)
             return nil
         }
-        let isSubstitute = !isUnserved(state.ranking, now)
-        let kept = keep(answer, from: .system, isSubstitute: isSubstitute, now: now, &state)
+        let standIn = isUnserved(state.ranking, now) ? nil : standInReason
+        let kept = keep(answer, from: .system, standIn: standIn, now: now, &state)
         replyToAll(kept, from: .system, &state)
         phase = .settled(kept, at: now)
         finishIfIdle()
@@ -360,16 +360,16 @@ extension Lookup {
         if state.synthesis.isNeeded(for: question, answer) || awaitsPreferred(answer) {
             return beginAwaitingOtherFamily(answer, source, now: now, &state)
         }
-        end(with: answer, from: source, isSubstitute: false, now: now, &state)
+        end(with: answer, from: source, standIn: nil, now: now, &state)
     }
 
     mutating func end(
-        with answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ state: inout ResolverState
+        with answer: Answer, from source: Source, standIn: StandInReason?, now: Instant, _ state: inout ResolverState
     ) {
         if case .provider = source, answer.kind == .records {
             for provider in failures.refusedBy { state.ranking.contradicted(provider, now: now) }
         }
-        let kept = keep(answer, from: source, isSubstitute: isSubstitute, now: now, &state)
+        let kept = keep(answer, from: source, standIn: standIn, now: now, &state)
         replyToAll(kept, from: source, &state)
         abandonAll(now: now, &state)
         phase = .finished(.answered)
@@ -384,13 +384,14 @@ extension Lookup {
     /// Caches the answer, and records if the system resolver stood in. An answer with TTL 0 is given to the waiters and
     /// not cached (RFC 1035 section 3.2.1).
     ///
+    /// - Parameter standIn: why the answer is given in a provider's place; nil: it is not.
     /// - Returns: the answer to give.
     private mutating func keep(
-        _ answer: Answer, from source: Source, isSubstitute: Bool, now: Instant, _ state: inout ResolverState
+        _ answer: Answer, from source: Source, standIn: StandInReason?, now: Instant, _ state: inout ResolverState
     ) -> Answer {
         var answer = answer
-        if isSubstitute {
-            let reason: StandInReason = !areProvidersDone ? .late : failures.hasSilentUpstream ? .failed : .down
+        let isSubstitute = standIn != nil
+        if let reason = standIn {
             state.standIns[reason, default: 0] += 1
             state.words.stoodIn(question, reason, now: now)
             answer = answer.remarked(reason.extendedError)
@@ -421,6 +422,11 @@ extension Lookup {
         }
         return state.store(
             question, answer, from: source, policy, isInUse: isRefresh, isDoubted: isDoubted, now: now)
+    }
+
+    /// Why the system resolver's answer would be given now.
+    private var standInReason: StandInReason {
+        !areProvidersDone ? .late : failures.hasSilentUpstream ? .failed : .down
     }
 
     mutating func replyToAll(_ answer: Answer, from source: Source, _ state: inout ResolverState) {
@@ -455,7 +461,8 @@ extension Lookup {
         _ answer: Answer, _ source: Source, now: Instant, _ state: inout ResolverState
     ) {
         if case .awaitingOtherFamily = phase { return }
-        phase = .awaitingOtherFamily(HeldAnswer(answer: answer, source: source, at: now))
+        let standIn = isSubstitute(source, state.ranking, now) ? standInReason : nil
+        phase = .awaitingOtherFamily(HeldAnswer(answer: answer, source: source, at: now, standIn: standIn))
         abandonAll(now: now, &state)
         providers.stop()
         _ = held.takeExcludedSource()
@@ -488,18 +495,17 @@ extension Lookup {
             return end(with: withoutIPv6, now: now, &state)
         }
         // The result ranks no higher than the lower-ranked of the two sources.
-        let isSubstitute =
-            isSubstitute(withoutIPv6.source, state.ranking, now) || isSubstitute(source, state.ranking, now)
+        let standIn =
+            withoutIPv6.standIn ?? (isSubstitute(source, state.ranking, now) ? standInReason : nil)
         let kept = policy.cache.applied(to: made)
         end(
-            with: isSubstitute ? kept.withTTL(to: Bounds.systemSubstituteTTLSeconds) : kept,
-            from: isSubstitute ? .system : source, isSubstitute: isSubstitute, now: now, &state)
+            with: standIn == nil ? kept : kept.withTTL(to: Bounds.systemSubstituteTTLSeconds),
+            from: standIn == nil ? source : .system, standIn: standIn, now: now, &state)
     }
 
     /// Ends the lookup with an answer that waited for the other family's.
     mutating func end(with held: HeldAnswer, now: Instant, _ state: inout ResolverState) {
-        let isSubstitute = isSubstitute(held.source, state.ranking, now)
-        end(with: held.aged(now: now), from: held.source, isSubstitute: isSubstitute, now: now, &state)
+        end(with: held.aged(now: now), from: held.source, standIn: held.standIn, now: now, &state)
     }
 
     /// An answer of the source is given in place of a provider's.
