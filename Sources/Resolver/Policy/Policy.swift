@@ -57,15 +57,8 @@ package struct Policy: Equatable, Sendable {
     /// Returns whether answers for the name that were accepted under the other policy may differ from answers under
     /// this one.
     package func mayDiffer(from other: Policy, for name: Name) -> Bool {
-        route(of: name) != other.route(of: name)
-            || rules.rule(for: name)?.family != other.rules.rule(for: name)?.family
-            || expectation(of: name) != other.expectation(of: name)
-    }
-
-    private func route(of name: Name) -> (NameUpstreams, UpstreamOrder) {
-        let rule = rules.rule(for: name)
-        let upstreams = direction(of: name, rule).upstreams
-        return (upstreams, order(by: rule ?? Rule(), upstreams))
+        let (new, old) = (of(name), other.of(name))
+        return new.upstreams != old.upstreams || new.mayDiffer(from: old)
     }
 
     /// Returns scopes that contain every name with different upstreams, order, family or expectations under the two
@@ -223,8 +216,10 @@ struct NamePolicy {
 
     /// Returns whether the same upstreams may give another answer under the other policy.
     func mayDiffer(from other: NamePolicy) -> Bool {
-        order != other.order || family != other.family || expectation != other.expectation
+        answerTerms != other.answerTerms
     }
+
+    private var answerTerms: AnswerTerms { AnswerTerms(order: order, family: family, expectation: expectation) }
 
     /// Returns the expired answer ready to be served; nil if the limits forbid it.
     func usable(_ aged: AgedAnswer, now: Instant) -> ExpiredAnswer? {

@@ -59,6 +59,19 @@ package struct Rule: Equatable, Sendable {
     }
 }
 
+/// The settings for a name, beside its upstreams, that decide which answers it gets.
+struct AnswerTerms: Equatable {
+    let order: UpstreamOrder?
+    let family: FamilyPolicy?
+    let expectation: RuleExpectation?
+}
+
+extension Rule {
+    fileprivate var answerTerms: AnswerTerms {
+        AnswerTerms(order: order, family: family, expectation: expectation)
+    }
+}
+
 /// Setting `order`: which upstreams are asked first for names that may go to providers.
 package enum UpstreamOrder: String, Sendable, CaseIterable {
     case providersFirst = "providers-first"
@@ -131,8 +144,7 @@ package struct RuleTable: Equatable, Sendable {
         Set(ruleOfName.keys).union(other.ruleOfName.keys).filter { name in
             let (rule, otherRule) = (ruleOfName[name], other.ruleOfName[name])
             return (rule == nil) != (otherRule == nil) || rule?.upstreams != otherRule?.upstreams
-                || rule?.order != otherRule?.order || rule?.family != otherRule?.family
-                || rule?.expectation != otherRule?.expectation
+                || rule?.answerTerms != otherRule?.answerTerms
         }
     }
 
