@@ -198,8 +198,8 @@ struct RefreshPlan {
         schedule(number, at: now)
     }
 
-    /// Keeps the answers to these questions fresh from now on, and to no others. Questions that were not kept before are
-    /// due at once, at a bounded rate.
+    /// Keeps the answers to these questions fresh from now on, and to no others. Questions that were not kept before
+    /// are due at once, at a bounded rate.
     mutating func keep(_ questions: [Question], now: Instant) {
         let formerlyKept = Set(entries.filter(\.isKept).map(\.question))
         for number in entries.indices { entries[number].isKept = false }
