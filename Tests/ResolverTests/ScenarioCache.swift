@@ -85,7 +85,9 @@ struct ScenarioCache {
     }
 
     func expired(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
-        let here = [false, true].compactMap { entries[key(question, $0)] }.map { aged($0, question, now) }
+        let here = [false, true].compactMap { isSystems in
+            entries[key(question, isSystems)].map { aged($0, question, now, isSystems ? .system : .provider) }
+        }
         let elsewhere = otherNetworks.compactMap {
             entries[Key(question: question, isSystems: false, network: $0)]
         }.map { aged($0, question, now, .otherNetwork) }

@@ -173,7 +173,9 @@ extension Lookup {
     /// only probed, so that a verified address can replace the expired answer later.
     mutating func hold(systemAnswer answer: Answer, now: Instant, _ state: inout ResolverState) {
         var substitute = policy.cache.applied(to: answer)
-        if !isUnserved(state.ranking, now) { substitute = substitute.withTTL(to: state.substituteTTLSeconds) }
+        if !isUnserved(state.ranking, now) || state.verification.isForged(question, answer) {
+            substitute = substitute.withTTL(to: state.substituteTTLSeconds)
+        }
         system = .answered(substitute, at: now)
         guard isSystemFirst || isOutranked(substitute, state.verification) else { return }
         state.verification.heard(
