@@ -6,6 +6,9 @@ package struct Name: Sendable {
     /// Hash of the lowercased wire form. Made once, because a name is looked up in many tables.
     private let hash: Int
 
+    /// The hash for tables outside the library's: keyed by the process, so it must not be stored.
+    package var digest: UInt64 { UInt64(bitPattern: Int64(hash)) }
+
     package static let root = Name(unchecked: [0])
     /// RFC 1035 section 2.3.4.
     package static let maxWireBytes = 255
@@ -160,10 +163,21 @@ extension Name: Hashable {
     private static func hash(of wire: [UInt8]) -> Int {
         unsafe withUnsafeTemporaryAllocation(byteCount: wire.count, alignment: 1) { lowercased in
             for index in wire.indices { unsafe lowercased[index] = wire[index].lowercased }
-            var hasher = Hasher()
-            unsafe hasher.combine(bytes: UnsafeRawBufferPointer(lowercased))
-            return hasher.finalize()
+            return unsafe hash(ofLowercased: UnsafeRawBufferPointer(lowercased))
         }
+    }
+
+    private static func hash(ofLowercased wire: UnsafeRawBufferPointer) -> Int {
+        var hasher = Hasher()
+        unsafe hasher.combine(bytes: wire)
+        return hasher.finalize()
+    }
+
+    /// Returns the digest of a name without making one.
+    ///
+    /// - Parameter wire: a valid wire form in lower case.
+    package static func digest(ofLowercased wire: [UInt8]) -> UInt64 {
+        UInt64(bitPattern: Int64(unsafe wire.withUnsafeBytes { unsafe hash(ofLowercased: $0) }))
     }
 }
 

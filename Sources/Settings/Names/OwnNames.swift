@@ -18,57 +18,36 @@ package enum OwnNames {
     /// A vendor's console shows tens of names; more than this is another list, such as a block list.
     package static let maxFileBytes = 1 << 20
     package static let maxNames = 10_000
-    /// More suggest a wrong file.
-    private static let maxComplaints = 10
 
     /// Reports up to ten wrong lines; `file` is the name in their text.
     package static func parse(bytes: [UInt8], file: String) throws(SettingsError) -> [QuestionScope] {
         var names: [QuestionScope] = []
-        var complaints: [Complaint] = []
+        var faults = FileFaults(file: file)
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        for (number, line) in lines.enumerated() {
+        for (number, line) in lines.enumerated() where !faults.areTooMany {
             let text = String(decoding: line.prefix { $0 != UInt8(ascii: "#") }, as: UTF8.self)
             guard let start = text.firstIndex(where: { !$0.isWhitespace }) else { continue }
             let word = String(text[start...].reversed().drop(while: \.isWhitespace).reversed())
             if let name = scope(word) {
                 names.append(name)
-            } else if complaints.count == maxComplaints {
-                let text = "more wrong lines than this file can have by mistake; the rest was not checked"
-                complaints.append(Complaint(file: file, line: number + 1, column: 1, text: text))
-                break
             } else {
                 let column = text.distance(from: text.startIndex, to: start) + 1
-                complaints.append(Complaint(file: file, line: number + 1, column: column, text: complaint(about: word)))
+                faults.add(line: number + 1, column: column, complaint(about: word))
             }
         }
         if names.count > maxNames {
-            complaints.append(
-                Complaint(
-                    file: file, line: lines.count, column: 1,
-                    text: "found \(names.count) names; allowed: up to \(maxNames)"))
+            faults.add(line: lines.count, column: 1, "found \(names.count) names; allowed: up to \(maxNames)")
         }
-        guard complaints.isEmpty else { throw SettingsError(complaints) }
+        try faults.throwIfAny()
         return names
     }
 
     private static func complaint(about word: String) -> String {
-        guard looksLikeName(word) else { return "found \(hiddenValue); allowed: \(Format.ownName.allowed)" }
+        let found = "found \(FileFaults.shown(word)); allowed: \(Format.ownName.allowed)"
+        guard FileFaults.looksLikeName(word) else { return found }
         let remedy = (remedy(word) ?? InternationalName.remedy(word)).map { "; \($0)" } ?? ""
-        return "found \(quoted(word)); allowed: \(Format.ownName.allowed)\(remedy)"
+        return found + remedy
     }
-
-    /// Whether a wrong word may be shown. The file may be a key file by mistake, so only a word with a dot counts. The
-    /// parts of a signed token have dots as well, but are longer than a label can be.
-    private static func looksLikeName(_ word: String) -> Bool {
-        let labels = (word.hasPrefix("=") ? word.dropFirst() : word[...]).split(separator: ".")
-        return word.contains(".")
-            && labels.allSatisfy { label in
-                label.utf8.count <= maxLabelBytes
-                    && label.allSatisfy { $0.isLetter || $0.isNumber || "-_*".contains($0) }
-            }
-    }
-
-    private static let maxLabelBytes = 63
 
     static func scope(_ text: String) -> QuestionScope? {
         let isExact = text.hasPrefix("=")
