@@ -47,8 +47,8 @@ package struct Explanation: Sendable {
     }()
 
     package let question: Question
-    /// Names of the matching rules, the longest first, and their combined settings.
-    package let ruleNames: [Name]
+    /// Where rules match, the longest name first, and their combined settings.
+    package let matches: [RuleMatch]
     package let rule: Rule?
     package let upstreams: NameUpstreams
     package let grounds: RouteGrounds
@@ -94,7 +94,7 @@ extension Resolver {
         let failure = failures.failure(of: question, hasExpired: hasExpired, now: now)
         let refresh = refresh(of: question, policy, hits: hits, now: now)
         return Explanation(
-            question: question, ruleNames: routing.policy.rules.names(matching: question.name),
+            question: question, matches: routing.policy.rules.matches(of: question.name),
             rule: routing.policy.rules.rule(for: question.name), upstreams: direction.upstreams,
             grounds: direction.grounds, account: routing.policy.account(of: question.name)?.scope,
             unservedUntil: state.ranking.unservedUntil(question, among: direction.upstreams, now: now),

@@ -15,6 +15,8 @@ struct Findings {
     private static let maxProviders = 32
     /// Bounds the number of exceptions to the general settings.
     private static let maxRules = 1000
+    /// Each is searched for every name that is not in the cache.
+    private static let maxRuleFiles = 64
     /// Each event is sent to every receiver.
     private static let maxReceivers = 4
 
@@ -233,24 +235,36 @@ struct Findings {
             judge(rule.resolver, element, providers)
             rules.append(rule)
         }
+        let files = rules.reduce(0) { $0 + $1.matchFiles.count }
+        if files > Findings.maxRuleFiles {
+            note(
+                node, aboutKey: true, "rule.match-file: found \(files) files in all; allowed: \(Findings.maxRuleFiles)")
+        }
         return rules
     }
 
     private mutating func judge(_ rule: Settings.Rule, _ element: TOMLNode) {
-        if rule.match.isEmpty {
-            note(element, aboutKey: true, "this [[rule]] has no match; every rule needs it")
+        if rule.match.isEmpty, rule.matchFiles.isEmpty {
+            note(element, aboutKey: true, "this [[rule]] has no match and no match-file; every rule needs one of them")
         }
-        if rule == Settings.Rule(match: rule.match) {
-            let others = Settings.Rule.keys.map(\.name).filter { $0 != "match" }.joined(separator: ", ")
+        var empty = Settings.Rule(match: rule.match)
+        empty.matchFiles = rule.matchFiles
+        if rule == empty {
+            let others = Settings.Rule.keys.map(\.name).filter { !$0.hasPrefix("match") }.joined(separator: ", ")
             note(element, aboutKey: true, "this [[rule]] changes nothing; add one or more of \(others)")
         }
         if let least = rule.minTTL, let most = rule.maxTTL { judgeTTLs(least, most, in: "rule", element) }
         judgePorts(rule.probePorts, "rule.probe-ports", element.member("probe-ports"))
         if rule.connect != nil { judgeConnect(rule, element) }
-        guard case .array(let nodes) = element.member("match")?.value else { return }
-        var seen: Set<Name> = []
-        for (name, node) in zip(rule.match, nodes) where !seen.insert(name).inserted {
-            note(node, "rule.match: found \(node.found) for the second time; allowed: each once")
+        judgeRepeats(rule.match, "match", element)
+        judgeRepeats(rule.matchFiles, "match-file", element)
+    }
+
+    private mutating func judgeRepeats<Value: Hashable>(_ values: [Value], _ key: String, _ element: TOMLNode) {
+        guard case .array(let nodes) = element.member(key)?.value else { return }
+        var seen: Set<Value> = []
+        for (value, node) in zip(values, nodes) where !seen.insert(value).inserted {
+            note(node, "rule.\(key): found \(node.found) for the second time; allowed: each once")
         }
     }
 

@@ -151,13 +151,16 @@ extension Settings.Log {
 }
 
 extension Settings.Rule {
-    /// Longer lists need another tool.
+    /// Longer lists belong in a file.
     private static let maxNames = 1000
+    /// Each is searched for every name that is not in the cache.
+    private static let maxFiles = 16
     /// More addresses than a client tries.
     private static let maxFallbackAddresses = 16
 
     static let keys: [Key<Settings.Rule>] = [
-        Key("match", \.match, Format.ruleName.list(of: "names", 1...maxNames)),
+        Key("match", \.match, Format.ruleName.list(of: "names", 1...maxNames).leavingOut([])),
+        Key("match-file", \.matchFiles, Format.path().list(of: "absolute paths", 1...maxFiles).leavingOut([])),
         Key("resolver", \.resolver, Format.ruleResolver.optional),
         Key("query", \.parameters.query, .requestQuery),
         Key("tags", \.parameters.tags, .requestTags),

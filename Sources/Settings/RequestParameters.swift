@@ -145,6 +145,12 @@ extension Findings {
             for (key, text) in rule.parameters.misplaced(with: provider.dialect) {
                 note(element.member(key) ?? element, "rule.\(key): \(text)")
             }
+            if !rule.matchFiles.isEmpty {
+                note(
+                    element.member("match-file") ?? element,
+                    "rule.match-file: found with query, tags or app-id; allowed: with match, as these are sent for few "
+                        + "names")
+            }
             for match in rule.match {
                 // Of two rules for a name, the first one counts.
                 let others = ofNames[name]?[match] ?? .init()

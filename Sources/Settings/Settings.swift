@@ -189,8 +189,10 @@ package struct Settings: Equatable, Sendable {
             case preferIPv6 = "prefer-ipv6"
         }
 
-        /// 1 to 1,000, all different; each matches itself and all names below it, the root every name.
+        /// Up to 1,000, all different; each matches itself and all names below it, the root every name.
         package var match: [Name]
+        /// Files with more names, up to 16, all different; one or more without `match`.
+        package var matchFiles: [String] = []
         package var resolver: RuleResolver?
         /// Added to those of the provider that `resolver` names.
         package var parameters = RequestParameters()

@@ -36,6 +36,8 @@ struct LogEventTests {
         (.nameserverAskedAgain("a"), "nameserver-asked-again"),
         (.receiver(.fails(name: "a", reason: "r")), "receiver-fails"),
         (.receiver(.works(name: "a", after: .seconds(1))), "receiver-works"),
+        (.listLoaded(path: "a", names: 1), "list-loaded"),
+        (.listRefused(path: "a", complaints: ["c"]), "list-refused"),
         (.fileUnreadable(path: "a", reason: "r"), "file-unreadable"), (.storeWorks(path: "a"), "store-works"),
     ]
 

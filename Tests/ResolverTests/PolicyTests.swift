@@ -130,6 +130,105 @@ struct RuleTableTests {
     }
 }
 
+@Suite("Rules with lists of names")
+struct ListedRuleTests {
+    private func name(_ text: String) throws -> Name { try #require(Name(text)) }
+
+    private func list(_ entries: (String, NameList.Scope)..., path: String = "/list") throws -> RuleList {
+        var builder = NameList.Builder()
+        for (index, entry) in entries.enumerated() {
+            builder.add(try name(entry.0).digest, entry.1, line: index + 1)
+        }
+        return RuleList(path: path, names: NameList(builder))
+    }
+
+    private func rule(_ match: [String] = [], _ lists: [RuleList] = [], ttl: UInt32) throws -> Rule {
+        var rule = Rule(match: try match.map(name))
+        (rule.lists, rule.maxTTLSeconds) = (lists, ttl)
+        return rule
+    }
+
+    @Test("a name of a list counts as one of match: the longest decides, an exact one before the tree of the same name")
+    func precedence() throws {
+        let table = RuleTable([
+            try rule(["example"], ttl: 1),
+            try rule(["a.b.example"], [try list(("b.example", .tree), ("c.example", .below))], ttl: 2),
+            try rule([], [try list(("b.example", .exact), ("lan", .tree))], ttl: 3),
+        ])
+        for (text, ttl) in [
+            ("example", 1), ("x.example", 1), ("b.example", 3), ("x.b.example", 2), ("B.Example", 3),
+            ("a.b.example", 2),
+            ("c.example", 1), ("x.c.example", 2), ("nas.lan", 3),
+        ] {
+            #expect(table.rule(for: try name(text))?.maxTTLSeconds == UInt32(ttl), "\(text)")
+        }
+        #expect(table.rule(for: try name("other")) == nil)
+    }
+
+    @Test("rules for one name are joined in the order of the settings, whether a list or match has it")
+    func joined() throws {
+        var including = try rule([], [try list(("example", .tree))], ttl: 1)
+        including.stale = true
+        var excluding = try rule(["example"], ttl: 2)
+        excluding.stale = false
+        let found = RuleTable([including, excluding]).rule(for: try name("x.example"))
+        let reversed = RuleTable([excluding, including]).rule(for: try name("x.example"))
+        #expect(found?.stale == false && reversed?.stale == false)
+        #expect(found?.maxTTLSeconds == 1 && reversed?.maxTTLSeconds == 2)
+    }
+
+    @Test("every place of a match is known: rule, file and line")
+    func places() throws {
+        let table = RuleTable([
+            try rule(["example"], ttl: 1),
+            try rule(
+                [], [try list(("z", .tree), ("b.example", .below)), try list(("a.b.example", .exact), path: "/o")],
+                ttl: 2),
+        ])
+        #expect(
+            table.matches(of: try name("a.b.example")) == [
+                RuleMatch(name: try name("a.b.example"), scope: .exact, place: .init(rule: 2, path: "/o", line: 1)),
+                RuleMatch(name: try name("b.example"), scope: .below, place: .init(rule: 2, path: "/list", line: 2)),
+                RuleMatch(name: try name("example")),
+            ])
+    }
+
+    @Test("an account precedes a shorter name of a list, and not a longer one")
+    func accounts() throws {
+        var policy = Policy()
+        var rule = try rule([], [try list(("example", .tree), ("b.a.example", .tree))], ttl: 1)
+        rule.upstreams = .system
+        policy.rules = RuleTable([rule])
+        policy.accounts = AccountTable([
+            AccountNames(ProviderID(1), [QuestionScope(try name("a.example"), includesDescendants: true)])
+        ])
+        #expect(policy.upstreams(for: try name("x.example")) == .system)
+        #expect(policy.upstreams(for: try name("x.a.example")) == .owners([ProviderID(1)], isExclusive: false))
+        #expect(policy.upstreams(for: try name("x.b.a.example")) == .system)
+    }
+
+    @Test("a change of a list moves its names; a change of what does not choose answers moves none")
+    func changes() throws {
+        func policy(_ lists: [RuleList], _ upstreams: NameUpstreams?, ttl: UInt32 = 1) throws -> Policy {
+            var (policy, rule) = (Policy(), try rule(lists.isEmpty ? ["other"] : [], lists, ttl: ttl))
+            rule.upstreams = upstreams
+            policy.rules = RuleTable([rule])
+            return policy
+        }
+        let old = try policy([try list(("a", .tree), ("b", .tree))], .system)
+        let new = try policy([try list(("a", .tree), ("c", .tree))], .system)
+        #expect(new.listsDiffer(from: old))
+        for (text, differs) in [("x.a", false), ("x.b", true), ("x.c", true), ("d", false)] {
+            #expect(new.mayDiffer(from: old, for: try name(text)) == differs, "\(text)")
+        }
+        #expect(try policy([try list(("a", .tree))], nil).listsDiffer(from: policy([try list(("a", .tree))], .system)))
+        #expect(
+            try !policy([try list(("a", .tree))], nil).listsDiffer(from: policy([try list(("a", .tree))], nil, ttl: 2)))
+        #expect(try policy([], nil).listsDiffer(from: policy([try list(("a", .tree))], nil)))
+        #expect(try !policy([], nil).listsDiffer(from: policy([], .system)))
+    }
+}
+
 @Suite("What a change of rules moves")
 struct RouteChangeTests {
     private func policy(_ upstreams: [String: NameUpstreams?], onlyListed: Bool = false) -> Policy {

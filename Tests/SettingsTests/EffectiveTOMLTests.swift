@@ -103,7 +103,7 @@ struct EffectiveTOMLTests {
         }
         let settings = try parse(text.joined(separator: "\n"))
         #expect(settings.providers.count == Settings.defaults.providers.count + 1)
-        #expect(settings.providers.contains { $0.template != nil } && settings.rules.count == 4)
+        #expect(settings.providers.contains { $0.template != nil } && settings.rules.count == 5)
         #expect(settings.receivers.count == 1)
     }
 }

@@ -180,6 +180,10 @@ let wrongKeys: [Mistake] = [
         "rule.match: found \"a..b\"; allowed: a domain name, such as \"example.com\", or \".\" for every name"
     ),
     (
+        "match-file = [\"names\"]", 15,
+        "rule.match-file: found \"names\"; allowed: an absolute path of at most 4095 bytes"
+    ),
+    (
         "resolver = true", 12,
         "rule.resolver: found true; allowed: \"httpdns\", \"system\" or the name of a [[provider]]"
     ),

@@ -122,7 +122,7 @@ let wrongRules: [Case] = [
     Case("rule = [1]", "f:1:9: rule: found 1; allowed: tables [[rule]]"),
     Case(
         "[[rule]]\nstale = false",
-        "f:1:1: this [[rule]] has no match; every rule needs it"),
+        "f:1:1: this [[rule]] has no match and no match-file; every rule needs one of them"),
     Case(
         "\n[[rule]]\nmatch = [\"a.example\"]\nfallback-addresses = []",
         """
@@ -163,6 +163,31 @@ let wrongRules: [Case] = [
         "[[rule]]\nmatch = [\"a.example\", \"b.example\", \"A.example.\"]\nstale = true",
         #"f:2:36: rule.match: found "A.example." for the second time; allowed: each once"#),
     Case(
+        "[[rule]]\nmatch-file = [\"/a\", \"b\", \"/c/../c\", \"/a\", 1]\nstale = true",
+        #"f:2:21: rule.match-file: found "b"; allowed: an absolute path of at most 4095 bytes"#,
+        "f:2:43: rule.match-file: found 1; allowed: an absolute path of at most 4095 bytes"),
+    Case(
+        "[[rule]]\nmatch-file = [\"/a\", \"/b\", \"/a\"]\nstale = true",
+        #"f:2:27: rule.match-file: found "/a" for the second time; allowed: each once"#),
+    Case(
+        "[[rule]]\nmatch-file = \"/a\"\nstale = true",
+        #"""
+        f:2:14: rule.match-file: found "/a"; allowed: an array of 1 to 16 absolute paths; brackets are missing: \#
+        write ["/a"]
+        """#),
+    Case(
+        (0..<5).map { rule in
+            "[[rule]]\nstale = true\nmatch-file = [\((0..<16).map { "\"/\(rule)/\($0)\"" }.joined(separator: ", "))]\n"
+        }.joined(),
+        "f:1:1: rule.match-file: found 80 files in all; allowed: 64"),
+    Case(
+        "[[rule]]\nmatch-file = [\"/a\"]",
+        """
+        f:1:1: this [[rule]] changes nothing; add one or more of resolver, query, tags, app-id, \
+        stands-in, order, family, allow-private, stale, stale-negative, prefetch, probe, probe-ports, connect, \
+        min-ttl, max-ttl, fallback-addresses, expect
+        """),
+    Case(
         "[[rule]]\nmatch = [\".\"]\nmax-ttl = \"59s\"\nmin-ttl = \"1m\"",
         #"f:4:11: rule.min-ttl: found "1m", more than rule.max-ttl, which is "59s"; allowed: at most that"#),
     Case(
@@ -184,9 +209,9 @@ let wrongRules: [Case] = [
     Case(
         "[[rule]]\nmatch = [\".\"]\nprobe-port = [443]",
         """
-        f:3:1: unknown key "probe-port" in [[rule]]; did you mean "probe-ports"? allowed: match, resolver, \
-        query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, prefetch, probe, \
-        probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect
+        f:3:1: unknown key "probe-port" in [[rule]]; did you mean "probe-ports"? allowed: match, match-file, \
+        resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, prefetch, \
+        probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nfallback-addresses = [\"192.0.2.1:53\"]",
@@ -198,8 +223,8 @@ let wrongRules: [Case] = [
         "[[rule]]\nmatch = [\".\"]\nfalback-addresses = []",
         """
         f:3:1: unknown key "falback-addresses" in [[rule]]; did you mean "fallback-addresses"? allowed: match, \
-        resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, prefetch, \
-        probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect
+        match-file, resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, \
+        prefetch, probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nexpect = {cname = \"yes\", max-ttl = 60, within = [], ttl = 1}",

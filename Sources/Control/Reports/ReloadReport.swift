@@ -3,6 +3,9 @@
 package struct ReloadReport: Codable, Equatable, Sendable {
     /// Changed settings that take effect only after a restart.
     package let needRestart: [String]
+    /// Complaints about lists of names, whose last good contents stay in force; nil from a daemon version without this
+    /// field.
+    package var keptLists: [String]?
 
     package init(needRestart: [String]) {
         self.needRestart = needRestart
@@ -16,11 +19,13 @@ package struct ReloadReport: Codable, Equatable, Sendable {
 
     package enum CodingKeys: String, CodingKey {
         case needRestart = "need_restart"
+        case keptLists = "kept_lists"
     }
 
     package var text: String {
-        needRestart.isEmpty
-            ? "settings reloaded" : "settings reloaded; a restart is needed for \(needRestart.joined(separator: ", "))"
+        let restart = needRestart.isEmpty ? "" : "; a restart is needed for \(needRestart.joined(separator: ", "))"
+        let kept = (keptLists ?? []).map { "\n\($0)" }.joined()
+        return "settings reloaded\(restart)" + (kept.isEmpty ? "" : "; these lists stay as they were:\(kept)")
     }
 }
 

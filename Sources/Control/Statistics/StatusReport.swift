@@ -30,6 +30,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var rights: String?
     /// Absolute path of the settings file, which may not exist; nil from a daemon version without this field.
     package var settingsFile: String?
+    /// The lists of names for rules; nil if there are none.
+    package var lists: [List]?
     /// Why a captive portal is suspected, also if the network is not monitored. Contains host names that the portal
     /// chose.
     package var portal: String? {
@@ -50,7 +52,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case version, listeners, threads, providers, cache, switches, quotas, network, portal, rights
+        case version, listeners, threads, providers, cache, switches, quotas, network, portal, rights, lists
         case uptimeSeconds = "uptime_s"
         case processID = "pid"
         case missingListeners = "missing_listeners"
@@ -59,6 +61,20 @@ package struct StatusReport: Codable, Equatable, Sendable {
         case descriptorLimit = "max_fds"
         case systemServers = "system_servers"
         case loopingServers = "looping_servers"
+    }
+
+    /// A file of `match-file`.
+    package struct List: Codable, Equatable, Sendable {
+        package var path: String
+        package var names: Int
+        /// What is wrong with the file now; nil: it is in force as it is.
+        package var fault: String?
+
+        package init(path: String, names: Int, fault: String?) {
+            self.path = path
+            self.names = names
+            self.fault = fault
+        }
     }
 
     package struct Provider: Codable, Equatable, Sendable {
@@ -106,9 +122,17 @@ extension StatusReport {
             ("missing", missingListeners.map { "\($0.joined(separator: " ")): no interface has the address" }),
             ("network", network?.line), ("portal", portal ?? network?.portal),
             ("rights", rights), ("files", descriptorText),
+            ("lists", listsText),
             ("quota", quotas.map { $0.map(\.text).joined(separator: " | ") }),
             ("switched", switches.isEmpty ? nil : switches.map(\.text).joined(separator: " | ")),
         ].compactMap { label, text in text.map { (label, $0) } }
+    }
+
+    private var listsText: String? {
+        lists?.map { list in
+            let fault = list.fault.map { " (as before a change: \($0))" } ?? ""
+            return "\(list.path) \(LineFormat.grouped(list.names)) names\(fault)"
+        }.joined(separator: " | ")
     }
 
     private var descriptorText: String? {

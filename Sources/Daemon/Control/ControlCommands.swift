@@ -18,8 +18,7 @@ struct ControlCommands {
     let cache: AnswerCache
     let log: Log
     let topTexts: KeptReplies<Bool, String>
-    let reload: () throws(SettingsFile.Unusable) -> ReloadReport
-    /// The names that the rules match.
+    let reload: (@escaping PendingReload.Tell) -> Void
     let now: Instant
 
     private var rights: Rights {

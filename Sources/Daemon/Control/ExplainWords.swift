@@ -22,7 +22,7 @@ struct ExplainWords {
         var report = ExplainReport(
             name: known.question.name.description, type: known.question.type.description, stage: stage)
         report.route = route
-        report.rules = known.ruleNames.map(\.description)
+        report.rules = known.matches.map(words)
         report.ruleSays = known.rule.map(says) ?? []
         return report
     }
@@ -45,7 +45,7 @@ struct ExplainWords {
     private var grounds: String {
         switch known.grounds {
         case .ordinary:
-            known.ruleNames.isEmpty ? "; no rule matches" : "; no rule changes the route"
+            known.matches.isEmpty ? "; no rule matches" : "; no rule changes the route"
         case .rule: ", by a rule"
         case .account: known.account.map { "; the name belongs to the account (names: \(words($0)))" } ?? ""
         case .notListed: "; no rule lists the name (only-listed)"
@@ -107,6 +107,18 @@ struct ExplainWords {
     /// As in the settings.
     private func words(_ scope: QuestionScope) -> String {
         (scope.includesDescendants ? "" : "=") + scope.name.description
+    }
+
+    /// The name of a match as in the settings; of a list, with its place.
+    private func words(_ match: RuleMatch) -> String {
+        guard let place = match.place else { return match.name.description }
+        let prefix =
+            switch match.scope {
+            case .exact: "="
+            case .tree: ""
+            case .below: "*."
+            }
+        return "\(prefix)\(match.name) (rule \(place.rule), \(place.path) line \(place.line))"
     }
 
     private func name(_ upstream: Upstream) -> String {

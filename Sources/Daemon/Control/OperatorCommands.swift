@@ -12,11 +12,17 @@ extension ControlCommands {
 
     /// Reloads the settings as on SIGHUP, and also returns the errors to the client.
     func reloaded(_ request: Request) -> ControlAnswer {
-        do throws(SettingsFile.Unusable) {
-            return whole(.reloaded(try reload()), asJSON: request.wantsJSON)
-        } catch {
-            return whole(.notReloaded(error.complaints), asJSON: request.wantsJSON)
+        let stream = ControlStream()
+        reload { result in
+            let reply: Control.Reply =
+                switch result {
+                case .success(let report): .reloaded(report)
+                case .failure(let fault): .notReloaded(fault.complaints)
+                }
+            stream.send(reply.rendered(asJSON: request.wantsJSON))
+            stream.finish()
         }
+        return .stream(stream)
     }
 
     func top(_ request: Request) -> ControlAnswer {

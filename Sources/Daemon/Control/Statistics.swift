@@ -35,6 +35,7 @@ struct Statistics {
     /// User of the process and its remaining privileges.
     let rights: String?
     let settingsFile: String
+    let lists: NameLists
 
     var status: StatusReport {
         let stats = stats
@@ -54,6 +55,7 @@ struct Statistics {
         report.switches = switches
         let quotas = billing.warnings
         report.quotas = quotas.isEmpty ? nil : quotas
+        report.lists = lists.reports
         report.network = currentNetwork
         report.portal = portal
         report.rights = rights

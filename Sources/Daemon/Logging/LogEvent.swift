@@ -71,6 +71,9 @@ enum LogEvent {
     /// The path is the nameservers' file if it differs from the one in the settings.
     case nameserversChanged(NameserverList, from: String?)
     case receiver(ReceiverNews)
+    /// A list of names for rules was read after a change.
+    case listLoaded(path: String, names: Int)
+    case listRefused(path: String, complaints: [String])
     case fileUnreadable(path: String, reason: String)
     case storeLoaded(path: String, LoadReport)
     case storeSetAside(path: String, SetAside)
@@ -84,7 +87,8 @@ enum LogEvent {
 
     var level: LogLevel {
         switch self {
-        case .ready, .servesAs, .pagesServed, .stopping, .stopped, .settingsReloaded, .levelChanged, .providerUp,
+        case .ready, .servesAs, .pagesServed, .stopping, .stopped, .settingsReloaded, .listLoaded, .levelChanged,
+            .providerUp,
             .providerResolved,
             .providersWork,
             .providerThrottled, .providerAskedAgain, .networkLost, .networkChanged, .networkRecovered,
@@ -97,7 +101,7 @@ enum LogEvent {
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
             .contradiction, .recorderWritten, .recorderFails, .receiver(.fails):
             .warning
-        case .settingsRefused, .notStarted: .error
+        case .settingsRefused, .listRefused, .notStarted: .error
         case .requestFailed: .debug
         }
     }

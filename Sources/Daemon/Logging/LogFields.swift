@@ -18,7 +18,7 @@ extension LogEvent {
     var timesAtOnce: Int? {
         switch self {
         case .notStarted, .ready, .servesAs, .sharesUser, .stopping, .stopped, .settingsReloaded, .settingsRefused,
-            .levelChanged,
+            .listLoaded, .listRefused, .levelChanged,
             .switchedOn,
             .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .openResolver, .recorderWritten, .query,
             .requestFailed, .quota:
@@ -55,6 +55,8 @@ extension LogEvent {
         case .stopped: "stopped"
         case .settingsReloaded: "settings-reloaded"
         case .settingsRefused: "settings-refused"
+        case .listLoaded: "list-loaded"
+        case .listRefused: "list-refused"
         case .levelChanged: "level-changed"
         case .providerDown: "provider-down"
         case .providerUp: "provider-up"
@@ -98,7 +100,7 @@ extension LogEvent {
 
     private var details: [String] {
         switch self {
-        case .settingsRefused(let complaints): complaints
+        case .settingsRefused(let complaints), .listRefused(_, let complaints): complaints
         case .notStarted(let lines): Array(lines.dropFirst())
         default: []
         }
@@ -106,6 +108,13 @@ extension LogEvent {
 
     private static func forged(_ source: String, _ name: Name, _ contradiction: String) -> [String: LogField] {
         ["source": .text(source), "name": .text(name.description), "reason": .text(contradiction)]
+    }
+
+    private static func used(_ quota: QuotaWarning) -> [String: LogField] {
+        [
+            "provider": .text(quota.provider), "questions": .number(quota.questions), "quota": .text(quota.quota),
+            "used_up": .text(quota.isUsedUp ? "yes" : "no"),
+        ]
     }
 
     private var fields: [String: LogField] {
@@ -129,11 +138,7 @@ extension LogEvent {
             ["provider": .text(name), "reason": .text(reason)]
         case .providerUp(let name), .providerThrottled(let name), .providerAskedAgain(let name):
             ["provider": .text(name)]
-        case .quota(let warning):
-            [
-                "provider": .text(warning.provider), "questions": .number(warning.questions),
-                "quota": .text(warning.quota), "used_up": .text(warning.isUsedUp ? "yes" : "no"),
-            ]
+        case .quota(let warning): LogEvent.used(warning)
         case .providerUnresolved(let name, let host): ["provider": .text(name), "host": .text(host)]
         case .providerResolved(let name, let host, let addresses):
             ["provider": .text(name), "host": .text(host), "addresses": .list(addresses)]
@@ -157,7 +162,9 @@ extension LogEvent {
         case .nameserverLoops(let server), .nameserverAskedAgain(let server): ["server": .text(server)]
         case .nameserversChanged(let nameservers, _):
             ["servers": .list(nameservers.servers.map(\.description))]
-        case .fileUnreadable(let path, _), .storeLoaded(let path, _), .storeSetAside(let path, _),
+        case .listLoaded(let path, let names): ["path": .text(path), "names": .number(names)]
+        case .fileUnreadable(let path, _), .listRefused(let path, _), .storeLoaded(let path, _),
+            .storeSetAside(let path, _),
             .storeFails(let path, _), .storeWorks(let path), .recorderWritten(let path), .recorderFails(let path, _):
             ["path": .text(path)]
         case .query(let report): report.logFields

@@ -20,8 +20,7 @@ extension LogEvent {
         case .listenAddress(let address, let isPresent): LogEvent.listening(on: address, isPresent)
         case .servesAs(let user, let userID, let groupID): LogEvent.dropped(to: user, userID, groupID)
         case .sharesUser(let userID): LogEvent.sharing(userID)
-        case .unfiltered(let reason):
-            "no system call filter: \(reason); the limits of the unit or the container still apply"
+        case .unfiltered(let reason): LogEvent.unfilteredCalls(reason)
         case .pagesServed(let address): "metrics and the status page are at http://\(address)/"
         case .pagesOpen(let address): LogEvent.open(address)
         case .openResolver: LogEvent.openResolverWarning
@@ -29,6 +28,8 @@ extension LogEvent {
         case .stopped: "stopped"
         case .settingsReloaded(let report): report.text
         case .settingsRefused: "settings not reloaded, the old ones stay in force:"
+        case .listLoaded(let path, let names): "\(counted(names, "name", "names")) loaded from \(path)"
+        case .listRefused(let path, _): "\(path) not loaded, its last good list stays in force:"
         case .providerDown(let name, let reason): "provider \(name) is down: \(reason)"
         case .providerUp(let name): "provider \(name) is up"
         case .providerBlocked(let name, let reason): "provider \(name) is blocked: \(reason)"
@@ -44,8 +45,7 @@ extension LogEvent {
         case .divergence(let source):
             "\(source) returned a mismatched address, another upstream a verified one; see httpdnsctl evidence"
         case .contradiction(let source, let name, let text): LogEvent.forged(source, name, text)
-        case .providersAvoided(let variable):
-            "\(variable) is set and direct-only is true: queries go to the system resolver only"
+        case .providersAvoided(let variable): LogEvent.avoiding(for: variable)
         case .switchedOn(let name): "providers are used again for \(name.isRoot ? "all names" : name.description)"
         case .stillSwitchedOff(let report): "httpdns is \(report.text)"
         case .networkLost: "no usable route to the Internet"
@@ -72,6 +72,14 @@ extension LogEvent {
 
     private static func forged(_ source: String, _ name: Name, _ contradiction: String) -> String {
         "\(source) returned a forged answer for \(name): \(contradiction); see httpdnsctl evidence"
+    }
+
+    private static func unfilteredCalls(_ reason: String) -> String {
+        "no system call filter: \(reason); the limits of the unit or the container still apply"
+    }
+
+    private static func avoiding(for variable: String) -> String {
+        "\(variable) is set and direct-only is true: queries go to the system resolver only"
     }
 
     private static let openResolverWarning =

@@ -51,8 +51,10 @@ extension ServingView {
 }
 
 extension Policy {
-    /// - Parameter providers: those that rules may name.
-    init(_ settings: Settings, _ providers: [Provider]) {
+    /// - Parameters:
+    ///   - providers: those that rules may name.
+    ///   - lists: those of the rules, by path.
+    init(_ settings: Settings, _ providers: [Provider], _ lists: [String: NameList] = [:]) {
         let providerOfName = Dictionary(providers.map { ($0.name, $0.id) }) { first, _ in first }
         self.init()
         cache = CachePolicy(
@@ -71,7 +73,7 @@ extension Policy {
         standsIn = StandInPolicy(settings.systemResolver.standsIn)
         order = UpstreamOrder(settings.systemResolver.order)
         accounts = AccountTable(providers.map(\.ownNames))
-        rules = RuleTable(settings.rules.map { Rule($0, providerOfName) })
+        rules = RuleTable(settings.rules.map { Rule($0, providerOfName, lists) })
         onlyListed = settings.onlyListed
         isSystemOnly = settings.avoidsProviders
     }
@@ -138,8 +140,9 @@ extension FamilyPolicy {
 }
 
 extension Rule {
-    init(_ rule: Settings.Rule, _ providerOfName: [String: ProviderID]) {
+    init(_ rule: Settings.Rule, _ providerOfName: [String: ProviderID], _ lists: [String: NameList] = [:]) {
         self.init(match: rule.match)
+        self.lists = rule.matchFiles.map { RuleList(path: $0, names: lists[$0] ?? .empty) }
         upstreams = rule.resolver.map { resolver in
             switch resolver {
             case .httpdns: .providers

@@ -44,6 +44,8 @@ final class Daemon {
     private let portalCheck: PortalCheck
     private let threads: ServingThreads
     private let localFiles: LocalFiles
+    private let lists: NameLists
+    private var pendingReload: PendingReload?
     private let translation: NAT64
     private let upstreams: Upstreams
     /// Nil if the settings disable network watching: all networks then share one part of the cache.
@@ -95,6 +97,7 @@ final class Daemon {
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
             localFiles = try LocalFiles(resolvConf: settings.systemResolver.resolvConf, loop: loop)
+            lists = try NameLists(loop: loop)
             let nameservers = Upstreams.nameservers(settings.systemResolver, localFiles, ports.addresses)
             let network = try NetworkMonitor.begin(
                 settings.network, loop, nameservers.searchDomains, seed: entropy.next())
@@ -117,8 +120,7 @@ final class Daemon {
                 probes: Probes(loop: loop), streams: streams, mailbox: mailbox, store: store,
                 answers: CachedAnswers(cache, view), view: view, seed: entropy.next(), fastPath: makeFastPath(),
                 recorder: recorder)
-            switches = ProviderSwitches(resolving, cache)
-            translation = NAT64(resolving, cache, view)
+            (switches, translation) = (ProviderSwitches(resolving, cache), NAT64(resolving, cache, view))
             (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
             upstreams = Upstreams(
                 files: localFiles, ports: ports, resolving: resolving, translation: translation, lists: addressLists)
@@ -207,6 +209,7 @@ final class Daemon {
         parts.timePassed(now: now)
         for name in switches.takeSwitchedOn() { log(.switchedOn(name: name)) }
         if localFiles.takeHostsChange() { readHosts(now: now) }
+        takeLists(now: now)
         takeStoreEvents(now: now)
         resolving.settle(now: now)
         if let news = roaming?.followExits(settings, now: now), !news.isEmpty {
@@ -260,30 +263,67 @@ final class Daemon {
 
     private func takeSignals() {
         for signal in (try? signals.takeSignals()) ?? [] {
-            if signal == StopSignal.reload { _ = try? reload() } else { stopSignal = StopSignal.name(signal) }
+            if signal == StopSignal.reload { reload { _ in } } else { stopSignal = StopSignal.name(signal) }
         }
     }
 
     // MARK: settings
 
     /// The old settings stay in force when the new ones have a fault.
-    private func reload() throws(SettingsFile.Unusable) -> ReloadReport {
+    ///
+    /// - Parameter tell: called once with the result, after the lists of rules were read.
+    private func reload(_ tell: @escaping PendingReload.Tell) {
         supervision?.reloading()
-        defer { supervision?.ready(ports.addresses, resolving.providers.providers, now: Clock.now()) }
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
-            provisions = try LoadedSecrets(for: new, options, bound: ports)
-            let report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
+            let waiting = (pendingReload?.waiting ?? []) + [tell]
+            let paths = new.listPaths
+            pendingReload = PendingReload(
+                settings: new, batch: paths.isEmpty ? nil : lists.read(paths), waiting: waiting)
+            if paths.isEmpty { finishReload([:]) }
+        } catch {
+            pendingReload = pendingReload ?? PendingReload(settings: settings, batch: nil, waiting: [])
+            pendingReload?.waiting.append(tell)
+            endReload(.failure(error))
+        }
+    }
+
+    private func takeLists(now: Instant) {
+        guard let (batch, news) = lists.takeBatch() else { return }
+        news.forEach { log($0) }
+        if pendingReload?.batch == batch.number {
+            finishReload(batch.outcomes)
+        } else if !news.isEmpty {
+            setPolicy(settings, now: now)
+        }
+    }
+
+    private func finishReload(_ outcomes: [String: Result<NameList, SettingsFile.Unusable>]) {
+        guard let new = pendingReload?.settings else { return }
+        do throws(SettingsFile.Unusable) {
+            provisions = try LoadedSecrets(for: new, options, bound: ports, lists: try lists.joined(outcomes))
+            var report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
             settings = new
             apply(new)
             settingsAtWall = Clock.wallMilliseconds()
+            report.keptLists = lists.complaints.values.flatMap(\.self).sorted()
+            endReload(.success(report))
+        } catch {
+            endReload(.failure(error))
+        }
+    }
+
+    private func endReload(_ result: Result<ReloadReport, SettingsFile.Unusable>) {
+        switch result {
+        case .success(let report):
             log(.settingsReloaded(report))
             recorder.settingsReloaded(now: Clock.now())
-            return report
-        } catch {
-            log(.settingsRefused(complaints: error.complaints))
-            throw error
+        case .failure(let fault): log(.settingsRefused(complaints: fault.complaints))
         }
+        let waiting = pendingReload?.waiting ?? []
+        pendingReload = nil
+        supervision?.ready(ports.addresses, resolving.providers.providers, now: Clock.now())
+        for tell in waiting { tell(result) }
     }
 
     private func apply(_ settings: Settings) {
@@ -298,6 +338,7 @@ final class Daemon {
         } else {
             view.set(Partition(nil, settings.providers), settings.providers)
         }
+        lists.set(provisions.lists)
         translation.configure(settings.server, now: now)
         addressLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
@@ -313,17 +354,28 @@ final class Daemon {
     /// Providers must be set before, because rules name them. Removes cached answers of names that change their
     /// upstreams or the order of these, their address family, or what is expected of their answers.
     private func setPolicy(_ settings: Settings, now: Instant) {
-        let new = Policy(settings, resolving.providers.providers)
+        let new = Policy(settings, resolving.providers.providers, lists.lists)
         let old = policy
         policy = new
         announcePolicy(new, now: now)
-        if let old, case let scopes = new.answersDiffering(from: old), !scopes.isEmpty {
-            _ = cache.remove { name, _, _ in new.mayDiffer(from: old, for: name) }
-            for scope in scopes { resolving.store?.forget(scope, now: now) }
-            // Earlier, the note would hide that the store's answers were accepted under others.
-            if isStoreLoaded { noteExpectations(of: new, now: now) }
-        }
+        if let old { removeAnswersDiffering(new, from: old, now: now) }
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
+    }
+
+    /// Names of lists are not enumerated. Of these, the file forgets the ones in the cache; for more than
+    /// `StoreLoop.maxRemovals` it forgets everything.
+    private func removeAnswersDiffering(_ new: Policy, from old: Policy, now: Instant) {
+        let (scopes, listsDiffer) = (new.answersDiffering(from: old), new.listsDiffer(from: old))
+        guard !scopes.isEmpty || listsDiffer else { return }
+        var removed: Set<Name> = []
+        _ = cache.remove { name, _, _ in
+            guard new.mayDiffer(from: old, for: name) else { return false }
+            if listsDiffer, removed.count <= StoreLoop.maxRemovals { removed.insert(name) }
+            return true
+        }
+        for scope in scopes + removed.map({ QuestionScope($0) }) { resolving.store?.forget(scope, now: now) }
+        // Earlier, the note would hide that the store's answers were accepted under others.
+        if isStoreLoaded { noteExpectations(of: new, now: now) }
     }
 
     private func announcePolicy(_ policy: Policy, now: Instant) {
@@ -463,7 +515,7 @@ final class Daemon {
             startSeconds: startedAtWall / 1000, settingsSeconds: settingsAtWall / 1000, now: now,
             listen: ports.addresses, operatorSwitches: switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: pages,
-            rights: rights, settingsFile: SettingsFile.absolutePath(options))
+            rights: rights, settingsFile: SettingsFile.absolutePath(options), lists: lists)
     }
 
     private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
@@ -471,9 +523,7 @@ final class Daemon {
         return ControlCommands(
             statistics: statistics(now: now), resolving: resolving, switches: switches, tests: tests,
             pendingProbes: pendingProbes, queries: queries, evidence: evidence, watches: watches, cache: cache,
-            log: log, topTexts: topTexts,
-            reload: { [unowned self] () throws(SettingsFile.Unusable) in try reload() },
-            now: now
+            log: log, topTexts: topTexts, reload: { [unowned self] in reload($0) }, now: now
         ).answer(to: line, from: peer)
     }
 }

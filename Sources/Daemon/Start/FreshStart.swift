@@ -15,14 +15,19 @@ struct FreshStart {
     private let namesOfStart: [Name]
     private let now: Instant
 
-    /// - Parameter hasSystem: there is a nameserver to ask.
-    init(_ settings: Settings, _ accounts: [ProviderAccount], _ hosts: HostsTable, hasSystem: Bool, now: Instant) {
+    /// - Parameters:
+    ///   - lists: those of the rules, by path.
+    ///   - hasSystem: there is a nameserver to ask.
+    init(
+        _ settings: Settings, _ accounts: [ProviderAccount], _ hosts: HostsTable, lists: [String: NameList] = [:],
+        hasSystem: Bool, now: Instant
+    ) {
         let providers = accounts.enumerated().map { Provider(id: ProviderID($0.offset), $0.element, seed: 0) }
         var resolver = Resolver(seed: 0)
         var actions: [Action] = []
         for event in [
             Event.upstreamsChanged(providers: providers.map(\.traits), hasSystem: hasSystem),
-            .hostsChanged(hosts), .policyChanged(Policy(settings, providers)),
+            .hostsChanged(hosts), .policyChanged(Policy(settings, providers, lists)),
         ] {
             resolver.handle(event, now: now, actions: &actions)
         }
@@ -58,7 +63,7 @@ extension FreshStart {
     ///
     /// - Parameter complain: called for a file that cannot be read, which the daemon does without.
     init(
-        _ settings: Settings, _ accounts: [ProviderAccount], _ options: Options,
+        _ settings: Settings, _ secrets: LoadedSecrets, _ options: Options,
         complain: @escaping (_ path: String, SystemError) -> Void
     ) throws(SystemError) {
         let files = try LocalFiles(resolvConf: settings.systemResolver.resolvConf, loop: try EventLoop())
@@ -67,6 +72,7 @@ extension FreshStart {
         let nameservers = Upstreams.nameservers(
             settings.systemResolver, files, options.listenAddresses(settings), complain: complain)
         self.init(
-            settings, accounts, hosts, hasSystem: !nameservers.list.servers.isEmpty, now: Clock.now())
+            settings, secrets.accounts, hosts, lists: secrets.lists, hasSystem: !nameservers.list.servers.isEmpty,
+            now: Clock.now())
     }
 }

@@ -1,7 +1,8 @@
-// Keys, templates and certificate authorities that settings need before they take effect. The initializer succeeds
-// completely or throws.
+// Keys, templates, certificate authorities and lists of names that settings need before they take effect. The
+// initializer succeeds completely or throws.
 
 import Crypto
+import DNSWire
 import LinuxIO
 import Settings
 
@@ -9,11 +10,17 @@ struct LoadedSecrets {
     let accounts: [ProviderAccount]
     let receivers: [ReceiverAccount]
     let probes: ProbeSetup
+    /// By path.
+    let lists: [String: NameList]
 
     /// Reports all errors together.
     ///
-    /// - Parameter bound: nil before ports are bound; the addresses of the settings count then.
-    init(for settings: Settings, _ options: Options, bound: PortBinding? = nil) throws(SettingsFile.Unusable) {
+    /// - Parameters:
+    ///   - bound: nil before ports are bound; the addresses of the settings count then.
+    ///   - lists: those of the settings; nil: they are read here, which takes a second for a million names.
+    init(
+        for settings: Settings, _ options: Options, bound: PortBinding? = nil, lists: [String: NameList]? = nil
+    ) throws(SettingsFile.Unusable) {
         let wanted = options.listenAddresses(settings)
         var listen = bound?.addresses ?? []
         if bound?.areHandedOver != true { listen = wanted + listen.filter { !wanted.contains($0) } }
@@ -22,6 +29,7 @@ struct LoadedSecrets {
         var accounts: [ProviderAccount] = []
         var receivers: [ReceiverAccount] = []
         var probes = ProbeSetup.off
+        var names = lists ?? [:]
         do throws(SettingsFile.Unusable) {
             accounts = try ProviderAccount.all(in: settings, options)
         } catch {
@@ -29,6 +37,11 @@ struct LoadedSecrets {
         }
         do throws(SettingsFile.Unusable) {
             receivers = try ReceiverAccount.all(in: settings, options)
+        } catch {
+            complaints += error.complaints
+        }
+        do throws(SettingsFile.Unusable) {
+            if lists == nil { names = try NameLists.read(for: settings) }
         } catch {
             complaints += error.complaints
         }
@@ -43,5 +56,6 @@ struct LoadedSecrets {
         self.accounts = accounts
         self.receivers = receivers
         self.probes = probes
+        self.lists = names
     }
 }

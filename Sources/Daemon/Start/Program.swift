@@ -64,7 +64,7 @@ package enum Program {
         let secrets = try LoadedSecrets(for: settings, options)
         var report = CheckReport(settings, file: isFromFile ? SettingsFile.path(options) : nil)
         if let question = options.explained {
-            let start = try FreshStart(settings, secrets.accounts, options) { path, error in
+            let start = try FreshStart(settings, secrets, options) { path, error in
                 report.warnings.append("\(path): warning: can't be read: \(error)")
             }
             report.text += start.report(of: question).text

@@ -12,23 +12,45 @@ package enum TextFile {
     package static func readWithAccess(
         _ path: String, maxBytes: Int
     ) throws(SystemError) -> (content: [UInt8], access: FileAccess) {
-        guard !path.utf8.contains(0) else { throw SystemError(call: "open", code: ENOENT) }
-        // Non-blocking, so that a FIFO in place of a file cannot block the process.
-        let opened = try SystemCall.run("open") { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-        let descriptor = FileDescriptor(owning: opened)
+        let descriptor = try opened(path)
         var status = stat()
         try SystemCall.run("fstat") { unsafe fstat(descriptor.raw, &status) }
         let access = FileAccess(ownerID: status.st_uid, groupID: status.st_gid, mode: status.st_mode)
         var content: [UInt8] = []
-        while content.count <= maxBytes {
-            let wanted = min(chunkBytes, maxBytes + 1 - content.count)
+        try readPieces(descriptor, maxBytes: maxBytes) { content += $0 }
+        return (content, access)
+    }
+
+    /// Reads a file in pieces of 16 KiB, so that a large one takes no memory.
+    ///
+    /// - Throws: as `read`, after pieces of at most `maxBytes` bytes.
+    package static func readPieces(
+        _ path: String, maxBytes: Int, _ take: ([UInt8]) -> Void
+    ) throws(SystemError) {
+        try readPieces(try opened(path), maxBytes: maxBytes, take)
+    }
+
+    private static func readPieces(
+        _ descriptor: borrowing FileDescriptor, maxBytes: Int, _ take: ([UInt8]) -> Void
+    ) throws(SystemError) {
+        var count = 0
+        while count <= maxBytes {
+            let wanted = min(chunkBytes, maxBytes + 1 - count)
             let chunk = try unsafe SystemCall.bytes("read", maxBytes: wanted) {
                 unsafe Glibc.read(descriptor.raw, $0, $1)
             }
-            guard let chunk, !chunk.isEmpty else { return (content, access) }
-            content += chunk
+            guard let chunk, !chunk.isEmpty else { return }
+            count += chunk.count
+            take(chunk)
         }
         throw SystemError(call: "read", code: EFBIG)
+    }
+
+    /// Non-blocking, so that a FIFO in place of a file cannot block the process.
+    private static func opened(_ path: String) throws(SystemError) -> FileDescriptor {
+        guard !path.utf8.contains(0) else { throw SystemError(call: "open", code: ENOENT) }
+        return FileDescriptor(
+            owning: try SystemCall.run("open") { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) })
     }
 
     /// Files in /proc report no size.

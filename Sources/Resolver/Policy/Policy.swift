@@ -41,12 +41,13 @@ package struct Policy: Equatable, Sendable {
 
     /// Every name with an expectation is in one of these.
     package var expectingScopes: [QuestionScope] {
-        rules.expectations.map { QuestionScope($0.name, includesDescendants: true) }
+        guard rules.listedExpectations.isEmpty else { return [.everything] }
+        return rules.expectations.map { QuestionScope($0.name, includesDescendants: true) }
     }
 
     /// A digest of all expectations, equal in every process; "" without any. FNV-1a: only the operator sets the input.
     package var expectationDigest: String {
-        let texts = rules.expectations.map { "\($0.name) \($0.expectation)" }
+        let texts = rules.expectations.map { "\($0.name) \($0.expectation)" } + rules.listedExpectations
         guard !texts.isEmpty else { return "" }
         let digest = texts.joined(separator: "\n").utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { digest, byte in
             (digest ^ UInt64(byte)) &* 0x100_0000_01B3
@@ -62,7 +63,7 @@ package struct Policy: Equatable, Sendable {
     }
 
     /// Returns scopes that contain every name with different upstreams, order, family or expectations under the two
-    /// policies. They may contain other names too.
+    /// policies. They may contain other names too. Names of lists are left out (`listsDiffer`): there may be millions.
     package func answersDiffering(from other: Policy) -> [QuestionScope] {
         guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly, order == other.order else {
             return [.everything]
@@ -70,6 +71,9 @@ package struct Policy: Equatable, Sendable {
         return rules.namesDiffering(from: other.rules).map { QuestionScope($0, includesDescendants: true) }
             + accounts.scopesDiffering(from: other.accounts)
     }
+
+    /// Whether names of lists may differ as in `answersDiffering`.
+    package func listsDiffer(from other: Policy) -> Bool { rules.listsDiffer(from: other.rules) }
 
     /// Returns the account match that applies to a name. A rule that names an upstream precedes it if its match is at
     /// least as long.

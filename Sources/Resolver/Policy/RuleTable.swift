@@ -4,6 +4,8 @@ package import DNSWire
 
 package struct Rule: Equatable, Sendable {
     package var match: [Name]
+    /// Names of files, as if they were in `match`.
+    package var lists: [RuleList] = []
     package var upstreams: NameUpstreams?
     package var standsIn: StandInPolicy?
     package var order: UpstreamOrder?
@@ -123,26 +125,57 @@ package enum NameUpstreams: Hashable, Sendable {
     }
 }
 
+/// A file with names.
+package struct RuleList: Equatable, Sendable {
+    package let path: String
+    package let names: NameList
+
+    package init(path: String, names: NameList) {
+        self.path = path
+        self.names = names
+    }
+}
+
 package struct RuleTable: Equatable, Sendable {
-    private var ruleOfName: [Name: Rule] = [:]
+    /// The rules for one name of `match`, joined.
+    private struct Named: Equatable {
+        var rule = Rule()
+        /// Their indices, ascending.
+        var indices: [Int] = []
+    }
+
+    /// A list with the index of its rule.
+    private struct Listed: Equatable {
+        let index: Int
+        let list: RuleList
+    }
+
+    private var ruleOfName: [Name: Named] = [:]
+    /// In the order of the rules. Each is searched for each label of a name.
+    private let lists: [Listed]
+    /// The rules with lists, by index.
+    private let ruleOfIndex: [Int: Rule]
     /// A rule has a `family`. Without one, no question pays for a look-up.
     let hasFamilies: Bool
 
     package init(_ rules: [Rule]) {
         hasFamilies = rules.contains { $0.family != nil }
-        for var rule in rules {
+        for (index, rule) in rules.enumerated() {
             for name in rule.match {
-                rule.expectation?.rule = name
-                ruleOfName[name, default: Rule()].join(rule)
+                ruleOfName[name, default: Named()].rule.join(rule.applied(to: name))
+                ruleOfName[name]?.indices.append(index)
             }
         }
+        lists = rules.enumerated().flatMap { index, rule in rule.lists.map { Listed(index: index, list: $0) } }
+        // With lists, rules are joined when a name is looked up.
+        ruleOfIndex = lists.isEmpty ? [:] : Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($0, $1.bare) })
     }
 
     /// Returns the names of rules with different upstreams, another order, family or expectation, and of rules in only
-    /// one of the tables.
+    /// one of the tables. Leaves out lists.
     func namesDiffering(from other: RuleTable) -> [Name] {
         Set(ruleOfName.keys).union(other.ruleOfName.keys).filter { name in
-            let (rule, otherRule) = (ruleOfName[name], other.ruleOfName[name])
+            let (rule, otherRule) = (ruleOfName[name]?.rule, other.ruleOfName[name]?.rule)
             return (rule == nil) != (otherRule == nil) || rule?.upstreams != otherRule?.upstreams
                 || rule?.answerTerms != otherRule?.answerTerms
         }
@@ -150,41 +183,133 @@ package struct RuleTable: Equatable, Sendable {
 
     /// The rule names with an expectation of their own, sorted by their text.
     var expectations: [(name: Name, expectation: RuleExpectation)] {
-        ruleOfName.compactMap { name, rule in rule.expectation.map { (name, "\(name)", $0) } }
+        ruleOfName.compactMap { name, named in named.rule.expectation.map { (name, "\(name)", $0) } }
             .sorted { $0.1 < $1.1 }.map { ($0.0, $0.2) }
     }
 
     /// Returns the merged rule for a name; nil if no rule matches.
     func rule(for name: Name) -> Rule? {
         var found: Rule?
-        for match in names(matching: name) {
-            guard let rule = ruleOfName[match] else { continue }
+        forEachMatch(of: name) { _, rule in
             if found == nil { found = rule } else { found?.fill(from: rule) }
+            return true
         }
         return found
     }
 
     /// Returns the longest match that sends the name to the system resolver or to one provider; nil if none does.
     func exception(for name: Name) -> Name? {
-        for match in names(matching: name) {
-            switch ruleOfName[match]?.upstreams {
-            case nil: continue
-            case .providers, .owners: return nil
-            case .provider, .system: return match
+        var exception: Name?
+        forEachMatch(of: name) { match, rule in
+            switch rule.upstreams {
+            case nil: return true
+            case .providers, .owners: return false
+            case .provider, .system:
+                exception = match
+                return false
             }
         }
-        return nil
+        return exception
     }
 
-    /// Returns the rule names that equal the name or are its ancestors, the longest first.
-    func names(matching name: Name) -> [Name] {
-        guard !ruleOfName.isEmpty else { return [] }
-        var matching: [Name] = []
+    /// Calls `body` with each name that equals the name or is its ancestor and has rules, the longest first, and with
+    /// its joined rules, until it returns false.
+    private func forEachMatch(of name: Name, _ body: (Name, Rule) -> Bool) {
+        guard !ruleOfName.isEmpty || !lists.isEmpty else { return }
         var next: Name? = name
-        while let name = next {
-            if ruleOfName[name] != nil { matching.append(name) }
-            next = name.parent
+        while let match = next {
+            let named = ruleOfName[match]
+            let rule =
+                lists.isEmpty ? named?.rule : rule(at: match, named, isWhole: match.wire.count == name.wire.count)
+            if let rule, !body(match, rule) { return }
+            next = match.parent
         }
-        return matching
+    }
+
+    /// Returns the joined rules at one name; nil without one. Exact entries of lists precede the rules for the name and
+    /// those below it.
+    private func rule(at name: Name, _ named: Named?, isWhole: Bool) -> Rule? {
+        var (exact, others): ([Int], [Int]) = ([], [])
+        for listed in lists {
+            guard let entry = listed.list.names.entry(at: name, isWhole: isWhole) else { continue }
+            if entry.scope == .exact { exact.append(listed.index) } else { others.append(listed.index) }
+        }
+        guard !exact.isEmpty || !others.isEmpty else { return named?.rule }
+        var rule = joined(exact, at: name)
+        rule.fill(from: joined(((named?.indices ?? []) + others).sorted(), at: name))
+        return rule
+    }
+
+    private func joined(_ indices: [Int], at name: Name) -> Rule {
+        var joined = Rule()
+        for index in indices { if let rule = ruleOfIndex[index] { joined.join(rule.applied(to: name)) } }
+        return joined
+    }
+
+    /// Returns what matches a name, the longest name first.
+    func matches(of name: Name) -> [RuleMatch] {
+        var matches: [RuleMatch] = []
+        forEachMatch(of: name) { match, _ in
+            let isWhole = match.wire.count == name.wire.count
+            if ruleOfName[match] != nil { matches.append(RuleMatch(name: match)) }
+            for listed in lists {
+                guard let entry = listed.list.names.entry(at: match, isWhole: isWhole) else { continue }
+                let place = RuleMatch.Place(rule: listed.index + 1, path: listed.list.path, line: entry.line)
+                matches.append(RuleMatch(name: match, scope: entry.scope, place: place))
+            }
+            return true
+        }
+        return matches
+    }
+
+    // MARK: changes of lists
+
+    /// Whether the lists, or what their rules say of upstreams, order, family and expectation, differ.
+    func listsDiffer(from other: RuleTable) -> Bool {
+        guard !lists.isEmpty || !other.lists.isEmpty else { return false }
+        guard lists == other.lists else { return true }
+        return Set(lists.map(\.index)).contains { index in
+            let (rule, otherRule) = (ruleOfIndex[index], other.ruleOfIndex[index])
+            return rule?.upstreams != otherRule?.upstreams || rule?.answerTerms != otherRule?.answerTerms
+        }
+    }
+
+    /// The lists of rules with an expectation, as a text that is equal in every process.
+    var listedExpectations: [String] {
+        lists.compactMap { listed in
+            ruleOfIndex[listed.index]?.expectation.map { "\(listed.list.path) \(listed.list.names.count) \($0)" }
+        }
+    }
+}
+
+/// A name at which a rule matches a question's name.
+package struct RuleMatch: Equatable, Sendable {
+    /// Where a list has the name.
+    package struct Place: Equatable, Sendable {
+        /// The number of the rule in the settings, from 1.
+        package let rule: Int
+        package let path: String
+        package let line: Int
+    }
+
+    package let name: Name
+    package var scope = NameList.Scope.tree
+    /// Nil: in `match`.
+    package var place: Place?
+}
+
+extension Rule {
+    /// Without names.
+    fileprivate var bare: Rule {
+        var bare = self
+        (bare.match, bare.lists) = ([], [])
+        return bare
+    }
+
+    /// As it applies to one of its names.
+    fileprivate func applied(to name: Name) -> Rule {
+        var rule = bare
+        rule.expectation?.rule = name
+        return rule
     }
 }
