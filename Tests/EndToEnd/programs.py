@@ -346,18 +346,19 @@ remote-control:
 
 
 class Dnsmasq(Nameserver):
-    """A forwarder to one server, or to those of a file that it watches."""
+    """A forwarder to one server, or to those of a file that it watches; with `lines` of settings."""
 
-    def __init__(self, forward_to=None, resolv_file=None, prefix=(), **options):
+    def __init__(self, forward_to=None, resolv_file=None, prefix=(), lines=(), **options):
         super().__init__("dnsmasq", **options)
         self.prefix = prefix
+        (self.directory / "dnsmasq.conf").write_text("\n".join([*lines, ""]))
         self.upstream = (
             [f"--resolv-file={resolv_file}"] if resolv_file else
             ["--no-resolv", "--server={}#{}".format(*forward_to)])
 
     def up(self):
         self.start(
-            "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-hosts", "--user=root",
+            "dnsmasq", "--keep-in-foreground", f"--conf-file={self.directory}/dnsmasq.conf", "--no-hosts", "--user=root",
             "--bind-interfaces", f"--listen-address={self.host}", f"--port={self.port}", "--cache-size=0",
             *self.upstream, f"--pid-file={self.directory}/pid", "--log-queries", "--log-facility=-",
             prefix=self.prefix)
