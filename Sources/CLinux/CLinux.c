@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
@@ -53,6 +54,10 @@ const char *clinux_error_name(int code) {
 
 const char *clinux_error_text(int code) {
     return strerrordesc_np(code);
+}
+
+void clinux_return_memory(void) {
+    malloc_trim(0);
 }
 
 int clinux_processors(void) {

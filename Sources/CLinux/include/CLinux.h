@@ -57,6 +57,9 @@ const char *_Nullable clinux_error_text(int code);
 /// Returns the number of processors this process may use (sched_getaffinity, CPU_COUNT); at least 1.
 int clinux_processors(void);
 
+/// Returns the heap's unused pages to the system (malloc_trim, GNU only).
+void clinux_return_memory(void);
+
 /// Returns the maximum number of open descriptors (the soft RLIMIT_NOFILE); 0 if unknown.
 unsigned long clinux_descriptor_limit(void);
 /// Raises the soft limit to the hard limit. Returns 0 or an error number.

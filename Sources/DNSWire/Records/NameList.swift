@@ -67,42 +67,85 @@ package struct NameList: Equatable, Sendable {
 
     private static let scopeMask: UInt64 = 3
 
-    /// Collects the names of a list.
+    /// Collects the names of a list, in pieces: an array that grows would take thrice the memory for a moment.
     package struct Builder {
-        fileprivate var entries: [(hash: UInt64, line: UInt32)] = []
+        fileprivate typealias Piece = [(hash: UInt64, line: UInt32)]
+
+        /// All but the last are full.
+        fileprivate var pieces: [Piece] = []
+        private static let pieceCount = 1 << 14
 
         package init() {}
 
-        package var count: Int { entries.count }
+        package var count: Int { max(0, pieces.count - 1) * Builder.pieceCount + (pieces.last?.count ?? 0) }
 
         /// - Parameters:
         ///   - digest: of the name.
         ///   - line: at most 2^32 - 1.
         package mutating func add(_ digest: UInt64, _ scope: Scope, line: Int) {
-            entries.append((digest & ~NameList.scopeMask | scope.rawValue, UInt32(clamping: line)))
+            if pieces.last.map({ $0.count == Builder.pieceCount }) ?? true {
+                pieces.append([])
+                pieces[pieces.count - 1].reserveCapacity(Builder.pieceCount)
+            }
+            let hash = digest & ~NameList.scopeMask | scope.rawValue
+            pieces[pieces.count - 1].append((hash, UInt32(clamping: line)))
         }
     }
 
+    /// Sorts by buckets first, in linear time. Hashes are evenly distributed, so that each bucket holds few.
     package init(_ builder: consuming Builder) {
-        var entries = builder.entries
-        entries.sort { ($0.hash, $0.line) < ($1.hash, $1.line) }
-        var hashes: [UInt64] = []
-        var lines: [UInt32] = []
-        hashes.reserveCapacity(entries.count)
-        lines.reserveCapacity(entries.count)
-        for entry in entries where hashes.last != entry.hash {
-            hashes.append(entry.hash)
-            lines.append(entry.line)
+        let count = builder.count
+        bucketBits = max(0, UInt64.bitWidth - (count / 8).leadingZeroBitCount)
+        var starts = [UInt32](repeating: 0, count: 1 << bucketBits + 1)
+        for piece in builder.pieces {
+            for entry in piece { starts[NameList.bucket(of: entry.hash, bucketBits) + 1] += 1 }
         }
-        (self.hashes, self.lines) = (hashes, lines)
-        bucketBits = max(0, UInt64.bitWidth - (hashes.count / 8).leadingZeroBitCount)
-        var starts: [UInt32] = [0]
-        starts.reserveCapacity(1 << bucketBits + 1)
-        for (index, hash) in hashes.enumerated() {
-            let bucket = NameList.bucket(of: hash, bucketBits)
-            while starts.count <= bucket { starts.append(UInt32(index)) }
+        for bucket in 1..<starts.count { starts[bucket] += starts[bucket - 1] }
+        var hashes = [UInt64](repeating: 0, count: count)
+        var lines = [UInt32](repeating: 0, count: count)
+        var ends = starts
+        for piece in builder.pieces {
+            for (hash, line) in piece {
+                let bucket = NameList.bucket(of: hash, bucketBits)
+                NameList.insert(hash, line, &hashes, &lines, Int(starts[bucket])..<Int(ends[bucket]))
+                ends[bucket] += 1
+            }
         }
-        while starts.count <= 1 << bucketBits { starts.append(UInt32(hashes.count)) }
-        self.starts = starts
+        let kept = NameList.removeRepeats(&hashes, &lines, &starts)
+        if kept < count { (hashes, lines) = (Array(hashes[..<kept]), Array(lines[..<kept])) }
+        (self.hashes, self.lines, self.starts) = (hashes, lines, starts)
+    }
+
+    /// Inserts an entry into a sorted range, behind equal ones: the lines of a builder ascend.
+    private static func insert(
+        _ hash: UInt64, _ line: UInt32, _ hashes: inout [UInt64], _ lines: inout [UInt32], _ range: Range<Int>
+    ) {
+        var at = range.upperBound
+        while at > range.lowerBound, hashes[at - 1] > hash {
+            (hashes[at], lines[at]) = (hashes[at - 1], lines[at - 1])
+            at -= 1
+        }
+        (hashes[at], lines[at]) = (hash, line)
+    }
+
+    /// Moves the first of equal entries to the front.
+    ///
+    /// - Returns: the number of different entries.
+    private static func removeRepeats(
+        _ hashes: inout [UInt64], _ lines: inout [UInt32], _ starts: inout [UInt32]
+    ) -> Int {
+        var (from, kept) = (0, 0)
+        for bucket in 1..<starts.count {
+            let end = Int(starts[bucket])
+            while from < end {
+                if kept == 0 || hashes[kept - 1] != hashes[from] {
+                    (hashes[kept], lines[kept]) = (hashes[from], lines[from])
+                    kept += 1
+                }
+                from += 1
+            }
+            starts[bucket] = UInt32(kept)
+        }
+        return kept
     }
 }

@@ -296,6 +296,8 @@ final class Daemon {
         } else if !news.isEmpty {
             setPolicy(settings, now: now)
         }
+        // The former lists, and what reading took.
+        Machine.returnMemory()
     }
 
     private func finishReload(_ outcomes: [String: Result<NameList, SettingsFile.Unusable>]) {
@@ -338,7 +340,7 @@ final class Daemon {
         } else {
             view.set(Partition(nil, settings.providers), settings.providers)
         }
-        lists.set(provisions.lists)
+        lists.set(provisions.takeLists())
         translation.configure(settings.server, now: now)
         addressLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)

@@ -10,8 +10,8 @@ struct LoadedSecrets {
     let accounts: [ProviderAccount]
     let receivers: [ReceiverAccount]
     let probes: ProbeSetup
-    /// By path.
-    let lists: [String: NameList]
+    /// By path, until they are taken.
+    private(set) var lists: [String: NameList]
 
     /// Reports all errors together.
     ///
@@ -57,5 +57,11 @@ struct LoadedSecrets {
         self.receivers = receivers
         self.probes = probes
         self.lists = names
+    }
+
+    /// Returns the lists. They are large, and replaced when their files change.
+    mutating func takeLists() -> [String: NameList] {
+        defer { lists = [:] }
+        return lists
     }
 }

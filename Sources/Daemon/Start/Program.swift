@@ -92,6 +92,6 @@ package enum Program {
         }
         if Machine.hasSharedUser { log(.sharesUser(userID: Machine.sharedID)) }
         if let problem = filter.problem { log(.unfiltered(reason: problem)) }
-        try Daemon(settings, provisions, options, consume openings, notice, rights: filter.rights).run()
+        try Daemon(settings, consume provisions, options, consume openings, notice, rights: filter.rights).run()
     }
 }

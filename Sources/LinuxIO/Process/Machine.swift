@@ -24,6 +24,9 @@ package enum Machine {
     /// HOST_NAME_MAX of Linux.
     private static let maxHostNameBytes = 64
 
+    /// Returns unused memory of the process to the system, which the C library would keep. Takes milliseconds.
+    package static func returnMemory() { clinux_return_memory() }
+
     package static var processID: Int32 { getpid() }
 
     /// Maximum number of open descriptors (RLIMIT_NOFILE); 0 if unknown.

@@ -189,6 +189,7 @@ package struct RuleTable: Equatable, Sendable {
 
     /// Returns the merged rule for a name; nil if no rule matches.
     func rule(for name: Name) -> Rule? {
+        guard !isEmpty else { return nil }
         var found: Rule?
         forEachMatch(of: name) { _, rule in
             if found == nil { found = rule } else { found?.fill(from: rule) }
@@ -212,10 +213,12 @@ package struct RuleTable: Equatable, Sendable {
         return exception
     }
 
+    private var isEmpty: Bool { ruleOfName.isEmpty && lists.isEmpty }
+
     /// Calls `body` with each name that equals the name or is its ancestor and has rules, the longest first, and with
     /// its joined rules, until it returns false.
     private func forEachMatch(of name: Name, _ body: (Name, Rule) -> Bool) {
-        guard !ruleOfName.isEmpty || !lists.isEmpty else { return }
+        guard !isEmpty else { return }
         var next: Name? = name
         while let match = next {
             let named = ruleOfName[match]

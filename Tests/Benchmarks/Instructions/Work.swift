@@ -10,6 +10,8 @@ enum Work: String {
     case hit
     /// A question through the resolver: asked, fetched, stored, replied.
     case miss
+    /// The same with a rule for the names of a list, in which none of the names is.
+    case listed
     /// A DoH reply to an answer.
     case parse
 
@@ -17,7 +19,8 @@ enum Work: String {
     func run(_ samples: Samples, count: Int) -> Int {
         switch self {
         case .hit: Work.hits(samples, count: count)
-        case .miss: Work.misses(samples, count: count)
+        case .miss: Work.misses(samples, count: count, Policy())
+        case .listed: Work.misses(samples, count: count, Work.policyWithList)
         case .parse: Work.replies(samples, count: count)
         }
     }
@@ -45,11 +48,26 @@ enum Work: String {
         return done
     }
 
-    private static func misses(_ samples: Samples, count: Int) -> Int {
-        var resolving = Resolving()
+    private static func misses(_ samples: Samples, count: Int, _ policy: Policy) -> Int {
+        var resolving = Resolving(policy)
         var done = 0
         for index in 0..<count where resolving.resolve(samples.questions[index], samples.answers[index]) { done += 1 }
         return done
+    }
+
+    /// As long as the public list of Chinese names.
+    private static let listedNames = 120_000
+
+    private static var policyWithList: Policy {
+        var names = NameList.Builder()
+        for number in 0..<listedNames {
+            if let name = Name("n\(number).list.example") { names.add(name.digest, .tree, line: number + 1) }
+        }
+        var (policy, rule) = (Policy(), Rule())
+        rule.lists = [RuleList(path: "/list", names: NameList(names))]
+        rule.upstreams = .system
+        policy.rules = RuleTable([rule])
+        return policy
     }
 
     private static func replies(_ samples: Samples, count: Int) -> Int {
@@ -69,8 +87,8 @@ private struct Resolving {
     private var actions: [Action] = []
     private var waiter: UInt64 = 0
 
-    init() {
-        handle(.policyChanged(Policy()))
+    init(_ policy: Policy) {
+        handle(.policyChanged(policy))
         handle(
             .upstreamsChanged(
                 providers: [ProviderTraits(id: ProviderID(0), types: .any)], hasSystem: false))
