@@ -191,6 +191,8 @@ package enum Bounds {
     /// Time from the question for which an answer in hand waits for the preferred family's: until the system resolver
     /// has stood in for late providers (`systemPatience`).
     static let preferredFamilyPatience: Duration = .milliseconds(2000)
+    /// Longest time without a look at a kept question that yields to the preferred family. A look asks no upstream.
+    static let yieldingPause: Duration = .seconds(600)
 
     /// TTL of the operator's fallback addresses, so that the upstreams are soon asked again.
     static let fallbackTTLSeconds: UInt32 = 30

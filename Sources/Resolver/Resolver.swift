@@ -91,7 +91,6 @@ package struct Resolver {
         case .policyChanged(let policy):
             state.portal.forgetQuestions()
             redirect(now: now) { $0.set(policy) }
-            forgetLimitedFamilies()
             plan.keep(routing.policy.keptQuestions, now: now)
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
         case .redirected(let host): state.portal.redirected(to: host, now: now)
@@ -237,7 +236,7 @@ package struct Resolver {
     mutating func redirect(now: Instant, _ change: (inout Routing) -> Void) {
         let former = routing
         change(&routing)
-        refreshKept(after: former, now: now)
+        forgetAnswers(after: former, now: now)
         for case (let number, let lookup?) in lookups.enumerated() {
             let policy = routing.policy.of(lookup.question.name)
             let upstreams = routing.upstreams(for: lookup.question, policy, state.ranking, now: now)
@@ -272,7 +271,7 @@ package struct Resolver {
     private mutating func hostsChanged(_ hosts: HostsTable, now: Instant) {
         let former = routing
         routing.hosts = hosts
-        refreshKept(after: former, now: now)
+        forgetAnswers(after: former, now: now)
         for number in lookups.indices {
             guard let question = lookups[number]?.question, hosts.speaks(of: question.name) else { continue }
             change(number, now: now) { lookup, _ in lookup.disableCaching() }
@@ -378,7 +377,9 @@ package struct Resolver {
         if let learned = state.learned {
             state.learned = nil
             failures.answered(lookup.question)
-            if lookup.policy.prefetches || plan.isKept(lookup.question) {
+            if lookup.isObsolete {
+                // Not cached. Refreshed below.
+            } else if lookup.policy.prefetches || plan.isKept(lookup.question) {
                 let upstreamLatency = learnUpstreamLatency(of: lookup, now: now)
                 plan.learned(
                     lookup.question, learned, isRefresh: lookup.isRefresh, upstreamLatency: upstreamLatency,
@@ -398,10 +399,12 @@ package struct Resolver {
                 recheck: lookup.recheck, now: now)
             if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: retryAt) }
         }
-        guard lookup.isRefresh, lookup.isFinished else { return }
-        if !lookup.hasLearned, lookup.failures.lacksRoom || lookup.isObsolete, isPlanned(lookup.question) {
+        guard lookup.isFinished else { return }
+        let lacksRoom = lookup.isRefresh && !lookup.hasLearned && lookup.failures.lacksRoom
+        if lookup.isObsolete || lacksRoom, isPlanned(lookup.question) {
             plan.failed(lookup.question, retryAt: now + Bounds.failureFloor)
         }
+        guard lookup.isRefresh else { return }
         if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }
     }
 

@@ -136,6 +136,9 @@ struct FamilyPolicyTests {
             #expect(ask(.https, binding) == hints)
             resolver.handle(.policyChanged(try policy(("example", family))), now: now, actions: &actions)
             let allowed = zip([RecordType.a, .aaaa], hints).filter { family.treatment(of: $0.0) == .ordinary }
+            for (type, address) in allowed {
+                _ = ask(type, ResourceRecord(owner: question.name, address: address, ttlSeconds: 60))
+            }
             #expect(ask(.https, binding) == allowed.map(\.1), "\(family)")
         }
     }
@@ -165,6 +168,27 @@ struct FamilyPolicyTests {
         #expect(asked == Array(repeating: FetchPurpose(ShareHolder(question.name, client), isRefresh: false), count: 2))
         let refreshed = purposes(.prefetchDue(question))
         #expect(refreshed == Array(repeating: FetchPurpose(ShareHolder(question.name, nil), isRefresh: true), count: 2))
+    }
+
+    @Test("a refresh that waits for the preferred family's refresh does not hurry it")
+    func joinedRefresh() throws {
+        var policy = try policy(("example", .preferIPv4))
+        policy.order = .systemFirst
+        var (resolver, actions) = (resolver(policy), [Action]())
+        let provider = ProviderTraits(id: ProviderID(0), types: .addresses)
+        resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: true), now: now, actions: &actions)
+        for question in [question.with(.a), question] {
+            resolver.handle(.prefetchDue(question), now: now, actions: &actions)
+        }
+        let asked = { (actions: [Action]) in
+            actions.compactMap { if case .fetch(_, _, let upstream, _) = $0 { upstream } else { nil } }
+        }
+        #expect(asked(actions) == [.system, .system])
+        actions = []
+        resolver.handle(.timePassed, now: now + .milliseconds(1500), actions: &actions)
+        #expect(asked(actions) == [])
+        resolver.handle(.timePassed, now: now + .milliseconds(2000), actions: &actions)
+        #expect(asked(actions) == [.provider(ProviderID(0)), .provider(ProviderID(0))])
     }
 
     @Test("a refresh asks an account over its quota for neither family")

@@ -156,6 +156,7 @@ struct Lookup {
 
     var isFinished: Bool { if case .finished = phase { true } else { false } }
     var isAsking: Bool { if case .asking = phase { true } else { false } }
+    private var isSettled: Bool { if case .settled = phase { true } else { false } }
 
     /// The system resolver is the designated upstream of this name, not a substitute.
     var isSystemName: Bool { upstreams == .system }
@@ -164,7 +165,10 @@ struct Lookup {
     var isSystemFirst: Bool { systemLead != nil }
 
     /// No client waits for it.
-    var isRefreshAlone: Bool { isRefresh && waiters.allSatisfy(\.isForRefresh) }
+    var isRefreshAlone: Bool { isRefresh && !hasClients }
+
+    /// A client waits, itself or through the other family's lookup.
+    var hasClients: Bool { !waiters.allSatisfy(\.isForRefresh) }
 
     /// The settings for the name have changed since it began, or the name is a portal's.
     var isObsolete: Bool { !mayCache && policy.treatment(of: question.type) != .excluded }
@@ -241,6 +245,7 @@ struct Lookup {
 
     /// - Parameter cached: the expired answer from the cache. All waiters use it if none is held yet.
     mutating func join(_ waiter: Waiter, _ cached: ExpiredAnswer?, now: Instant, _ state: inout ResolverState) {
+        if waiter.isForRefresh, !isSettled { return joinForRefresh(waiter, &state) }
         expired.dropTooOld(now)
         if expired.own == nil, let cached { hold(cached) }
         // The cache gave this client no provider's answer, so none outranks the system resolver's.
@@ -271,6 +276,11 @@ struct Lookup {
         } else {
             state.refuse(waiter, expired.answer)
         }
+    }
+
+    /// The lookup asks no more upstreams, and none earlier: no client waits.
+    private mutating func joinForRefresh(_ waiter: Waiter, _ state: inout ResolverState) {
+        if waiters.count < Bounds.maxWaiters { waiters.append(waiter) } else { state.refuse(waiter, nil) }
     }
 
     /// Removes clients that were answered from the cache. A lookup that served only these clients ends.

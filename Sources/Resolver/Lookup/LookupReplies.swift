@@ -324,7 +324,7 @@ extension Lookup {
         let isCachedBetter =
             best.source == .system && isOutranked(best.answer, state.verification)
             || held.isCachedBetter(
-                than: best.answer, best.source, expired.own, hasWaiters: !waiters.isEmpty, state.verification)
+                than: best.answer, best.source, expired.own, hasWaiters: hasClients, state.verification)
         if isCertain || !isCachedBetter {
             state.verification.recordNoBetterSource(question, isCertain: isCertain, now: now)
         }

@@ -82,16 +82,6 @@ extension Resolver {
         return !isOutranked && state.verification.hasUsableAddress(preferred, answer)
     }
 
-    /// Forgets copies of cached answers that a rule's `family` limits, so that no address hint repeats their addresses.
-    mutating func forgetLimitedFamilies() {
-        guard routing.policy.rules.hasFamilies else { return }
-        for name in state.verification.known.names.map(\.name) {
-            for type in [RecordType.a, .aaaa] where routing.policy.limits(type, of: name) {
-                state.verification.forgotten(QuestionScope(name, type: type))
-            }
-        }
-    }
-
     /// Returns the question whose cached answer decides about this one; nil: none does.
     package func preferredQuestion(over question: Question) -> Question? {
         guard question.type.isAddress, routing.policy.rules.hasFamilies,

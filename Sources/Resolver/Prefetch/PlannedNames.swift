@@ -28,13 +28,14 @@ extension Resolver {
         _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, now: Instant,
         _ join: (inout Lookup, inout ResolverState) -> Void
     ) {
-        if let first = route.providers.first { _ = state.ranking.spend(on: first, now: now) }
+        if !route.isSystemFirst, let first = route.providers.first { _ = state.ranking.spend(on: first, now: now) }
         refreshes.started += 1
         begin(question, along: route, policy, isRefresh: true, now: now, join)
     }
 
     /// Ends a refresh that has nothing to ask for: the daemon gives its own answer, which may be no data because of the
-    /// preferred family's cached answer. The question is then looked at again when that answer has expired.
+    /// preferred family's cached answer. The question is then looked at again when that answer has expired, or earlier,
+    /// because the answer may change before.
     ///
     /// - Returns: whether it ended.
     mutating func isRefreshNeedless(_ question: Question, _ policy: NamePolicy, now: Instant) -> Bool {
@@ -48,21 +49,26 @@ extension Resolver {
             now < known.endsAt + .seconds(Int64(policy.limits.maxAgeSeconds))
         else { return false }
         plan.gained(question)
-        plan.postponed(question, beyond: known.endsAt)
+        plan.postponed(question, beyond: min(known.endsAt, now + Bounds.yieldingPause))
         return true
     }
 
-    /// Refreshes the kept names whose answers the cache lost with the former routing: it serves another partition, or
-    /// the names have other upstreams, another order, family or expectation.
-    mutating func refreshKept(after former: Routing, now: Instant) {
+    /// Forgets the copies of answers that the cache lost with the former routing, and refreshes those of kept names:
+    /// the cache serves another partition, or the names have other upstreams, another order, family or expectation.
+    mutating func forgetAnswers(after former: Routing, now: Instant) {
         let (routing, ranking) = (routing, state.ranking)
         let isElsewhere = former.policy.partition != routing.policy.partition
-        plan.removed(now: now) { question in
+        let isLost = { (question: Question) in
             let (old, new) = (former.policy.of(question.name), routing.policy.of(question.name))
             return isElsewhere || new.mayDiffer(from: old)
                 || former.place(of: question) != routing.place(of: question)
                 || former.upstreams(for: question, old, ranking, now: now)
                     != routing.upstreams(for: question, new, ranking, now: now)
+        }
+        plan.removed(now: now, where: isLost)
+        let copied = state.verification.known.names.flatMap { $0.questions.map(\.question) }
+        for question in copied where isLost(question) {
+            state.verification.forgotten(QuestionScope(question.name, type: question.type))
         }
     }
 }
