@@ -306,6 +306,27 @@ struct ReportTests {
                 """#)
     }
 
+    @Test("status and reload name the lists, and what is wrong with one")
+    func lists() {
+        var status = StatusReport(uptimeSeconds: 0, processID: 1, listeners: [], threads: 1)
+        status.lists = [
+            .init(path: "/a", names: 120_000, fault: nil), .init(path: "/b", names: 1, fault: "/b:2:1: found \"..\""),
+        ]
+        #expect(
+            status.text.hasSuffix(
+                "lists      /a 120,000 names | /b 1 name (as before a change: /b:2:1: found \"..\")\n"))
+        var reload = ReloadReport(needRestart: ["server.threads"])
+        reload.keptLists = ["/b:2:1: no", "/c: can't be read"]
+        #expect(
+            reload.text == """
+                settings reloaded; a restart is needed for server.threads; these lists stay as they were:
+                /b:2:1: no
+                /c: can't be read
+                """)
+        reload.keptLists = []
+        #expect(reload.text == "settings reloaded; a restart is needed for server.threads")
+    }
+
     @Test("a daemon that has just started says so without dividing by nothing")
     func emptyStatus() {
         let status = StatusReport(uptimeSeconds: 0, processID: 1, listeners: [], threads: 1)

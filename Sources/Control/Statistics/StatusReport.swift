@@ -131,7 +131,7 @@ extension StatusReport {
     private var listsText: String? {
         lists?.map { list in
             let fault = list.fault.map { " (as before a change: \($0))" } ?? ""
-            return "\(list.path) \(LineFormat.grouped(list.names)) names\(fault)"
+            return "\(list.path) \(LineFormat.grouped(list.names)) \(list.names == 1 ? "name" : "names")\(fault)"
         }.joined(separator: " | ")
     }
 
