@@ -125,7 +125,7 @@ measure() {
     fi
     peakKB=$(($(memory_kB "$1" VmHWM) - emptyPeakKB))
     stop "$1"
-    echo "$1 $2 $(awk -v a="$fullSeconds" -v b="$emptySeconds" 'BEGIN { printf "%.3f", a > b ? a - b : 0 }')" \
+    echo "$1 $2 $(awk -v a="$fullSeconds" -v b="$emptySeconds" 'BEGIN { printf "%.3f", (a > b ? a - b : 0) }')" \
         "$((fullKB - emptyKB)) $restKB $peakKB $lost $slowest" >>"$work/lines"
 }
 
