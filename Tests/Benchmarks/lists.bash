@@ -29,7 +29,7 @@ build() {
     swift build -c release --static-swift-stdlib --product httpdnsd
 }
 
-# names COUNT SALT: as in the public lists; the domains that dnsperf asks for are every hundredth.
+# names COUNT SALT: about as long as those of public lists.
 names() { seq 1 "$1" | sed "s/.*/n&x$2.list.example/"; }
 
 # write_list SERVER COUNT SALT
@@ -63,11 +63,11 @@ END
     start smartdns smartdns -f -x -c "$work/smartdns.conf" -p "$work/smartdns.pid"
 }
 
-# SIGHUP makes it read a servers-file again.
+# Not in a servers-file, which SIGHUP makes it read again: that takes more than a minute for 120,000 names.
 start_dnsmasq() {
-    start dnsmasq dnsmasq --keep-in-foreground --conf-file=/dev/null --pid-file= --user="$(id -un)" \
+    start dnsmasq dnsmasq --keep-in-foreground --conf-file="$work/dnsmasq.list" --pid-file= --user="$(id -un)" \
         --listen-address=127.0.0.1 --bind-interfaces --port="$port" --no-resolv --no-hosts --no-poll \
-        --server="127.0.0.1#$dns" --servers-file="$work/dnsmasq.list" --dns-forward-max=1000 --cache-size=0
+        --server="127.0.0.1#$dns" --dns-forward-max=1000 --cache-size=0
 }
 
 answers() { dig @127.0.0.1 -p "$port" +tries=1 +timeout=1 probe.bench.example A 2>/dev/null | grep -q NOERROR; }
@@ -89,15 +89,9 @@ memory_kB() { awk -v key="$2:" '$1 == key { print $2 }' "/proc/${pids[$1]}/statu
 
 # MARK: measuring
 
-# read_again SERVER COUNT: a changed list. smartdns has no way but a restart.
-read_again() {
-    write_list "$1" "$2" "$3"
-    if [ "$1" = dnsmasq ]; then kill -HUP "${pids[dnsmasq]}"; fi
-}
-
 # measure SERVER COUNT: what a list of COUNT names takes more than one of a name, and queries while it is read again.
 measure() {
-    local emptyKB emptySeconds fullKB fullSeconds peakKB=0 restKB=0 lost=- slowest=- turn load
+    local emptyKB emptyPeakKB emptySeconds fullKB fullSeconds peakKB=0 restKB=0 lost=- slowest=- turn load
     free_port
     write_list "$1" 1 0
     start_and_time "$1"
@@ -107,23 +101,29 @@ measure() {
     write_list "$1" "$2" 0
     start_and_time "$1"
     fullKB=$(memory_kB "$1" RssAnon) fullSeconds=$took
-    if [ "$1" != smartdns ]; then
-        seq 1 $((pace * seconds)) | awk '{ print ($1 % 2 ? "w" $1 ".n" $1 "x0.list.example A" : "w" $1 ".bench.example A") }' \
+    if [ "$1" = httpdnsd ]; then
+        # Before the queries, whose answers take memory as well.
+        for turn in a b c; do
+            write_list "$1" "$2" "$turn"
+            sleep 2
+        done
+        restKB=$(($(memory_kB "$1" RssAnon) - emptyKB))
+        peakKB=$(($(memory_kB "$1" VmHWM) - emptyPeakKB))
+        seq 1 $((pace * seconds)) | awk '{ print ($1 % 2 ? "w" $1 ".n" $1 "x" ($1 % 9) ".list.example A" : "w" $1 ".bench.example A") }' \
             >"$work/questions"
         dnsperf -s 127.0.0.1 -p "$port" -d "$work/questions" -t 5 -e -Q "$pace" >"$work/report" 2>&1 &
         load=$!
         for ((turn = 1; turn <= reloads; turn++)); do
             sleep $((seconds / (reloads + 1)))
-            read_again "$1" "$2" "$turn"
+            write_list "$1" "$2" "$turn"
         done
         wait "$load" || fail "no load on $1: $(tail -n 3 "$work/report")"
         lost=$(awk '/Queries lost/ { print $3 }' "$work/report")
         slowest=$(awk '/Average Latency/ && match($0, /max [0-9.]+/) { print substr($0, RSTART + 4, RLENGTH - 4) * 1000 }' \
             "$work/report")
-        sleep 1
-        restKB=$(($(memory_kB "$1" RssAnon) - emptyKB))
+    else
+        peakKB=$(($(memory_kB "$1" VmHWM) - emptyPeakKB)) restKB=-
     fi
-    peakKB=$(($(memory_kB "$1" VmHWM) - emptyPeakKB))
     stop "$1"
     echo "$1 $2 $(awk -v a="$fullSeconds" -v b="$emptySeconds" 'BEGIN { printf "%.3f", (a > b ? a - b : 0) }')" \
         "$((fullKB - emptyKB)) $restKB $peakKB $lost $slowest" >>"$work/lines"
