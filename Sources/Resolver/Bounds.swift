@@ -186,8 +186,8 @@ package enum Bounds {
     /// Such pairs of name and provider: as many as remembered failures.
     static let maxUnservedNames = 4096
 
-    /// TTL of "no data" because of a rule's `family`: short, as a preferred family may lose its addresses.
-    static let familyTTLSeconds: UInt32 = 60
+    /// TTL of answers by rules: short, as a preferred family may lose its addresses, and rules change at run time.
+    static let ruleTTLSeconds: UInt32 = 60
     /// Time from the question for which an answer in hand waits for the preferred family's: until the system resolver
     /// has stood in for late providers (`systemPatience`).
     static let preferredFamilyPatience: Duration = .milliseconds(2000)

@@ -17,6 +17,8 @@ package struct Explanation: Sendable {
         case expired(StaleCause, ExtendedError)
         /// A rule's addresses of last resort, at once.
         case fallback
+        /// REFUSED by a rule, at once.
+        case refused(ExtendedError)
         /// SERVFAIL, at once.
         case fails(ExtendedError)
         /// The system resolver's answer, which a lookup in flight has already.
@@ -50,6 +52,8 @@ package struct Explanation: Sendable {
     /// Where rules match, the longest name first, and their combined settings.
     package let matches: [RuleMatch]
     package let rule: Rule?
+    /// The name of the rule that answers; nil: no rule does, or /etc/hosts or a special name precedes it.
+    package let answeringRule: Name?
     package let upstreams: NameUpstreams
     package let grounds: RouteGrounds
     /// The names of an account that the name belongs to; nil: none, or a rule precedes it.
@@ -95,7 +99,10 @@ extension Resolver {
         let refresh = refresh(of: question, policy, hits: hits, now: now)
         return Explanation(
             question: question, matches: routing.policy.rules.matches(of: question.name),
-            rule: routing.policy.rules.rule(for: question.name), upstreams: direction.upstreams,
+            rule: routing.policy.rules.rule(for: question.name),
+            answeringRule: routing.isPlacedByRule(question)
+                ? routing.policy.answeringRule(for: question.name)?.match : nil,
+            upstreams: direction.upstreams,
             grounds: direction.grounds, account: routing.policy.account(of: question.name)?.scope,
             unservedUntil: state.ranking.unservedUntil(question, among: direction.upstreams, now: now),
             switchedOff: routing.switchedOff.covering(question.name, now: now),
@@ -165,6 +172,7 @@ extension Resolver {
             case .reply(Resolver.trialWaiter, _, _): return .substitute
             case .replyExpired(Resolver.trialWaiter, let answer, let cause):
                 return .expired(cause, answer.extendedError)
+            case .fail(Resolver.trialWaiter, let reason, .refused): return .refused(reason)
             case .fail(Resolver.trialWaiter, let reason, _): return .fails(reason)
             default: continue
             }

@@ -128,8 +128,8 @@ package struct Resolver {
         now: Instant
     ) {
         let policy = routing.policy.of(question.name)
-        if let answer = ownAnswer(question, policy, preferred, over: aged, now: now) {
-            state.actions.append(.reply(waiter, answer, .local))
+        if let reply = ownReply(question, policy, preferred, over: aged, now: now) {
+            state.actions.append(reply.action(for: waiter))
             return
         }
         let expired = aged.flatMap { policy.usable($0, now: now) }.flatMap { state.arranged($0, question, now: now) }
@@ -231,8 +231,8 @@ package struct Resolver {
         }
     }
 
-    /// Disables caching in lookups whose upstreams, order, family or expectations differ under the new routing. Clients
-    /// still get the answer. Kept names whose cached answers no longer apply become due.
+    /// Disables caching in lookups whose upstreams, order, family, expectations or answer by a rule differ under the
+    /// new routing. Clients still get the answer. Kept names whose cached answers no longer apply become due.
     mutating func redirect(now: Instant, _ change: (inout Routing) -> Void) {
         let former = routing
         change(&routing)
@@ -240,7 +240,8 @@ package struct Resolver {
         for case (let number, let lookup?) in lookups.enumerated() {
             let policy = routing.policy.of(lookup.question.name)
             let upstreams = routing.upstreams(for: lookup.question, policy, state.ranking, now: now)
-            let isRedirected = upstreams != lookup.upstreams
+            let isRedirected =
+                upstreams != lookup.upstreams || routing.policy.ruleAnswer(for: lookup.question.name) != nil
             guard isRedirected || policy.mayDiffer(from: lookup.policy) else { continue }
             self.change(number, now: now) { lookup, _ in lookup.disableCaching(isRedirected: isRedirected) }
         }
@@ -618,8 +619,8 @@ package struct Resolver {
     /// Restarts a lookup for its waiters on the current network.
     private mutating func startAnew(_ number: Int, on network: NetworkStanding, now: Instant) {
         guard let question = lookups[number]?.question else { return }
-        if case .here(let answer) = routing.place(of: question) {
-            return change(number, now: now) { $0.answeredHere(answer, &$1) }
+        if case .here(let reply) = routing.place(of: question) {
+            return change(number, now: now) { $0.answeredHere(reply, &$1) }
         }
         let policy = routing.policy.of(question.name)
         let route = route(question, policy, now: now)

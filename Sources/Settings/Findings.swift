@@ -10,6 +10,8 @@ struct Findings {
     }
 
     private(set) var all: [Finding] = []
+    /// The nodes of the rules that were read, in their order.
+    private(set) var ruleNodes: [Int] = []
 
     /// Each provider costs connections, memory and counters.
     private static let maxProviders = 32
@@ -224,8 +226,14 @@ struct Findings {
         }
     }
 
+    /// - Parameter root: with one [[rule]].
+    mutating func rule(from root: TOMLNode, providers: [String]) -> Settings.Rule? {
+        root.member("rule").flatMap { rules($0, providers: providers).first }
+    }
+
     private mutating func rules(_ node: TOMLNode, providers: [String]) -> [Settings.Rule] {
         var rules: [Settings.Rule] = []
+        var elements: [TOMLNode] = []
         for (element, members) in tables(node, named: "rule", 0...Findings.maxRules) {
             let before = all.count
             var rule = Settings.Rule(match: [])
@@ -234,12 +242,15 @@ struct Findings {
             judge(rule, element)
             judge(rule.resolver, element, providers)
             rules.append(rule)
+            elements.append(element)
         }
         let files = rules.reduce(0) { $0 + $1.matchFiles.count }
         if files > Findings.maxRuleFiles {
             note(
                 node, aboutKey: true, "rule.match-file: found \(files) files in all; allowed: \(Findings.maxRuleFiles)")
         }
+        ruleNodes = elements.map(\.index)
+        for (index, fault) in rules.aliasLoops { note(elements[index].member("cname") ?? elements[index], fault) }
         return rules
     }
 
@@ -256,6 +267,7 @@ struct Findings {
         if let least = rule.minTTL, let most = rule.maxTTL { judgeTTLs(least, most, in: "rule", element) }
         judgePorts(rule.probePorts, "rule.probe-ports", element.member("probe-ports"))
         if rule.connect != nil { judgeConnect(rule, element) }
+        note(rule.answerContradictions, in: element)
         judgeRepeats(rule.match, "match", element)
         judgeRepeats(rule.matchFiles, "match-file", element)
     }

@@ -44,6 +44,11 @@ struct Misfit: Error {
         let advice = remedy.map { "; \($0)" } ?? ""
         faults = [Fault(node: node.index, text: "found \(found); allowed: \(allowed)\(advice)")]
     }
+
+    /// Returns the misfit of a format that allows more than the one that found it.
+    func replacing(_ allowed: String, with wider: String) -> Misfit {
+        Misfit(faults.map { Fault(node: $0.node, text: $0.text.replacing(allowed, with: wider)) })
+    }
 }
 
 extension TOMLNode {
@@ -140,10 +145,7 @@ extension Format {
                 do throws(Misfit) {
                     return try read(node)
                 } catch {
-                    throw Misfit(
-                        error.faults.map { fault in
-                            Misfit.Fault(node: fault.node, text: fault.text.replacing(self.allowed, with: allowed))
-                        })
+                    throw error.replacing(self.allowed, with: allowed)
                 }
             },
             write: { $0.map(write) ?? "\"off\"" }, secrecy: secrecy)

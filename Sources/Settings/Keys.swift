@@ -183,6 +183,13 @@ extension Settings.Rule {
             "fallback-addresses", \.fallbackAddresses,
             Format.address.list(of: "IP addresses", 0...maxFallbackAddresses).leavingOut([])),
         Key("expect", \.expect, Format.expectation.optional),
+        Key("answer", \.answer, Format.ownAnswer.optional),
+        Key("extended-error", \.extendedError, Format<Settings.Rule.BlockingError>.choice.optional),
+        Key("cname", \.cname, Format.name.optional),
+        Key("txt", \.txt, Format.recordText.list(of: "strings", recordCounts).leavingOut([])),
+        Key(
+            "srv", \.srv,
+            Format.serviceLocation.list(of: "strings \"PRIORITY WEIGHT PORT TARGET\"", recordCounts).leavingOut([])),
     ]
 }
 

@@ -218,6 +218,15 @@ package struct Settings: Equatable, Sendable {
         package var fallbackAddresses: [Address] = []
         /// An answer that contradicts it is treated as forged.
         package var expect: Expectation?
+        /// Together with `txt` and `srv`: given by the daemon itself, without any upstream.
+        package var answer: OwnAnswer?
+        package var extendedError: BlockingError?
+        /// The daemon answers with this alias and the target's answer.
+        package var cname: Name?
+        /// One TXT record each; up to 16, as `srv`.
+        package var txt: [String] = []
+        package var srv: [ServiceLocation] = []
+        package var place = Place.none
 
         package init(match: [Name]) {
             self.match = match
@@ -237,7 +246,8 @@ extension Settings {
             throw SettingsError([complaint(about: error, in: text, file: file)])
         }
         var findings = Findings()
-        let settings = findings.settings(from: document.root)
+        var settings = findings.settings(from: document.root)
+        settings.rules = settings.rules.placed(at: findings.ruleNodes, of: document, file: file)
         if findings.all.isEmpty { return settings }
         throw SettingsError(findings.complaints(document, file: file))
     }
@@ -267,7 +277,7 @@ extension Settings {
     /// The providers to which these settings may send a name: with `onlyListed`, those that a rule selects.
     package var askedProviders: [Provider] {
         guard onlyListed else { return providers }
-        let resolvers = rules.map { $0.resolver ?? .httpdns }
+        let resolvers = rules.filter { !$0.answersItself }.map { $0.resolver ?? .httpdns }
         guard !resolvers.contains(.httpdns) else { return providers }
         return providers.filter { resolvers.contains(.provider($0.name)) }
     }

@@ -2,9 +2,9 @@
 // provider's list of service nodes. Validates every row.
 
 package enum NoteRow {
-    /// A few for the daemon and for each provider of a machine; 256 for forgery evidence against sources. At most
-    /// 1.4 MiB in total, read at the start.
-    package static let maxCount = 64 + 256
+    /// A few for the daemon and for each provider of a machine; 256 for forgery evidence against sources; 32 for rules
+    /// added at run time. At most 1.5 MiB in total, read at the start.
+    package static let maxCount = 64 + 256 + 32
     /// Names are chosen by the daemon: words, followed by the name of a provider or of a host, as in "addresses of
     /// dns.example". A host name has up to 253 bytes.
     package static let maxNameBytes = 13 + 253

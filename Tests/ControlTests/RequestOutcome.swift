@@ -34,6 +34,10 @@ private func words(_ command: Command) -> String {
     case .httpdns(.off(let rule, let seconds)):
         "off \(rule.map { "\($0)" } ?? "all") \(seconds.map { "\($0) s" } ?? "until on")"
     case .httpdns(.on(let rule)): "on \(rule.map { "\($0)" } ?? "all")"
+    case .rule(.add(let name, let settings, let seconds)):
+        "rule \(name) \(settings) \(seconds.map { "\($0) s" } ?? "until removed")"
+    case .rule(.list): "rules"
+    case .rule(.remove(let name)): "no rule \(name)"
     case .providers(let action): "providers \(action)"
     case .network(let view): "network \(view)"
     case .verify(let name): "verify \(name)"
@@ -48,7 +52,7 @@ private func words(_ scope: QuestionScope) -> String {
 }
 
 let allowed =
-    "allowed: status, stats, cache, flush, prefetch, httpdns, providers, network, "
+    "allowed: status, stats, cache, flush, prefetch, httpdns, rule, providers, network, "
     + "verify, verdicts, report, evidence, whois, explain, query, top, inflight, watch, recorder, log, "
     + "reload, help"
 

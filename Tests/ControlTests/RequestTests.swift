@@ -229,7 +229,7 @@ struct CacheRequestTests {
         let rights = Rights(userID: 998, groupID: 997)
         for line in [
             "flush --all", "flush a", "prefetch a", "httpdns off", "httpdns on", "providers reset", "providers test a",
-            "verify a",
+            "verify a", "rule add a answer=nodata", "rule rm a",
         ] {
             let request = try Request(line: Array(line.utf8))
             for (user, group) in [(0, 1000), (998, 1000), (1000, 997)] as [(UInt32, UInt32)] {
@@ -244,7 +244,7 @@ struct CacheRequestTests {
         }
         for line in [
             "status", "stats", "help", "cache ls", "cache get a", "cache dump", "providers", "verdicts", "verdicts a",
-            "report a 192.0.2.1", "evidence", "whois 192.0.2.1", "network", "network history",
+            "report a 192.0.2.1", "evidence", "whois 192.0.2.1", "network", "network history", "rule ls",
         ] {
             let request = try Request(line: Array(line.utf8))
             #expect(rights.refusal(of: request, userID: 1000, groupID: 1000) == nil, "\(line)")

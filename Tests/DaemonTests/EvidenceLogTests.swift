@@ -185,7 +185,7 @@ struct EvidenceLogTests {
 
     @Test("all evidence and every other note find room in the store")
     func room() {
-        #expect(NoteRow.maxCount == EvidenceLog.capacity + 64)
+        #expect(NoteRow.maxCount == EvidenceLog.capacity + 64 + AddedRules.maxNotes)
         let long = String(repeating: "\u{1F600}\"", count: 2_000)
         let certificate = CertificateReport(
             fingerprint: long, issuer: long, names: Array(repeating: long, count: 100), notBefore: .min, notAfter: .min)

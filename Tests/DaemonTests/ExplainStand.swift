@@ -135,6 +135,7 @@ final class ExplainStand {
         case .here: #expect(replies.count == 1 && replies[0].hasSuffix(" from local"))
         case .expired(let cause, _): #expect(replies == ["expired, \(cause.rawValue)"])
         case .fallback: #expect(replies.count == 1 && replies[0].hasSuffix(" from fallback"))
+        case .refused(let reason): #expect(replies == ["REFUSED \(reason.code)"])
         case .fails(let reason): #expect(replies == ["SERVFAIL \(reason.code)"])
         case .substitute: #expect(replies.count == 1 && replies[0].hasSuffix(" from system"))
         case .waits(let lookup, let isJoining):

@@ -15,6 +15,12 @@ def closed_provider(dialect="json"):
     return {"name": "closed", "dialect": dialect, "url": f"http://127.0.0.1:{free_port()}/resolve"}
 
 
+def rule(*match, **keys):
+    """A [[rule]]; keys with underscores, values as in TOML."""
+    lines = [f"{key.replace('_', '-')} = {value}" for key, value in keys.items()]
+    return "\n".join(["[[rule]]", "match = [" + ", ".join(f'"{name}"' for name in match) + "]", *lines, ""])
+
+
 class Case(unittest.TestCase):
     """A test with programs of its own, or of its class. `run` shows their logs when it fails."""
 

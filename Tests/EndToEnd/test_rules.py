@@ -1,14 +1,9 @@
 # Rules for names: what they change, which of them counts, and that a reload brings new ones.
 
-from cases import LAB_WWW, SYSTEM_WWW, Case
+from cases import LAB_WWW, SYSTEM_WWW, Case, rule
 from digging import dig
 from places import eventually
 from programs import ctl
-
-
-def rule(*match, **keys):
-    lines = [f"{key.replace('_', '-')} = {value}" for key, value in keys.items()]
-    return "\n".join(["[[rule]]", "match = [" + ", ".join(f'"{name}"' for name in match) + "]", *lines, ""])
 
 
 class Rules(Case):

@@ -278,7 +278,9 @@ class Explained(NamespaceCase):
         self.assertEqual("asks alidns", said["next"][0])
         said = self.explain("wiki.corp.example", "AAAA")
         self.assertEqual(["the system resolver, by a rule"], said["route"])
-        self.assertEqual(["corp.example: resolver = system, stale = false"], said["rule"])
+        combined, origin = said["rule"]
+        self.assertEqual("corp.example: resolver = system, stale = false", combined)
+        self.assertRegex(origin, r"^corp.example: line \d+ of /.*\.toml$")
         self.assertEqual(["expired answers are not used"], said["expired"])
         self.assertEqual(["alidns only, by a rule"], self.explain("a.apps.corp.example")["route"])
         self.assertEqual(["the system resolver, by a rule"], self.explain("www.apps.corp.example")["route"])

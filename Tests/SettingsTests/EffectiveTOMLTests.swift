@@ -103,7 +103,7 @@ struct EffectiveTOMLTests {
         }
         let settings = try parse(text.joined(separator: "\n"))
         #expect(settings.providers.count == Settings.defaults.providers.count + 1)
-        #expect(settings.providers.contains { $0.template != nil } && settings.rules.count == 5)
+        #expect(settings.providers.contains { $0.template != nil } && settings.rules.count == 6)
         #expect(settings.receivers.count == 1)
     }
 }
@@ -297,4 +297,16 @@ private let oddFile = #"""
     [[rule]]
     match = ["c.example"]
     expect = {}
+    [[rule]]
+    match = ["d.example"]
+    answer = "refused"
+    extended-error = "censored"
+    [[rule]]
+    match = ["e.example"]
+    answer = ["192.0.2.1", "2001:db8::1"]
+    txt = ["say \"hi\"", ""]
+    srv = ["0 5 5060 sip.example.com", "1 0 65535 ."]
+    [[rule]]
+    match = ["f.example"]
+    cname = "www.example.com"
     """#

@@ -231,4 +231,32 @@ let wrongKeys: [Mistake] = [
         within (an array of networks "ADDR/LENGTH"), or {} for no expectation
         """
     ),
+    (
+        "answer = \"nxdomian\"", 10,
+        """
+        rule.answer: found "nxdomian"; allowed: "nxdomain", "nodata", "refused", or an array of 1 to 16 IP addresses; \
+        did you mean "nxdomain"?
+        """
+    ),
+    (
+        "extended-error = \"forged\"", 18,
+        "rule.extended-error: found \"forged\"; allowed: \"blocked\", \"censored\", \"filtered\""
+    ),
+    (
+        "cname = \"192.0.2.1\"", 9,
+        "rule.cname: found \"192.0.2.1\"; allowed: a domain name, such as \"www.example.com\""
+    ),
+    (
+        "txt = \"v=1\"", 7,
+        """
+        rule.txt: found "v=1"; allowed: an array of 1 to 16 strings; brackets are missing: write ["v=1"]
+        """
+    ),
+    (
+        "srv = [\"0 5 sip.example\"]", 8,
+        """
+        rule.srv: found "0 5 sip.example"; allowed: "PRIORITY WEIGHT PORT TARGET", such as \
+        "0 5 5060 sip.example.com"; numbers up to 65535
+        """
+    ),
 ]

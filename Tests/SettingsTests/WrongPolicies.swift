@@ -128,7 +128,7 @@ let wrongRules: [Case] = [
         """
         f:2:1: this [[rule]] changes nothing; add one or more of resolver, query, tags, app-id, \
         stands-in, order, family, allow-private, stale, stale-negative, prefetch, probe, probe-ports, connect, \
-        min-ttl, max-ttl, fallback-addresses, expect
+        min-ttl, max-ttl, fallback-addresses, expect, answer, extended-error, cname, txt, srv
         """),
     Case(
         "[[rule]]\nmatch = \"a.example\"\nstale = true",
@@ -185,7 +185,7 @@ let wrongRules: [Case] = [
         """
         f:1:1: this [[rule]] changes nothing; add one or more of resolver, query, tags, app-id, \
         stands-in, order, family, allow-private, stale, stale-negative, prefetch, probe, probe-ports, connect, \
-        min-ttl, max-ttl, fallback-addresses, expect
+        min-ttl, max-ttl, fallback-addresses, expect, answer, extended-error, cname, txt, srv
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nmax-ttl = \"59s\"\nmin-ttl = \"1m\"",
@@ -211,7 +211,8 @@ let wrongRules: [Case] = [
         """
         f:3:1: unknown key "probe-port" in [[rule]]; did you mean "probe-ports"? allowed: match, match-file, \
         resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, prefetch, \
-        probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect
+        probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect, answer, extended-error, \
+        cname, txt, srv
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nfallback-addresses = [\"192.0.2.1:53\"]",
@@ -224,7 +225,8 @@ let wrongRules: [Case] = [
         """
         f:3:1: unknown key "falback-addresses" in [[rule]]; did you mean "fallback-addresses"? allowed: match, \
         match-file, resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, \
-        prefetch, probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect
+        prefetch, probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect, answer, \
+        extended-error, cname, txt, srv
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nexpect = {cname = \"yes\", max-ttl = 60, within = [], ttl = 1}",

@@ -2,7 +2,7 @@
 # itself; ". etc/completion/httpdnsctl.bash" tries it out. It asks the daemon for the names of providers, and for
 # nothing else.
 
-_httpdnsctl_commands="status stats cache flush prefetch httpdns providers network verify verdicts report
+_httpdnsctl_commands="status stats cache flush prefetch httpdns rule providers network verify verdicts report
     evidence whois explain query top inflight watch recorder log reload help system doctor setup report-bug"
 
 # What may stand behind a command.
@@ -14,6 +14,7 @@ _httpdnsctl_words() {
     flush) echo "--all --tree --type --json" ;;
     prefetch) echo "--json" ;;
     httpdns) echo "off on --for --json" ;;
+    rule) echo "add ls rm --for --json" ;;
     providers) echo "reset test --json" ;;
     network) echo "history --json" ;;
     verify) echo "--json" ;;
@@ -45,7 +46,7 @@ _httpdnsctl_providers() {
 _httpdnsctl_values() {
     case "$command $1" in
     "flush --type") echo "A AAAA CNAME HTTPS MX NS PTR SOA SRV SVCB TXT" ;;
-    "httpdns --for" | "log --for") echo "30s 10m 1h 1d" ;;
+    "httpdns --for" | "rule --for" | "log --for") echo "30s 10m 1h 1d" ;;
     "query --provider" | "providers reset" | "providers test") _httpdnsctl_providers ;;
     "help help") echo "$_httpdnsctl_commands" ;;
     "setup --providers") echo "alidns dnspod google cloudflare none" ;;

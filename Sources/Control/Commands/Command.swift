@@ -26,6 +26,7 @@ package enum Command: Equatable, Sendable {
     /// Takes 1 to `maxPrefetchNames` names.
     case prefetch([Name])
     case httpdns(HTTPDNSSwitch)
+    case rule(RuleAction)
     case providers(ProvidersAction)
     case network(NetworkView)
     /// Probes the addresses of a name now, and reports each result. Causes network traffic.
@@ -45,7 +46,8 @@ package enum Command: Equatable, Sendable {
 
     /// The first word of a request line.
     package enum Word: String, CaseIterable, Sendable {
-        case status, stats, cache, flush, prefetch, httpdns, providers, network, verify, verdicts, report, evidence
+        case status, stats, cache, flush, prefetch, httpdns, rule, providers, network, verify, verdicts, report,
+            evidence
         case whois, explain, query, top, inflight, watch, recorder, log, reload, help
         /// Run by httpdnsctl itself, with or without a daemon.
         case system, doctor, setup
@@ -63,6 +65,7 @@ package enum Command: Equatable, Sendable {
         case .flush: Word.flush.rawValue
         case .prefetch: Word.prefetch.rawValue
         case .httpdns: Word.httpdns.rawValue
+        case .rule(let action): "\(Word.rule) \(action.verb.rawValue)"
         case .providers(.list): Word.providers.rawValue
         case .providers(.reset): "\(Word.providers) \(ProvidersAction.Verb.reset)"
         case .providers(.test): "\(Word.providers) \(ProvidersAction.Verb.test)"
@@ -93,6 +96,7 @@ package enum Command: Equatable, Sendable {
         switch self {
         case .flush, .prefetch, .httpdns, .providers(.reset), .providers(.test), .verify, .log, .reload: true
         case .query(let terms): terms.isPastTheCache
+        case .rule(let action): action != .list
         case .watch(_, let showsClients), .recorder(let showsClients): showsClients
         case .status, .stats, .cache, .providers(.list), .network, .verdicts, .report, .evidence, .whois, .explain,
             .top, .inflight, .help:
@@ -104,7 +108,8 @@ package enum Command: Equatable, Sendable {
     package var isAnsweredInSteps: Bool {
         switch self {
         case .providers(.test), .verify, .report, .query, .watch: true
-        case .status, .stats, .cache, .flush, .prefetch, .httpdns, .providers(.list), .providers(.reset), .network,
+        case .status, .stats, .cache, .flush, .prefetch, .httpdns, .rule, .providers(.list), .providers(.reset),
+            .network,
             .verdicts, .evidence, .whois, .explain, .top, .inflight, .recorder, .log, .reload, .help:
             false
         }

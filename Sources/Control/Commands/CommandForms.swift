@@ -25,6 +25,7 @@ extension Command.Word {
                     "stops using providers, for all names or one and its subdomains"),
                 CommandForm("httpdns on [NAME]", "uses providers again"),
             ]
+        case .rule: rule
         case .providers: providers
         case .network:
             [
@@ -60,6 +61,17 @@ extension Command.Word {
             CommandForm("providers", "state of each provider: share, latency, success, addresses"),
             CommandForm("providers reset [NAME]", "clears the measurements of one provider or of all"),
             CommandForm("providers test NAME", "tests the features and latency of a provider"),
+        ]
+    }
+
+    private var rule: [CommandForm] {
+        let duration = ("--for DURATION", "for this time; then the rule is removed")
+        return [
+            CommandForm(
+                "rule add NAME KEY=VALUE... [--for DURATION]",
+                "adds a rule for a name and its subdomains, with keys of [[rule]]", [duration]),
+            CommandForm("rule ls", "the rules that were added"),
+            CommandForm("rule rm NAME", "removes the rule that was added for this name"),
         ]
     }
 
@@ -167,6 +179,7 @@ extension Command.Word {
         case .flush: "flush --tree example.com"
         case .prefetch: "prefetch www.example.com"
         case .httpdns: "httpdns off example.com --for 10m"
+        case .rule: "rule add ads.example.com answer=nxdomain --for 1h"
         case .providers: "providers test cloudflare"
         case .network: "network history"
         case .verify: "verify www.example.com"

@@ -64,7 +64,8 @@ package enum Invocation: Equatable, Sendable {
             self = own
             return
         }
-        let line = (rest + (wantsJSON && !rest.contains("--json") ? ["--json"] : [])).joined(separator: " ")
+        let words = rest.first == Command.Word.rule.rawValue ? rest.map(QuotedWords.quoted) : Array(rest)
+        let line = (words + (wantsJSON && !words.contains("--json") ? ["--json"] : [])).joined(separator: " ")
         guard !line.utf8.contains(UInt8(ascii: "\n")) else { throw UsageError("a command is one line") }
         self = .ask(line: line, socket: socket)
     }

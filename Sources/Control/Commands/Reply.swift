@@ -19,6 +19,11 @@ package enum Reply: Sendable {
     case prefetching(Int)
     /// The switch that is off; nil: providers are on.
     case switched(SwitchReport?)
+    /// The rule that was added.
+    case ruleAdded(AddedRuleReport)
+    case rules([AddedRuleReport])
+    /// The name whose rule was removed.
+    case ruleRemoved(String)
     case providers(ProvidersReport)
     /// The number of providers whose measurements were reset.
     case reset(Int)
@@ -48,6 +53,9 @@ package enum Reply: Sendable {
         case .prefetching(let count): asJSON ? json(["names": count]) : "fetching \(counted(count, "name", "names"))\n"
         case .switched(let report):
             asJSON ? json(["switched": report]) : "httpdns is \(report?.text ?? "on")\n"
+        case .ruleAdded(let report): asJSON ? json(["added": report]) : "added \(report.text)\n"
+        case .rules(let reports): asJSON ? json(["rules": reports]) : AddedRuleReport.text(reports)
+        case .ruleRemoved(let name): asJSON ? json(["removed": name]) : "removed the rule for \(name)\n"
         case .providers(let report): asJSON ? json(report) : report.text
         case .reset(let count): asJSON ? json(["reset": count]) : "reset \(counted(count, "provider", "providers"))\n"
         case .network(let report): asJSON ? json(report) : report.text

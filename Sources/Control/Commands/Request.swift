@@ -37,8 +37,18 @@ package struct Request: Equatable, Sendable {
         if bytes.first == UInt8(ascii: "{") {
             self = try Request(json: bytes)
         } else {
-            self = try Request(words: text.split(whereSeparator: \.isWhitespace).map(String.init))
+            self = try Request(words: try Request.words(of: text))
         }
+    }
+
+    /// Only the values of rules may have blanks.
+    private static func words(of text: String) throws(Refusal) -> [String] {
+        let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
+        guard words.first == Command.Word.rule.rawValue else { return words }
+        guard let quoted = QuotedWords.split(text) else {
+            throw Refusal("a double quote is not closed", wantsJSON: words.contains("--json"))
+        }
+        return quoted
     }
 
     private init(words: [String]) throws(Refusal) {

@@ -22,10 +22,11 @@ struct RequestFields: Decodable {
     var clients: Bool?
     var prometheus: Bool?
     var topic: String?
+    var settings: [String]?
 
     enum CodingKeys: String, CodingKey {
         case command, verb, name, names, type, tree, all, rule, address, provider, level, pattern, clients, prometheus,
-            topic
+            topic, settings
         case `for`
         case noCache = "no_cache"
     }
@@ -50,7 +51,7 @@ struct RequestFields: Decodable {
         case .report: places = [\.name, \.address]
         case .whois: places = [\.address]
         case .network: places = [\.verb]
-        case .providers, .httpdns: places = [\.verb, \.name]
+        case .providers, .httpdns, .rule: places = [\.verb, \.name]
         case .prefetch:
             names = arguments
             return
@@ -65,8 +66,11 @@ struct RequestFields: Decodable {
             case (.query, "--provider"): provider = try value(of: argument, "the name of a provider", from: &rest)
             case (.watch, "--name"): pattern = try value(of: argument, "a pattern such as *.example.com", from: &rest)
             case (.watch, "--clients"), (.recorder, "--clients"): clients = true
-            case (.httpdns, "--for"), (.log, "--for"): `for` = try value(of: argument, "a duration", from: &rest)
+            case (.httpdns, "--for"), (.log, "--for"), (.rule, "--for"):
+                `for` = try value(of: argument, "a duration", from: &rest)
             case (.httpdns, "--rule"): rule = try value(of: argument, "a name", from: &rest)
+            case (.rule, _) where places.isEmpty && verb == RuleAction.Verb.add.rawValue && !argument.hasPrefix("-"):
+                settings = (settings ?? []) + [argument]
             default:
                 guard !places.isEmpty, !argument.hasPrefix("-") else {
                     throw RequestFault("unknown argument \(quoted(argument)) of \(word); allowed: \(word.usage)")
@@ -104,6 +108,7 @@ struct RequestFields: Decodable {
         case .flush: .flush(try flushScope())
         case .prefetch: .prefetch(try prefetchNames())
         case .httpdns: .httpdns(try httpdnsSwitch())
+        case .rule: .rule(try ruleAction())
         case .providers: .providers(try providersAction())
         case .network: .network(try networkView())
         case .verify: .verify(try requiredName(word))
@@ -195,6 +200,24 @@ struct RequestFields: Decodable {
         case .off: return .off(named, seconds: try `for`.map(readDuration))
         case .on: return .on(named)
         }
+    }
+
+    private func ruleAction() throws(RequestFault) -> RuleAction {
+        let usage = Command.Word.rule.usage
+        guard let verb else { throw RequestFault("rule needs a verb; allowed: \(usage)") }
+        guard let what = RuleAction.Verb(rawValue: verb) else {
+            throw RequestFault("unknown verb \(quoted(verb)) of rule; allowed: \(usage)")
+        }
+        guard what == .add || settings == nil && `for` == nil, what != .ls || name == nil, names == nil, rule == nil
+        else { throw RequestFault("too many arguments of rule \(verb); allowed: \(what.usage)") }
+        guard what != .ls else { return .list }
+        guard let name, !name.isEmpty else { throw RequestFault("rule \(verb) needs a name; allowed: \(what.usage)") }
+        let read = try readName(name)
+        guard what == .add else { return .remove(read) }
+        guard let settings, !settings.isEmpty else {
+            throw RequestFault("rule add needs what the rule says; allowed: \(what.usage)")
+        }
+        return .add(read, settings, seconds: try `for`.map(readDuration))
     }
 
     private func providersAction() throws(RequestFault) -> ProvidersAction {

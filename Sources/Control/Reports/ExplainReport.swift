@@ -16,6 +16,8 @@ package struct ExplainReport: Codable, Equatable, Sendable {
     /// The names of the matching rules, the longest first, and their combined settings.
     package var rules: [String] = []
     package var ruleSays: [String] = []
+    /// Where each of these rules comes from.
+    package var ruleOrigins: [String] = []
     /// The provider's entry before the system resolver's.
     package var entries: [Entry] = []
     /// The most recent first.
@@ -66,6 +68,7 @@ package struct ExplainReport: Codable, Equatable, Sendable {
         case name, type, partition, portal, route, order, rules, entries, sources, addresses, probe, expired, failure
         case refresh, next, lately
         case ruleSays = "rule_says"
+        case ruleOrigins = "rule_origins"
         case standIn = "stood_in"
     }
 

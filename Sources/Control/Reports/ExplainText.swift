@@ -34,7 +34,8 @@ extension ExplainReport {
         }
         var facts = [("network", network), ("route", [route])]
         if !rules.isEmpty {
-            facts.append(("rule", ["\(rules.joined(separator: ", ")): \(ruleSays.joined(separator: ", "))"]))
+            facts.append(
+                ("rule", ["\(rules.joined(separator: ", ")): \(ruleSays.joined(separator: ", "))"] + ruleOrigins))
         }
         facts += [("order", order), ("entry", entry)]
         facts += sources.map { ($0.failure == nil ? "answered" : "failed", [$0.fact]) }

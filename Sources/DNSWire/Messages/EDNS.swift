@@ -37,8 +37,13 @@ package struct ExtendedError: Hashable, Sendable {
     package var ofCacheOnly: ExtendedError {
         ExtendedError(code: code, text: "expired; with RD=0 no upstream is asked")
     }
-    /// RFC 8914's "Filtered" (17): the client's own operator requested the filter. "Blocked" (15) and "Censored" (16)
-    /// mean a filter by others.
+    /// RFC 8914 sections 4.16 to 4.18: a rule answers in place of the name's own servers. "Blocked" (15): the operator
+    /// of this resolver wants it. "Censored" (16): others require it. "Filtered" (17): the client's own operator
+    /// requested it.
+    package static let blockedByRule = ExtendedError(code: 15, text: ruleText)
+    package static let censoredByRule = ExtendedError(code: 16, text: ruleText)
+    package static let filteredByRule = ExtendedError(code: 17, text: ruleText)
+    private static let ruleText = "answer of a rule"
     package static let filteredFamily = ExtendedError(code: 17, text: "no IPv6 route (filter-aaaa)")
     package static let familyOfRule = ExtendedError(code: 17, text: "another address family (family of a rule)")
     /// "Blocked" (15): the operator's policy forbids public names with local addresses.
@@ -80,6 +85,9 @@ package struct ExtendedError: Hashable, Sendable {
     package static func contradicted(_ reason: String) -> ExtendedError {
         ExtendedError(upstream: otherCode, text: reason.utf8)
     }
+    /// "Other Error" (0): RFC 8914 has no code for it.
+    package static let aliasLoop = ExtendedError(code: otherCode, text: "cname of rules form a loop")
+
     /// "Other Error" (0): RFC 8914 has no code for a name that is not registered for an account.
     package static let notServed = ExtendedError(code: otherCode, text: "no provider serves the name")
 

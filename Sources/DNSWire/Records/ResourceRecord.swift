@@ -34,6 +34,10 @@ package struct ResourceRecord: Equatable, Sendable {
         return data.suffix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
+    package func withOwner(_ owner: Name) -> ResourceRecord {
+        ResourceRecord(owner: owner, type: type, ttlSeconds: ttlSeconds, data: data)
+    }
+
     package func withTTL(_ seconds: UInt32) -> ResourceRecord {
         ResourceRecord(owner: owner, type: type, ttlSeconds: seconds, data: data)
     }

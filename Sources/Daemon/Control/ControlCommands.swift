@@ -5,11 +5,15 @@ import DNSWire
 import LinuxIO
 import Resolver
 import Serving
+import Settings
 
 struct ControlCommands {
     let statistics: Statistics
     let resolving: ResolvingLoop
     let switches: ProviderSwitches
+    let rules: RuntimeRules
+    /// The settings in force.
+    let settings: Settings
     let tests: ProviderTests
     let pendingProbes: PendingProbes
     let queries: PendingQueries
@@ -75,6 +79,7 @@ struct ControlCommands {
             resolving.prefetch(names, now: now)
             return whole(.prefetching(names.count), asJSON: request.wantsJSON)
         case .httpdns(let change): return switched(change, request)
+        case .rule(let action): return try changed(action, request)
         case .providers(.list):
             return whole(.providers(ProvidersReport(statistics.providers)), asJSON: request.wantsJSON)
         case .network(.current):
@@ -121,6 +126,24 @@ struct ControlCommands {
         case .on(let name):
             _ = switches.switchOn(name, now: now)
             return whole(.switched(switches.reports.first), asJSON: request.wantsJSON)
+        }
+    }
+
+    private func changed(_ action: RuleAction, _ request: Request) throws(Refusal) -> ControlAnswer {
+        switch action {
+        case .list: return whole(.rules(rules.reports), asJSON: request.wantsJSON)
+        case .add(let name, let words, let seconds):
+            do throws(Settings.Rule.WordsError) {
+                let report = try rules.add(name, words, seconds: seconds, settings, now: now)
+                return whole(.ruleAdded(report), asJSON: request.wantsJSON)
+            } catch {
+                throw Refusal(error.text, wantsJSON: request.wantsJSON)
+            }
+        case .remove(let name):
+            guard rules.remove(name, now: now) else {
+                throw Refusal("no rule was added for \(name); see rule ls", wantsJSON: request.wantsJSON)
+            }
+            return whole(.ruleRemoved(name.description), asJSON: request.wantsJSON)
         }
     }
 

@@ -24,22 +24,29 @@ struct ExplainWords {
         report.route = route
         report.rules = known.matches.map(words)
         report.ruleSays = known.rule.map(says) ?? []
+        report.ruleOrigins = known.matches.flatMap { match in match.origins.map { "\(match.name): \(words($0))" } }
         return report
     }
 
     // MARK: upstream choice
 
     private var route: String {
-        if case .here(let answer) = known.prospect {
-            guard answer.remark == .familyOfRule else {
-                return "answered by the daemon: special-use name or /etc/hosts"
-            }
-            return "answered by the daemon: \(family), by a rule"
-        }
+        if let grounds = groundsOfOwnAnswer { return "answered by the daemon: \(grounds)" }
         let unserved = known.unservedUntil.map { until in
             "; no provider serves the name; asked again in \(span(until: until)), or after a flush"
         }
         return "\(name(known.upstreams))\(grounds)\(unserved ?? "")"
+    }
+
+    /// Nil if upstreams are asked.
+    private var groundsOfOwnAnswer: String? {
+        switch known.prospect {
+        case .here(let answer):
+            known.answeringRule.map { "the rule for \($0)" }
+                ?? (answer.remark == .familyOfRule ? "\(family), by a rule" : "special-use name or /etc/hosts")
+        case .refused: known.answeringRule.map { "the rule for \($0)" }
+        case .expired, .fallback, .fails, .substitute, .waits: nil
+        }
     }
 
     private var grounds: String {
@@ -128,6 +135,14 @@ struct ExplainWords {
         }
     }
 
+    private func words(_ origin: RuleOrigin) -> String {
+        switch origin {
+        case .file(let file, let line): "line \(line) of \(file)"
+        case .added(let end?): "added at run time, until \(LineFormat.moment(secondsSince1970: end))"
+        case .added(nil): "added at run time"
+        }
+    }
+
     /// As in the settings; empty without one.
     private var family: String { known.rule?.family.map { "family = \($0.rawValue)" } ?? "" }
 
@@ -157,6 +172,7 @@ struct ExplainWords {
             said.append("fallback-addresses = \(rule.fallbackAddresses.map(\.description).joined(separator: " "))")
         }
         if let expectation = rule.expectation { said.append("expect = \(expectation)") }
+        if let answer = rule.answer { said += answer.settings }
         return said.isEmpty ? ["nothing"] : said
     }
 
@@ -164,7 +180,7 @@ struct ExplainWords {
 
     /// Which of the name's addresses will be probed; nil if the question has no addresses to probe.
     var probe: String? {
-        if case .here = known.prospect { return nil }
+        if groundsOfOwnAnswer != nil { return nil }
         guard known.question.type.isAddress else { return nil }
         let numbers = known.probes.ports.map(String.init).joined(separator: ", ")
         let number = known.probes.ports.count == 1 ? "port \(numbers)" : "ports \(numbers)"
@@ -178,7 +194,7 @@ struct ExplainWords {
 
     /// Whether an answer will be refreshed; nil if the daemon itself answers.
     var refreshToCome: String? {
-        if case .here = known.prospect { return nil }
+        if groundsOfOwnAnswer != nil { return nil }
         return known.mayBeRefreshed ? "before each expiry, while the name is in use" : ExplainWords.noRefresh
     }
 
@@ -190,7 +206,7 @@ struct ExplainWords {
     ///   - freshness: of the entry that the cache would serve first; nil without an entry.
     ///   - answer: of the same entry.
     func expired(_ freshness: Freshness?, _ answer: RenderedAnswer?) -> String {
-        if case .here = known.prospect { return "" }
+        if groundsOfOwnAnswer != nil { return "" }
         let (limits, stale) = (known.limits, known.stale)
         guard limits.maxAgeSeconds > 0 else { return "expired answers are not used" }
         if answer?.isNegative == true, !limits.allowsNegative { return "expired negative answers are not used" }
@@ -250,6 +266,7 @@ struct ExplainWords {
         }
         switch known.prospect {
         case .here(let answer): return ["answered by the daemon: \(summary(answer))"]
+        case .refused(let reason): return ["REFUSED with EDE \(reason.code): \(reason.text)"]
         case .expired(let cause, let remark):
             return ["the expired answer at once with EDE \(remark.code), \(why(cause))"]
         case .fallback: return ["the rule's fallback addresses at once"]
@@ -295,7 +312,10 @@ struct ExplainWords {
     }
 
     private func summary(_ answer: Answer) -> String {
-        switch answer.kind {
+        if let target = answer.records.first?.aliasTarget, known.question.type != .cname {
+            return "an alias, with the answer of \(target); see explain \(target)"
+        }
+        return switch answer.kind {
         case .records:
             answer.addresses.isEmpty ? "a record" : answer.addresses.map(\.description).joined(separator: " ")
         case .noData, .ambiguousEmpty: "no data"

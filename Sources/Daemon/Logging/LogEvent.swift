@@ -61,6 +61,9 @@ enum LogEvent {
     case switchedOn(name: Name)
     /// An operator's switch was restored after a restart.
     case stillSwitchedOff(SwitchReport)
+    /// A rule that was added at run time was removed: the settings do not allow it any more, or its time has passed
+    /// (nil).
+    case addedRuleGone(Name, reason: String?)
     case networkLost
     case networkChanged(id: String, words: String, cause: NetworkCause)
     /// The first upstream answer after a network change.
@@ -93,13 +96,15 @@ enum LogEvent {
             .providersWork,
             .providerThrottled, .providerAskedAgain, .networkLost, .networkChanged, .networkRecovered,
             .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserverAskedAgain, .providersAvoided,
-            .switchedOn, .stillSwitchedOff, .storeLoaded, .storeWorks, .receiver(.works), .query, .queriesLeftOut,
+            .switchedOn, .stillSwitchedOff, .addedRuleGone(_, reason: nil), .storeLoaded, .storeWorks,
+            .receiver(.works), .query,
+            .queriesLeftOut,
             .listenAddress(_, isPresent: true):
             .info
         case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providerUnresolved,
             .providersFail, .portal(.suspected), .nameserverLoops, .fileUnreadable, .quota,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
-            .contradiction, .recorderWritten, .recorderFails, .receiver(.fails):
+            .contradiction, .addedRuleGone, .recorderWritten, .recorderFails, .receiver(.fails):
             .warning
         case .settingsRefused, .listRefused, .notStarted: .error
         case .requestFailed: .debug

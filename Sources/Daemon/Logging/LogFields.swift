@@ -19,7 +19,7 @@ extension LogEvent {
         switch self {
         case .notStarted, .ready, .servesAs, .sharesUser, .stopping, .stopped, .settingsReloaded, .settingsRefused,
             .listLoaded, .listRefused, .levelChanged,
-            .switchedOn,
+            .switchedOn, .addedRuleGone,
             .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .openResolver, .recorderWritten, .query,
             .requestFailed, .quota:
             nil
@@ -75,6 +75,7 @@ extension LogEvent {
         case .providersAvoided: "providers-avoided"
         case .switchedOn: "switched-on"
         case .stillSwitchedOff: "still-switched-off"
+        case .addedRuleGone: "added-rule-gone"
         case .networkLost: "network-lost"
         case .networkChanged: "network-changed"
         case .networkRecovered: "network-recovered"
@@ -145,6 +146,7 @@ extension LogEvent {
         case .divergence(let source): ["source": .text(source)]
         case .contradiction(let source, let name, let text): LogEvent.forged(source, name, text)
         case .providersAvoided(let variable): ["variable": .text(variable)]
+        case .addedRuleGone(let name, let why): ["name": .text(name.description), "reason": .text(why ?? "ended")]
         case .switchedOn(let name): ["name": .text(name.description)]
         case .networkChanged(let id, let words, let cause):
             ["network": .text(id), "words": .text(words), "cause": .text(cause.rawValue)]
@@ -170,8 +172,7 @@ extension LogEvent {
         case .query(let report): report.logFields
         case .queriesLeftOut(let count): ["count": .number(Int(count))]
         case .notStarted, .addressLeftOut, .openResolver, .stopped, .settingsRefused, .probesOff, .stillSwitchedOff,
-            .networkLost,
-            .portal(.suspected), .portal(.ended):
+            .networkLost, .portal(.suspected), .portal(.ended):
             [:]
         }
     }

@@ -47,6 +47,7 @@ extension LogEvent {
         case .contradiction(let source, let name, let text): LogEvent.forged(source, name, text)
         case .providersAvoided(let variable): LogEvent.avoiding(for: variable)
         case .switchedOn(let name): "providers are used again for \(name.isRoot ? "all names" : name.description)"
+        case .addedRuleGone(let name, let reason): LogEvent.gone(name, reason)
         case .stillSwitchedOff(let report): "httpdns is \(report.text)"
         case .networkLost: "no usable route to the Internet"
         case .networkChanged(let id, let words, let cause): "network \(id) (\(words)): \(cause.reason)"
@@ -58,8 +59,7 @@ extension LogEvent {
         case .nameserversChanged(let nameservers, let path): text(nameservers, from: path)
         case .fileUnreadable(let path, let reason): "\(path) can't be read: \(reason)"
         case .storeLoaded(let path, let report): text(path, report)
-        case .storeSetAside(let path, let setAside):
-            "\(path) is \(setAside.finding); renamed to \(setAside.newPath), a new file was created"
+        case .storeSetAside(let path, let setAside): LogEvent.setAside(path, setAside)
         case .storeFails(let path, let failure): "\(path) can't be used, the cache is in memory only: \(failure)"
         case .storeWorks(let path): "\(path) can be used again"
         case .receiver(let news): news.text
@@ -68,6 +68,14 @@ extension LogEvent {
         case .query(let report): String(report.line.dropLast())
         case .queriesLeftOut(let count): "\(count) queries not logged because of the rate limit"
         }
+    }
+
+    private static func gone(_ name: Name, _ reason: String?) -> String {
+        "the rule added for \(name) " + (reason.map { "was removed: \($0)" } ?? "has ended")
+    }
+
+    private static func setAside(_ path: String, _ setAside: SetAside) -> String {
+        "\(path) is \(setAside.finding); renamed to \(setAside.newPath), a new file was created"
     }
 
     private static func forged(_ source: String, _ name: Name, _ contradiction: String) -> String {

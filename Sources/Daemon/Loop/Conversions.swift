@@ -54,7 +54,10 @@ extension Policy {
     /// - Parameters:
     ///   - providers: those that rules may name.
     ///   - lists: those of the rules, by path.
-    init(_ settings: Settings, _ providers: [Provider], _ lists: [String: NameList] = [:]) {
+    ///   - added: rules that the operator added at run time.
+    init(
+        _ settings: Settings, _ providers: [Provider], _ lists: [String: NameList] = [:], added: [Settings.Rule] = []
+    ) {
         let providerOfName = Dictionary(providers.map { ($0.name, $0.id) }) { first, _ in first }
         self.init()
         cache = CachePolicy(
@@ -73,7 +76,9 @@ extension Policy {
         standsIn = StandInPolicy(settings.systemResolver.standsIn)
         order = UpstreamOrder(settings.systemResolver.order)
         accounts = AccountTable(providers.map(\.ownNames))
-        rules = RuleTable(settings.rules.map { Rule($0, providerOfName, lists) })
+        rules = RuleTable(
+            settings.rules.map { Rule($0, providerOfName, lists) },
+            overriding: added.map { Rule($0, providerOfName, [:]) })
         onlyListed = settings.onlyListed
         isSystemOnly = settings.avoidsProviders
     }
@@ -164,6 +169,45 @@ extension Rule {
         maxTTLSeconds = rule.maxTTL?.unsignedSeconds
         fallbackAddresses = rule.fallbackAddresses
         expectation = rule.expect.map { RuleExpectation($0) }
+        answer = RuleAnswer(rule)
+        origin =
+            switch rule.place {
+            case .none: nil
+            case .file(let file, let line): .file(file, line: line)
+            case .added(let end): .added(untilSecondsSince1970: end)
+            }
+    }
+}
+
+extension RuleAnswer {
+    /// Nil if upstreams answer for the rule's names.
+    fileprivate init?(_ rule: Settings.Rule) {
+        let remark = rule.extendedError.map { ExtendedError($0) }
+        switch rule.answer {
+        case .refusal(.noSuchName): self = .noSuchName(remark ?? .blockedByRule)
+        case .refusal(.noData): self = .noData(remark ?? .blockedByRule)
+        case .refusal(.refused): self = .refused(remark ?? .blockedByRule)
+        case .addresses(let addresses):
+            self = .records(addresses: addresses, texts: rule.txt, services: rule.srv, remark)
+        case nil:
+            if let target = rule.cname {
+                self = .alias(target)
+            } else if !rule.txt.isEmpty || !rule.srv.isEmpty {
+                self = .records(addresses: [], texts: rule.txt, services: rule.srv, remark)
+            } else {
+                return nil
+            }
+        }
+    }
+}
+
+extension ExtendedError {
+    fileprivate init(_ setting: Settings.Rule.BlockingError) {
+        switch setting {
+        case .blocked: self = .blockedByRule
+        case .censored: self = .censoredByRule
+        case .filtered: self = .filteredByRule
+        }
     }
 }
 

@@ -34,6 +34,7 @@ final class Daemon {
     private let recorderFiles: FlightFiles
     private let resolving: ResolvingLoop
     private let switches: ProviderSwitches
+    private let rules: RuntimeRules
     private let addressLists: AddressLists
     private let billing: Billing
     private let tests = ProviderTests()
@@ -120,15 +121,15 @@ final class Daemon {
                 probes: Probes(loop: loop), streams: streams, mailbox: mailbox, store: store,
                 answers: CachedAnswers(cache, view), view: view, seed: entropy.next(), fastPath: makeFastPath(),
                 recorder: recorder)
-            (switches, translation) = (ProviderSwitches(resolving, cache), NAT64(resolving, cache, view))
+            (switches, rules) = (ProviderSwitches(resolving, cache), RuntimeRules(resolving))
+            translation = NAT64(resolving, cache, view)
             (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
             upstreams = Upstreams(
                 files: localFiles, ports: ports, resolving: resolving, translation: translation, lists: addressLists)
             roaming = network.map { [cache, view, resolving, translation, upstreams] network in
                 NetworkChangeHandler(network, cache, view, resolving, translation, upstreams)
             }
-            pendingProbes = PendingProbes(resolving)
-            queries = PendingQueries(resolving)
+            (pendingProbes, queries) = (PendingProbes(resolving), PendingQueries(resolving))
             (evidence, notifier) = (EvidenceLog(resolving), Notifier(resolving))
             portalCheck = PortalCheck(resolving) { [roaming] in roaming?.network.identity }
             threads = ServingThreads(
@@ -208,6 +209,7 @@ final class Daemon {
         }
         parts.timePassed(now: now)
         for name in switches.takeSwitchedOn() { log(.switchedOn(name: name)) }
+        rules.takeNews().forEach { log($0) }
         if localFiles.takeHostsChange() { readHosts(now: now) }
         takeLists(now: now)
         takeStoreEvents(now: now)
@@ -348,15 +350,17 @@ final class Daemon {
         readNameservers(now: now)
         resolving.probes.configure(provisions.probes)
         if let problem = provisions.probes.problem { log(.probesOff(problem)) }
+        rules.settingsChanged(to: settings, now: now)
         setPolicy(settings, now: now)
+        if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
         billing.providersChanged(now: now)
         resolving.prefetch(settings.prefetch.names, now: now)
     }
 
     /// Providers must be set before, because rules name them. Removes cached answers of names that change their
-    /// upstreams or the order of these, their address family, or what is expected of their answers.
+    /// upstreams or the order of these, their address family, what is expected of their answers, or a rule's answer.
     private func setPolicy(_ settings: Settings, now: Instant) {
-        let new = Policy(settings, resolving.providers.providers, lists.lists)
+        let new = Policy(settings, resolving.providers.providers, lists.lists, added: rules.rules)
         let old = policy
         policy = new
         announcePolicy(new, now: now)
@@ -399,13 +403,13 @@ final class Daemon {
     /// Removes cached answers that would hide the hosts file until they expire: the cache is searched first.
     private func removeNamesOfHosts() { _ = cache.remove { name, _, _ in hosts.speaks(of: name) } }
 
-    /// Removes cached provider answers of names that a rule or a switch sends to the system resolver, and answers of an
-    /// address family that a rule limits.
+    /// Removes cached provider answers of names that a rule or a switch sends to the system resolver, answers of an
+    /// address family that a rule limits, and answers of names that a rule answers.
     private func removeAnswersAgainstPolicy() {
         guard let policy else { return }
         _ = cache.remove { name, type, provenance in
             provenance == .provider && (policy.upstreams(for: name) == .system || switches.isOff(name))
-                || policy.limits(type, of: name)
+                || policy.limits(type, of: name) || policy.ruleAnswer(for: name) != nil
         }
     }
 
@@ -424,7 +428,9 @@ final class Daemon {
             switch event {
             case .notes(let notes): takeNotes(notes, now: now)
             case .loaded(let report): takeEntries(report, now: now)
-            case .failed: beginWithoutStore(now: now)
+            case .failed:
+                rules.storeFailed()
+                beginWithoutStore(now: now)
             case .setAside, .recovered: break
             }
         }
@@ -473,6 +479,11 @@ final class Daemon {
     private func takeNotes(_ notes: [String: String], now: Instant) {
         expectationsOfStore = notes[Daemon.expectationsNote]
         switches.restore(notes, now: now)
+        for name in rules.restore(notes, settings, now: now) {
+            let scope = QuestionScope(name, includesDescendants: true)
+            resolving.store?.forget(scope, now: now)
+            _ = cache.remove(scope)
+        }
         removeAnswersAgainstPolicy()
         addressLists.begin(notes, now: now)
         billing.restore(notes, now: now)
@@ -485,6 +496,7 @@ final class Daemon {
 
     private func openForOperators(_ openings: BoundListeners) throws(StartFailure) {
         try openControlSocket()
+        rules.onChange = { [unowned self] now in setPolicy(settings, now: now) }
         guard let listener = openings.pages else { return }
         let sampler = StatisticsSampler { [unowned self] now in statistics(now: now) }
         let served = ServedPages(sampler) { [unowned self] now in statistics(now: now) }
@@ -523,7 +535,9 @@ final class Daemon {
     private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
         let now = Clock.now()
         return ControlCommands(
-            statistics: statistics(now: now), resolving: resolving, switches: switches, tests: tests,
+            statistics: statistics(now: now), resolving: resolving, switches: switches, rules: rules,
+            settings: settings,
+            tests: tests,
             pendingProbes: pendingProbes, queries: queries, evidence: evidence, watches: watches, cache: cache,
             log: log, topTexts: topTexts, reload: { [unowned self] in reload($0) }, now: now
         ).answer(to: line, from: peer)

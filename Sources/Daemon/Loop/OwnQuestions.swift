@@ -24,8 +24,9 @@ struct OwnQuestions {
     private var nextNumber: UInt64 = 1 << 62
     private var waiting: [Waiter: (OwnReply) -> Void] = [:]
 
-    mutating func add(_ tell: @escaping (OwnReply) -> Void) -> Waiter {
-        let waiter = Waiter(nextNumber)
+    /// - Parameter client: the client that the question counts against; nil: none.
+    mutating func add(of client: ClientID? = nil, _ tell: @escaping (OwnReply) -> Void) -> Waiter {
+        let waiter = Waiter(nextNumber, of: client)
         nextNumber += 1
         waiting[waiter] = tell
         return waiter
@@ -43,19 +44,36 @@ extension ResolvingLoop {
     ///
     /// - Parameters:
     ///   - skipsCache: ignores fresh cache entries.
+    ///   - asker: the client for which the daemon asks; nil: the question is the operator's.
     ///   - tell: called once, possibly before this function returns.
     /// - Returns: the waiter of the lookup; nil if the question was answered without a lookup.
+    @discardableResult
     func ask(
-        _ question: Question, skipsCache: Bool, now: Instant, _ tell: @escaping (OwnReply) -> Void
+        _ question: Question, skipsCache: Bool, for asker: Client? = nil, now: Instant,
+        _ tell: @escaping (OwnReply) -> Void
     ) -> Waiter? {
-        if let reply = beforeCache(question, now: now) ?? (skipsCache ? nil : atOnce(question, now: now)) {
+        if let reply = beforeCache(question, now: now) {
             tell(reply)
             return nil
         }
-        let waiter = ownQuestions.add(tell)
+        if let aliases = resolver.aliases(of: question) {
+            guard let target = aliases.target else {
+                tell(.failure(.aliasLoop))
+                return nil
+            }
+            return ask(target, skipsCache: skipsCache, for: asker, now: now) { reply in
+                tell(reply.behind(aliases.links, from: question, to: target))
+            }
+        }
+        if !skipsCache, let reply = atOnce(question, for: asker, now: now) {
+            tell(reply)
+            return nil
+        }
+        let waiter = ownQuestions.add(of: asker.map { ClientID($0.address) }, tell)
         let expired = answers.expired(question, within: resolver.limits(for: question), now: now)
         let preferred = preferred(over: question, now: now)
-        handle(.asked(question, waiter, expired: expired, preferred: preferred), now: now)
+        let isCacheOnly = asker.map { !$0.query.wantsRecursion } ?? false
+        handle(.asked(question, waiter, expired: expired, preferred: preferred, isCacheOnly: isCacheOnly), now: now)
         return waiter
     }
 
@@ -79,14 +97,18 @@ extension ResolvingLoop {
         }
     }
 
-    /// Returns the reply of the fast path to a local client over TCP, where no answer is truncated.
-    private func atOnce(_ question: Question, now: Instant) -> OwnReply? {
+    /// Returns the reply of the fast path to a client over TCP, where no answer is truncated.
+    ///
+    /// - Parameter asker: a client whose own query was checked already; nil: a client on this machine.
+    private func atOnce(_ question: Question, for asker: Client? = nil, now: Instant) -> OwnReply? {
         let packet = UpstreamQuery.message(for: question, id: 0)
         var outcome: FastPath.Outcome?
         let limit = StreamFraming.maxMessageBytes
+        let query: Query? = if asker != nil, case .query(let query) = Query.receive(packet.span) { query } else { nil }
+        let address = asker?.address ?? ResolvingLoop.ownAddress
         let message = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
             var output = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
-            outcome = lookUp(packet, from: ResolvingLoop.ownAddress, limit: limit, now: now, into: &output)
+            outcome = lookUp(packet, from: address, limit: limit, query, now: now, into: &output)
             count = unsafe output.finalize(for: buffer)
         }
         do throws(UpstreamReplyError) {

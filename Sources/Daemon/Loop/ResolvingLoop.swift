@@ -25,7 +25,7 @@ final class ResolvingLoop: LoopPart {
     let view: ServingView
     private var fastPath: FastPath
     private(set) var resolver: Resolver
-    private var clients = Clients()
+    var clients = Clients()
     var ownQuestions = OwnQuestions()
     private(set) var tally = Tally()
     /// Questions taken of those that serving threads handed over; the others are in the mailbox or among the streams'
@@ -291,6 +291,7 @@ final class ResolvingLoop: LoopPart {
             fail(client, .notReady, now: now)
             return
         }
+        if inPlace({ $0.aliases(of: question) }) != nil { return follow(question, for: waiter, client, now: now) }
         let expired = answers.expired(question, within: inPlace { $0.limits(for: question) }, now: now)
         let preferred = preferred(over: question, now: now)
         let isCacheOnly = !client.query.wantsRecursion
@@ -324,8 +325,12 @@ final class ResolvingLoop: LoopPart {
             providers.abandon(id, now: now)
             system.abandon(id)
         case .store(let question, let answer, let source): keep(question, answer, source, now: now)
-        case .reply(let waiter, let answer, let source): reply(waiter, answer, source, now: now)
-        case .replyExpired(let waiter, let expired, let cause): reply(waiter, expired, cause, now: now)
+        case .reply(let waiter, let answer, let source):
+            guard let client = clients.take(waiter) else { return tell(waiter, .answer(answer, source)) }
+            reply(client, answer, from: source.ofEvent, now: now)
+        case .replyExpired(let waiter, let expired, let cause):
+            guard let client = clients.take(waiter) else { return tell(waiter, .expired(expired, cause)) }
+            reply(client, expired, cause, now: now)
         case .rearrange(let question, let answer, let source): rearrange(question, answer, source, now: now)
         case .awaitAsk(let question, let source):
             if let provenance = source.provenance { answers.awaitHit(question, provenance) }
@@ -378,21 +383,19 @@ final class ResolvingLoop: LoopPart {
         if let entry { store.keep(entry, now: now) }
     }
 
-    private func reply(_ waiter: Waiter, _ answer: Answer, _ source: Source, now: Instant) {
-        guard let client = clients.take(waiter) else { return tell(waiter, .answer(answer, source)) }
+    func reply(_ client: Client, _ answer: Answer, from source: FlightEvent.Source, now: Instant) {
         let message = client.reply(answers.rendered(answer, client.question), answer.remark)
-        self.answer(client, with: message, answer.responseCode, answer.remark, from: source.ofEvent, now: now)
+        self.answer(client, with: message, answer.responseCode, answer.remark, from: source, now: now)
     }
 
-    private func reply(_ waiter: Waiter, _ expired: ExpiredAnswer, _ cause: StaleCause, now: Instant) {
-        guard let client = clients.take(waiter) else { return tell(waiter, .expired(expired, cause)) }
+    func reply(_ client: Client, _ expired: ExpiredAnswer, _ cause: StaleCause, now: Instant) {
         let message = client.reply(expired.answer, expired.extendedError)
         let isSent = answer(
             client, with: message, expired.answer.responseCode, expired.extendedError, from: .stale, now: now)
         if isSent { staleCauses[cause, default: 0] += 1 }
     }
 
-    private func fail(
+    func fail(
         _ client: Client, _ extendedError: ExtendedError, _ code: ResponseCode = .serverFailure, now: Instant
     ) {
         answer(

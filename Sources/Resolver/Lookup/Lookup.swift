@@ -336,9 +336,10 @@ struct Lookup {
         expired.hold(own.with(RenderedAnswer(answer, to: question).withEveryTTL(policy.stale.answerTTLSeconds)))
     }
 
-    /// Ends the lookup with an answer from local data.
-    mutating func answeredHere(_ answer: Answer, _ state: inout ResolverState) {
-        replyToAll(answer, from: .local, &state)
+    /// Ends the lookup with a reply from local data.
+    mutating func answeredHere(_ reply: LocalReply, _ state: inout ResolverState) {
+        state.actions += waiters.map(reply.action)
+        waiters = []
         phase = .finished(.answered)
     }
 

@@ -34,38 +34,42 @@ extension NamePolicy {
 }
 
 extension Answer {
-    /// No data because of a rule's `family`. The SOA record lets clients cache it (RFC 2308 section 5).
     static func withoutFamily(_ question: Question) -> Answer {
+        nothing(.noData, about: question, by: .familyOfRule)
+    }
+
+    /// A negative answer because of a rule. The SOA record lets clients cache it (RFC 2308 section 5).
+    static func nothing(_ kind: Kind, about question: Question, by remark: ExtendedError?) -> Answer {
         let authority = ResourceRecord(
-            owner: question.name, type: .soa, ttlSeconds: Bounds.familyTTLSeconds, data: authorityOfRules)
-        return Answer(negative: .noData, authority: authority).remarked(.familyOfRule)
+            owner: question.name, type: .soa, ttlSeconds: Bounds.ruleTTLSeconds, data: authorityOfRules)
+        return Answer(negative: kind, authority: authority).remarked(remark)
     }
 
     /// The server "localhost", the mailbox "hostmaster.invalid", serial number 1, the times of RFC 6303 section 3, and
     /// the TTL as the minimum.
     private static let authorityOfRules: [UInt8] = {
         let names = ["localhost", "hostmaster.invalid"].compactMap { Name($0) }.flatMap(\.wire)
-        let numbers: [UInt32] = [1, 3600, 1200, 604_800, Bounds.familyTTLSeconds]
+        let numbers: [UInt32] = [1, 3600, 1200, 604_800, Bounds.ruleTTLSeconds]
         return names + numbers.flatMap { number in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) } }
     }()
 }
 
 extension Resolver {
-    /// Returns the daemon's own answer: local knowledge, or no data because of a rule's `family`. Nil: upstreams are
-    /// asked.
+    /// Returns the daemon's own reply: local knowledge, a rule's answer, or no data because of a rule's `family`. Nil:
+    /// upstreams are asked.
     ///
     /// - Parameters:
     ///   - preferred: the cached answer to `preferredQuestion(over:)`.
     ///   - expired: the expired answer to the question.
-    func ownAnswer(
+    func ownReply(
         _ question: Question, _ policy: NamePolicy, _ preferred: AgedAnswer? = nil, over expired: AgedAnswer? = nil,
         now: Instant
-    ) -> Answer? {
-        if case .here(let answer) = routing.place(of: question) { return answer }
+    ) -> LocalReply? {
+        if case .here(let reply) = routing.place(of: question) { return reply }
         return switch policy.treatment(of: question.type) {
         case .ordinary: nil
-        case .excluded: .withoutFamily(question)
-        case .yielding: yields(question, expired, to: preferred, policy) ? .withoutFamily(question) : nil
+        case .excluded: .answer(.withoutFamily(question))
+        case .yielding: yields(question, expired, to: preferred, policy) ? .answer(.withoutFamily(question)) : nil
         }
     }
 

@@ -2,9 +2,23 @@
 
 import DNSWire
 
+/// A reply of the daemon's own.
+enum LocalReply: Equatable, Sendable {
+    case answer(Answer)
+    /// REFUSED, as a rule wants it.
+    case refusal(ExtendedError)
+
+    func action(for waiter: Waiter) -> Action {
+        switch self {
+        case .answer(let answer): .reply(waiter, answer, .local)
+        case .refusal(let extendedError): .fail(waiter, extendedError, .refused)
+        }
+    }
+}
+
 enum LocalNames {
     enum Route: Equatable {
-        case here(Answer)
+        case here(LocalReply)
         /// The system resolver only. It may know the local network; a provider cannot.
         case system
         case anywhere
@@ -12,18 +26,18 @@ enum LocalNames {
 
     /// /etc/hosts first, as on any Unix; then the special names of RFC 6761, 6303, 7686, 8375.
     static func route(_ question: Question, _ hosts: HostsTable) -> Route {
-        if let answer = hosts.answer(question) { return .here(answer) }
+        if let answer = hosts.answer(question) { return .here(.answer(answer)) }
         guard question.name.isSingleLabel || topLevels.contains(question.name.topLevelCode) else { return .anywhere }
         // Other questions in the explanation zone get "no data" here and are not sent upstream.
-        if question.name.isWithin(Explanation.zone) { return .here(Answer(negative: .noData, ttlSeconds: 0)) }
-        if question.name.isWithin(localhost) { return .here(loopback(question)) }
+        if question.name.isWithin(Explanation.zone) { return .here(.answer(Answer(negative: .noData, ttlSeconds: 0))) }
+        if question.name.isWithin(localhost) { return .here(.answer(loopback(question))) }
         if nonexistent.contains(where: question.name.isWithin) {
-            return .here(Answer(negative: .noSuchName, ttlSeconds: specialTTLSeconds))
+            return .here(.answer(Answer(negative: .noSuchName, ttlSeconds: specialTTLSeconds)))
         }
         if question.name.isWithin(designatedResolvers) {
-            return .here(Answer(negative: .noData, ttlSeconds: specialTTLSeconds))
+            return .here(.answer(Answer(negative: .noData, ttlSeconds: specialTTLSeconds)))
         }
-        if let target = reverseLoopback[question.name] { return .here(pointer(question, to: target)) }
+        if let target = reverseLoopback[question.name] { return .here(.answer(pointer(question, to: target))) }
         return isOfLocalNetwork(question.name) ? .system : .anywhere
     }
 

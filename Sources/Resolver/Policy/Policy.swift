@@ -60,10 +60,12 @@ package struct Policy: Equatable, Sendable {
     package func mayDiffer(from other: Policy, for name: Name) -> Bool {
         let (new, old) = (of(name), other.of(name))
         return new.upstreams != old.upstreams || new.mayDiffer(from: old)
+            || ruleAnswer(for: name) != other.ruleAnswer(for: name)
     }
 
-    /// Returns scopes that contain every name with different upstreams, order, family or expectations under the two
-    /// policies. They may contain other names too. Names of lists are left out (`listsDiffer`): there may be millions.
+    /// Returns scopes that contain every name with different upstreams, order, family, expectations or answers under
+    /// the two policies. They may contain other names too. Names of lists are left out (`listsDiffer`): there may be
+    /// millions.
     package func answersDiffering(from other: Policy) -> [QuestionScope] {
         guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly, order == other.order else {
             return [.everything]

@@ -19,8 +19,18 @@ struct Routing {
         policy.translationPrefixes = prefixes
     }
 
-    /// Returns the route of special names, which precedes any upstream.
-    func place(of question: Question) -> LocalNames.Route { LocalNames.route(question, hosts) }
+    /// Returns the route of special names and of names that a rule answers, which precedes any upstream.
+    func place(of question: Question) -> LocalNames.Route {
+        guard policy.rules.hasAnswers else { return LocalNames.route(question, hosts) }
+        let route = LocalNames.route(question, hosts)
+        if case .here = route { return route }
+        return policy.ruleAnswer(for: question.name).map { .here($0.reply(to: question)) } ?? route
+    }
+
+    /// Whether neither /etc/hosts nor a special name precedes the answer of a rule.
+    func isPlacedByRule(_ question: Question) -> Bool {
+        if case .here = LocalNames.route(question, hosts) { false } else { true }
+    }
 
     /// Returns the route of a question. While all providers fail and the system resolver can stand in, one request at a
     /// time tests whether a provider has recovered. An outage must not delay every name, nor flood the provider at its

@@ -25,6 +25,20 @@ package struct Rule: Equatable, Sendable {
     package var maxTTLSeconds: UInt32?
     package var fallbackAddresses: [Address] = []
     package var expectation: RuleExpectation?
+    /// Nil for most rules. One reference, because rules are copied for every miss.
+    private var rare: RareTerms?
+
+    /// A rule for a longer name exempts its names by `upstreams`.
+    package var answer: RuleAnswer? {
+        get { rare?.answer }
+        set { rare = RareTerms(answer: newValue, origin: origin) }
+    }
+
+    /// Only for `explain`.
+    package var origin: RuleOrigin? {
+        get { rare?.origin }
+        set { rare = RareTerms(answer: answer, origin: newValue) }
+    }
 
     package init(match: [Name] = []) {
         self.match = match
@@ -32,6 +46,7 @@ package struct Rule: Equatable, Sendable {
 
     /// Takes the values of `other` for settings that this rule does not specify.
     fileprivate mutating func fill(from other: Rule) {
+        if answer == nil, upstreams == nil, let answer = other.answer { self.answer = answer }
         upstreams = upstreams ?? other.upstreams
         standsIn = standsIn ?? other.standsIn
         order = order ?? other.order
@@ -125,14 +140,18 @@ package enum NameUpstreams: Hashable, Sendable {
     }
 }
 
-/// A file with names.
-package struct RuleList: Equatable, Sendable {
-    package let path: String
-    package let names: NameList
+/// Terms of a rule that few questions need. Immutable.
+private final class RareTerms: Equatable, Sendable {
+    let answer: RuleAnswer?
+    let origin: RuleOrigin?
 
-    package init(path: String, names: NameList) {
-        self.path = path
-        self.names = names
+    init(answer: RuleAnswer?, origin: RuleOrigin?) {
+        self.answer = answer
+        self.origin = origin
+    }
+
+    static func == (one: RareTerms, other: RareTerms) -> Bool {
+        one.answer == other.answer && one.origin == other.origin
     }
 }
 
@@ -142,6 +161,17 @@ package struct RuleTable: Equatable, Sendable {
         var rule = Rule()
         /// Their indices, ascending.
         var indices: [Int] = []
+        /// Where they come from, in their order.
+        var origins: [RuleOrigin] = []
+        /// Its values precede those of all others for the name.
+        var overriding: Rule?
+
+        mutating func override(by other: Rule, _ name: Name) {
+            let first = other.applied(to: name)
+            overriding = first
+            rule = first.filled(from: rule)
+            if let origin = other.origin { origins.insert(origin, at: 0) }
+        }
     }
 
     /// A list with the index of its rule.
@@ -157,27 +187,39 @@ package struct RuleTable: Equatable, Sendable {
     private let ruleOfIndex: [Int: Rule]
     /// A rule has a `family`. Without one, no question pays for a look-up.
     let hasFamilies: Bool
+    /// The same for `answer`.
+    let hasAnswers: Bool
+    /// Some of the answers are aliases.
+    let hasAliases: Bool
 
-    package init(_ rules: [Rule]) {
-        hasFamilies = rules.contains { $0.family != nil }
+    /// - Parameter overriding: at most one for each name; its values precede those of the others for this name.
+    package init(_ rules: [Rule], overriding: [Rule] = []) {
+        let all = rules + overriding
+        hasFamilies = all.contains { $0.family != nil }
+        hasAnswers = all.contains { $0.answer != nil }
+        hasAliases = all.contains { $0.answer?.isAlias ?? false }
         for (index, rule) in rules.enumerated() {
             for name in rule.match {
                 ruleOfName[name, default: Named()].rule.join(rule.applied(to: name))
                 ruleOfName[name]?.indices.append(index)
+                if let origin = rule.origin { ruleOfName[name]?.origins.append(origin) }
             }
         }
         lists = rules.enumerated().flatMap { index, rule in rule.lists.map { Listed(index: index, list: $0) } }
         // With lists, rules are joined when a name is looked up.
         ruleOfIndex = lists.isEmpty ? [:] : Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($0, $1.bare) })
+        for rule in overriding {
+            for name in rule.match { ruleOfName[name, default: Named()].override(by: rule, name) }
+        }
     }
 
-    /// Returns the names of rules with different upstreams, another order, family or expectation, and of rules in only
-    /// one of the tables. Leaves out lists.
+    /// Returns the names of rules with different upstreams, another order, family, expectation or answer, and of rules
+    /// in only one of the tables. Leaves out lists.
     func namesDiffering(from other: RuleTable) -> [Name] {
         Set(ruleOfName.keys).union(other.ruleOfName.keys).filter { name in
             let (rule, otherRule) = (ruleOfName[name]?.rule, other.ruleOfName[name]?.rule)
             return (rule == nil) != (otherRule == nil) || rule?.upstreams != otherRule?.upstreams
-                || rule?.answerTerms != otherRule?.answerTerms
+                || Rule.differs(rule, otherRule)
         }
     }
 
@@ -213,6 +255,17 @@ package struct RuleTable: Equatable, Sendable {
         return exception
     }
 
+    /// Returns the longest match that has an answer for the name; nil if none does, or if a longer one has upstreams.
+    func answer(for name: Name) -> (match: Name, answer: RuleAnswer)? {
+        guard hasAnswers else { return nil }
+        var found: (match: Name, answer: RuleAnswer)?
+        forEachMatch(of: name) { match, rule in
+            found = rule.answer.map { (match, $0) }
+            return rule.answer == nil && rule.upstreams == nil
+        }
+        return found
+    }
+
     private var isEmpty: Bool { ruleOfName.isEmpty && lists.isEmpty }
 
     /// Calls `body` with each name that equals the name or is its ancestor and has rules, the longest first, and with
@@ -238,9 +291,9 @@ package struct RuleTable: Equatable, Sendable {
             if entry.scope == .exact { exact.append(listed.index) } else { others.append(listed.index) }
         }
         guard !exact.isEmpty || !others.isEmpty else { return named?.rule }
-        var rule = joined(exact, at: name)
-        rule.fill(from: joined(((named?.indices ?? []) + others).sorted(), at: name))
-        return rule
+        let rule = joined(exact, at: name).filled(
+            from: joined(((named?.indices ?? []) + others).sorted(), at: name))
+        return named?.overriding?.filled(from: rule) ?? rule
     }
 
     private func joined(_ indices: [Int], at name: Name) -> Rule {
@@ -254,7 +307,7 @@ package struct RuleTable: Equatable, Sendable {
         var matches: [RuleMatch] = []
         forEachMatch(of: name) { match, _ in
             let isWhole = match.wire.count == name.wire.count
-            if ruleOfName[match] != nil { matches.append(RuleMatch(name: match)) }
+            if let named = ruleOfName[match] { matches.append(RuleMatch(name: match, origins: named.origins)) }
             for listed in lists {
                 guard let entry = listed.list.names.entry(at: match, isWhole: isWhole) else { continue }
                 let place = RuleMatch.Place(rule: listed.index + 1, path: listed.list.path, line: entry.line)
@@ -273,7 +326,7 @@ package struct RuleTable: Equatable, Sendable {
         guard lists == other.lists else { return true }
         return Set(lists.map(\.index)).contains { index in
             let (rule, otherRule) = (ruleOfIndex[index], other.ruleOfIndex[index])
-            return rule?.upstreams != otherRule?.upstreams || rule?.answerTerms != otherRule?.answerTerms
+            return rule?.upstreams != otherRule?.upstreams || Rule.differs(rule, otherRule)
         }
     }
 
@@ -285,23 +338,18 @@ package struct RuleTable: Equatable, Sendable {
     }
 }
 
-/// A name at which a rule matches a question's name.
-package struct RuleMatch: Equatable, Sendable {
-    /// Where a list has the name.
-    package struct Place: Equatable, Sendable {
-        /// The number of the rule in the settings, from 1.
-        package let rule: Int
-        package let path: String
-        package let line: Int
+extension Rule {
+    /// Whether the answers that clients get may differ, given the same upstreams.
+    fileprivate static func differs(_ one: Rule?, _ other: Rule?) -> Bool {
+        one?.answerTerms != other?.answerTerms || one?.answer != other?.answer
     }
 
-    package let name: Name
-    package var scope = NameList.Scope.tree
-    /// Nil: in `match`.
-    package var place: Place?
-}
+    fileprivate func filled(from other: Rule) -> Rule {
+        var filled = self
+        filled.fill(from: other)
+        return filled
+    }
 
-extension Rule {
     /// Without names.
     fileprivate var bare: Rule {
         var bare = self

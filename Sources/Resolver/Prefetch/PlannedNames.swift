@@ -39,7 +39,7 @@ extension Resolver {
     ///
     /// - Returns: whether it ended.
     mutating func isRefreshNeedless(_ question: Question, _ policy: NamePolicy, now: Instant) -> Bool {
-        if ownAnswer(question, policy, now: now) != nil {
+        if ownReply(question, policy, now: now) != nil {
             plan.gained(question)
             return true
         }

@@ -1,0 +1,46 @@
+// A rule that was added at run time, as `rule` shows it.
+
+package struct AddedRuleReport: Codable, Equatable, Sendable {
+    /// "." for all names.
+    package var name: String
+    /// "KEY=VALUE", as they were given.
+    package var settings: [String]
+    /// Nil: no time limit.
+    package var secondsLeft: Int?
+    /// The same end in seconds since 1970.
+    package var untilSeconds: Int?
+
+    package init(name: String, settings: [String], secondsLeft: Int? = nil, untilSeconds: Int? = nil) {
+        self.name = name
+        self.settings = settings
+        self.secondsLeft = secondsLeft
+        self.untilSeconds = untilSeconds
+    }
+
+    package enum CodingKeys: String, CodingKey {
+        case name, settings
+        case secondsLeft = "left_s"
+        case untilSeconds = "until_s"
+    }
+}
+
+extension AddedRuleReport {
+    /// "ads.example: answer=nxdomain, until 2026-11-21 12:34:56Z (10m)"
+    var text: String {
+        let words = settings.map(QuotedWords.quoted).joined(separator: " ")
+        return "\(name): \(words.shown(maxBytes: AddedRuleReport.maxTextBytes))\(end)"
+    }
+
+    private var end: String {
+        guard let secondsLeft, let untilSeconds else { return "" }
+        let end = LineFormat.moment(secondsSince1970: Int64(untilSeconds))
+        return ", until \(end) (\(LineFormat.span(seconds: secondsLeft)))"
+    }
+
+    /// More than one line of a note of the store holds.
+    private static let maxTextBytes = 4_096
+
+    static func text(_ reports: [AddedRuleReport]) -> String {
+        reports.isEmpty ? "no rule was added\n" : reports.map { "\($0.text)\n" }.joined()
+    }
+}

@@ -1,0 +1,41 @@
+// Finds rules whose `cname` leads back to them.
+
+import DNSWire
+
+extension [Settings.Rule] {
+    /// The places of these rules, and what is wrong with each.
+    var aliasLoops: [(index: Int, fault: String)] {
+        guard contains(where: { $0.cname != nil }) else { return [] }
+        var ruleOfName: [Name: Int] = [:]
+        for (index, rule) in enumerated() where rule.resolver != nil || rule.answersItself {
+            for name in rule.match where ruleOfName[name] == nil { ruleOfName[name] = index }
+        }
+        return indices.compactMap { start in
+            guard let target = self[start].cname else { return nil }
+            var passed: Set<Int> = [start]
+            var next: Name? = target
+            while let name = next {
+                guard let rule = Self.rule(for: name, ruleOfName) else { return nil }
+                guard passed.insert(rule).inserted, passed.count <= AliasChain.maxLinks else {
+                    return (
+                        start,
+                        "rule.cname: found \(quoted(target.description)), which leads back by this rule or others; "
+                            + "allowed: a name without such a rule; exempt it by a rule of its own with resolver"
+                    )
+                }
+                next = self[rule].cname
+            }
+            return nil
+        }
+    }
+
+    /// The rule that decides about the name: that of the longest match.
+    private static func rule(for name: Name, _ ruleOfName: [Name: Int]) -> Int? {
+        var next: Name? = name
+        while let name = next {
+            if let rule = ruleOfName[name] { return rule }
+            next = name.parent
+        }
+        return nil
+    }
+}
