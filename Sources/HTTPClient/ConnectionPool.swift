@@ -102,7 +102,7 @@ final class ConnectionPool {
         guard let index = exchanges.firstIndex(where: { $0.id == id }) else { return false }
         let exchange = exchanges[index]
         let isHanging = silentConnection(of: exchange) != nil || exchange.transfers.contains(where: \.isHeldBack)
-        let mayHaveArrived = exchange.mayHaveArrived
+        let mayHaveArrived = mayHaveArrived(exchange)
         if hasTimedOut, exchange.generation == generation, isHanging { retire() }
         remove(at: index, now: now)
         settle(now: now)
@@ -141,7 +141,7 @@ final class ConnectionPool {
 
     /// Ends every transfer and closes every connection.
     func renew() {
-        finished += exchanges.map { ($0.id, .failure(.networkChanged), $0.mayHaveArrived) }
+        finished += exchanges.map { ($0.id, .failure(.networkChanged), mayHaveArrived($0)) }
         (exchanges, unsent, exchangesDueAt) = ([], [], nil)
         (usualAcknowledgement, repliedAt) = (nil, nil)
         closeAll()
@@ -245,6 +245,11 @@ final class ConnectionPool {
         repliedAt.map { $0 >= instant } ?? false
     }
 
+    private func mayHaveArrived(_ exchange: Exchange) -> Bool {
+        let sets = sets
+        return exchange.mayHaveArrived { ConnectionPool.isAcknowledged($0, in: sets) }
+    }
+
     private static func isAcknowledged(_ transfer: Transfer, in sets: [ConnectionSet]) -> Bool {
         sets.first { $0.number == transfer.setNumber }?.isAcknowledged(transfer) ?? true
     }
@@ -300,11 +305,7 @@ final class ConnectionPool {
     private func finish(
         at index: Int, _ result: Result<TransferReply, TransferFailure>, now: Instant
     ) {
-        let mayHaveArrived =
-            switch result {
-            case .success: true
-            case .failure(let failure): failure.mayHaveArrived && exchanges[index].mayHaveArrived
-            }
+        let mayHaveArrived = mayHaveArrived(exchanges[index])
         let exchange = remove(at: index, now: now)
         if case .success(let reply) = result {
             repliedAt = now

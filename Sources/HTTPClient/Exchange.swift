@@ -32,9 +32,10 @@ final class Exchange {
     let generation: Int
     /// Running transfers.
     private(set) var transfers: [Transfer]
-    /// One that has ended was sent.
+    /// One that has ended was sent. Its failure may be that of another attempt: libcurl repeats a request whose reused
+    /// connection is reset.
     private var wasSent = false
-    /// The peer's kernel acknowledged nothing in time.
+    /// The peer's kernel acknowledged nothing in time. It may do so later.
     private var isUnheard = false
     private var stage: Stage
     /// Usual time until the peer's kernel acknowledges a new connection; nil: unknown.
@@ -94,8 +95,11 @@ final class Exchange {
         return transfer
     }
 
-    /// Whether the server may have read the request, unless its failure shows that it has not.
-    var mayHaveArrived: Bool { !isUnheard && (wasSent || transfers.contains(where: \.isSent)) }
+    /// - Parameter isAcknowledged: returns true if the peer's kernel has acknowledged the transfer's data.
+    /// - Returns: whether the server may have read the request.
+    func mayHaveArrived(isAcknowledged: (Transfer) -> Bool) -> Bool {
+        wasSent || transfers.contains { $0.isSent && (!isUnheard || isAcknowledged($0)) }
+    }
 
     /// True until `noteSending` has noted all that is sent.
     var awaitsSending: Bool {
@@ -161,14 +165,15 @@ final class Exchange {
     /// Records that the request continues at the next of `elsewhere`.
     func leave(_ failure: TransferFailure) {
         stage = .settled
-        isUnheard = !failure.mayHaveArrived
+        isUnheard = failure == .unacknowledged
     }
 
     /// - Returns: true if the peer's kernel has acknowledged no running transfer. True at most once.
     func hasDeadPath(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
         guard let at = deadPathAt, at <= now else { return false }
         deadPathAt = nil
-        return !transfers.isEmpty && !transfers.contains(where: isAcknowledged)
+        isUnheard = !transfers.isEmpty && !transfers.contains(where: isAcknowledged)
+        return isUnheard
     }
 
     /// - Returns: true if the request was sent over two connections and the peer's kernel has acknowledged neither. One
@@ -209,6 +214,8 @@ final class Exchange {
         wasSent = wasSent || transfer.isSent
         switch result {
         case .success(var reply):
+            // HTTP/2 allows a reply to a part of the request.
+            wasSent = true
             reply.wasRetried = isRetried
             return .finish(.success(reply))
         case .failure(let failure):

@@ -39,14 +39,6 @@ package enum TransferFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the server may have read the request, if it was sent: the connection is not known to be dead.
-    var mayHaveArrived: Bool {
-        switch self {
-        case .timeout, .reset, .oversized, .garbage, .networkChanged: true
-        case .refused, .unreachable, .unacknowledged, .tls, .proxy, .busy, .badRequest, .local: false
-        }
-    }
-
     /// Stable names for counters.
     package var kind: String {
         switch self {

@@ -135,6 +135,18 @@ import Testing
         }
     }
 
+    @Test("a request that was read has reached the server, also if its retry is refused")
+    func refusedRetry() throws {
+        try StubServer.with([.awaitRequest, RetryTests.answer("one"), .awaitRequest, .hold, .reset]) { server in
+            let request = try makeRequest(server)
+            let id = startExposed(request, server)
+            server.refuseDials()
+            server.goOn()
+            loop.run { loop.results[id] != nil }
+            #expect(loop.failure(id) == .refused && loop.reached[id] == [request.endpoint])
+        }
+    }
+
     @Test("a request whose reply has begun is not sent twice")
     func begun() throws {
         let script: Script = [

@@ -200,6 +200,31 @@ import Testing
         }
     }
 
+    @Test("a request that arrives late has reached its server, besides the one that answers", arguments: [true, false])
+    func lateArrival(answers: Bool) throws {
+        let late: Script = [
+            .awaitRequest, .vanish, SilenceTests.answer("one"), .hold, .reappear, .awaitRequest, .hold,
+            .send("SSH-2.0-OpenSSH_9.2\r\n\r\n"),
+        ]
+        try StubServer.with(late) { server in
+            try StubServer.with([.awaitRequest, .hold, SilenceTests.answer("two"), .hang]) { other in
+                let (first, second) = (try endpoint(server.port), try endpoint(other.port))
+                let request = request(first, elsewhere: [answers ? second : try endpoint(closedPort())])
+                #expect(loop.reply(to: request) != nil)
+                let id = loop.start(request)
+                loop.run { !loop.isAcknowledged }
+                loop.skip(.seconds(1))
+                if answers { loop.run { other.received.count == 1 } }
+                server.goOn()
+                loop.run { server.received.count == 2 && loop.isAcknowledged }
+                (answers ? other : server).goOn()
+                loop.run { loop.results[id] != nil }
+                #expect(text(id) == (answers ? "two" : nil))
+                #expect(loop.reached[id].map(Set.init) == (answers ? [first, second] : [first]))
+            }
+        }
+    }
+
     @Test(
         "where no kernel acknowledges anything, the path is dead, and a slow server is none", arguments: [true, false])
     func deadPath(isDead: Bool) throws {
@@ -216,6 +241,7 @@ import Testing
                 #expect(loop.results[id] == nil)
                 loop.skip(.seconds(29))
                 #expect(loop.failure(id) == (isDead ? .unacknowledged : nil))
+                #expect(loop.reached[id] == (isDead ? [] : nil))
                 #expect(loop.client.transfersInFlight == (isDead ? 0 : 1))
                 loop.client.cancel(id, now: loop.now)
             }
@@ -246,6 +272,7 @@ import Testing
             let failing = loop.start(request(closed[1], elsewhere: [closed[0]]))
             loop.run { loop.results[failing] != nil }
             #expect(loop.failure(failing) == .refused && loop.answeredAt[failing] == closed[0])
+            #expect(loop.reached[id]?.count == 1 && loop.reached[failing]?.isEmpty == true)
             #expect(loop.client.takeAttemptFailures().map(\.endpoint) == [closed[1]])
             #expect(loop.client.transfersInFlight == 0)
         }

@@ -130,6 +130,14 @@ enum Sockets {
         precondition(isAttached, "no filter for a socket")
     }
 
+    /// Ends `dropArriving`.
+    static func takeArriving(_ descriptor: Int32) {
+        var unused: Int32 = 0
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        precondition(
+            unsafe setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, &unused, size) == 0, "a filter that stays")
+    }
+
     static func end(_ descriptor: Int32) {
         close(descriptor)
     }

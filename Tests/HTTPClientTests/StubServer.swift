@@ -25,6 +25,8 @@ final class StubServer: Sendable {
         /// From here on nothing that the client sends arrives, and no kernel acknowledges it, as behind a NAT that has
         /// forgotten the connection. What the server sends still arrives.
         case vanish
+        /// Ends `vanish`: what the client's kernel repeats arrives.
+        case reappear
         /// Close with a reset instead of an orderly end.
         case reset
     }
@@ -77,6 +79,9 @@ final class StubServer: Sendable {
 
     /// From here on no kernel answers a dial.
     func dropDials() { Sockets.dropArriving(listener) }
+
+    /// From here on every dial is refused.
+    func refuseDials() { shutdown(listener, Int32(SHUT_RDWR)) }
 
     /// Wakes the threads, wherever they wait, and joins them.
     private func stop() {
@@ -134,6 +139,7 @@ final class StubServer: Sendable {
             case .relay(let port): Sockets.relay(stream.descriptor, to: port)
             case .startTLS(let identity): guard stream.startTLS(identity) else { return }
             case .vanish: Sockets.dropArriving(stream.descriptor)
+            case .reappear: Sockets.takeArriving(stream.descriptor)
             case .reset: Sockets.resetOnClose(stream.descriptor)
             }
         }
