@@ -163,6 +163,22 @@ struct BilledQuestionsTests {
         }
     }
 
+    @Test("counts from before a restart that come late are added to those of their own periods")
+    func late() {
+        let (day, night) = (Self.noon + 24 * Self.hour, Self.noon + 38 * Self.hour)
+        for addsBefore in [true, false] {
+            var questions = counted(5000, at: day)
+            if addsBefore { questions.add(7, .client, unixMilliseconds: night) }
+            var earlier = counted(100)
+            earlier.turn(to: day)
+            questions.add(earlier, unixMilliseconds: night)
+            let (ofDay, ofMonth) = (addsBefore ? 7 : 0, addsBefore ? 5007 : 5000)
+            #expect(questions.total(.day) == ofDay && questions.total(.month) == ofMonth)
+            questions.turn(to: day)
+            #expect(questions.total(.day) == ofMonth && questions.total(.month) == ofMonth)
+        }
+    }
+
     @Test("a quota is nearly used from 80 % and used up from 100 % on")
     func levels() {
         let levels = [79, 80, 99, 100, 101].map { counted($0).level(of: .init(100, per: .month)) }

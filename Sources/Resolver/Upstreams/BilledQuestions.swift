@@ -49,6 +49,12 @@ package struct BilledQuestions: Equatable, Sendable {
         var shownSince: Int64?
         /// The clock has settled in an earlier period: until this one is shown again, questions do not count in it.
         var isFrozen = false
+
+        /// Stops at `maxCount`.
+        mutating func add(_ count: Int, _ cause: RequestCause) {
+            guard !isFrozen else { return }
+            counts[cause] = min((counts[cause] ?? 0) + min(count, BilledQuestions.maxCount), BilledQuestions.maxCount)
+        }
     }
 
     /// For the periods that the clock showed last, with the present one at the end. Every question counts in all of
@@ -84,27 +90,27 @@ package struct BilledQuestions: Equatable, Sendable {
 
     package mutating func add(_ count: Int, _ cause: RequestCause, unixMilliseconds: Int64) {
         turn(to: unixMilliseconds)
-        for period in Period.allCases { add(count, cause, to: period) }
+        for period in Period.allCases { changeTallies(of: period) { $0.add(count, cause) } }
     }
 
-    /// Adds earlier counts, such as those from before a restart, if their periods have not ended.
+    /// Adds earlier counts, such as those from before a restart. A period that only they have gets the counts of the
+    /// present one.
     package mutating func add(_ earlier: BilledQuestions, unixMilliseconds: Int64) {
+        turn(to: unixMilliseconds)
         let own = self
         self = earlier
         turn(to: unixMilliseconds)
         for period in Period.allCases {
-            for cause in RequestCause.allCases {
-                let counts = own.tallies[period, default: []].compactMap { $0.counts[cause] }
-                add(counts.max() ?? 0, cause, to: period)
+            let added = own.tallies[period, default: []]
+            changeTallies(of: period) { tally in
+                let counts = (added.first { $0.period == tally.period } ?? added.last)?.counts ?? [:]
+                for (cause, count) in counts { tally.add(count, cause) }
             }
         }
     }
 
-    private mutating func add(_ count: Int, _ cause: RequestCause, to period: Period) {
-        for index in tallies[period, default: []].indices where tallies[period]?[index].isFrozen == false {
-            let sum = (tallies[period]?[index].counts[cause] ?? 0) + min(count, BilledQuestions.maxCount)
-            tallies[period]?[index].counts[cause] = min(sum, BilledQuestions.maxCount)
-        }
+    private mutating func changeTallies(of period: Period, _ change: (inout Tally) -> Void) {
+        for index in tallies[period, default: []].indices { change(&tallies[period, default: []][index]) }
     }
 
     /// Shows the counts of the period of this time. A period that follows another one begins with 0. A period before
