@@ -179,6 +179,15 @@ struct BilledQuestionsTests {
         }
     }
 
+    @Test("a clock that is months behind for long after the start loses no count of the right period")
+    func longBehind() throws {
+        var questions = try #require(BilledQuestions(text: counted(900_000).text))
+        let behind = Self.noon - 90 * 24 * Self.hour
+        for hour in Int64(0)..<10 { questions.add(1, .client, unixMilliseconds: behind + hour * Self.hour) }
+        questions.turn(to: Self.noon)
+        #expect(questions.total(.day) == 900_010 && questions.total(.month) == 900_010)
+    }
+
     @Test("a quota is nearly used from 80 % and used up from 100 % on")
     func levels() {
         let levels = [79, 80, 99, 100, 101].map { counted($0).level(of: .init(100, per: .month)) }

@@ -64,8 +64,9 @@ package struct BilledQuestions: Equatable, Sendable {
     private static let warningShare = 0.8
     /// The right period, and two that a wrong clock showed.
     private static let maxTallies = 3
-    /// 6 hours. A clock that has stayed in a period for so long was right to end the earlier ones, and showed later
-    /// ones by mistake.
+    /// 6 hours. A clock that has stayed in a period for so long was right to end the earlier ones, and since the start
+    /// showed later ones by mistake. Later ones from before the start may be right: without a real-time clock, a
+    /// machine is in the past until it hears the time.
     private static let settlingMilliseconds: Int64 = 6 * 3_600_000
     /// The sum over all causes does not overflow.
     private static let maxCount = Int.max / RequestCause.allCases.count
@@ -125,7 +126,9 @@ package struct BilledQuestions: Equatable, Sendable {
                 list[list.count - 1].shownSince = since
                 if unixMilliseconds - since >= BilledQuestions.settlingMilliseconds {
                     list.removeAll { $0.period < present }
-                    for index in list.indices.dropLast() { list[index].isFrozen = true }
+                    for index in list.indices.dropLast() where list[index].shownSince != nil {
+                        list[index].isFrozen = true
+                    }
                 }
             } else {
                 let known = list.firstIndex { $0.period == present }.map { list.remove(at: $0) }
