@@ -5,6 +5,7 @@ import HTTPDNS
 import Resolver
 import Serving
 import Settings
+import TestSupport
 import Testing
 
 @testable import Daemon
@@ -45,6 +46,23 @@ struct ConversionTests {
         #expect(Set(keys).count == variants.count)
         let other = try keyAndParameters("", rules: rule("corp.example", "stale = false")).0
         #expect(other == keys[0])
+    }
+
+    @Test("the digest of expectations depends on the names of listed files, and not on when they were read")
+    func listedExpectations() throws {
+        let folder = TemporaryFolder()
+        let text = "[[rule]]\nmatch-file = [\"\(folder("list"))\"]\nexpect = {cname = true}\n"
+        let settings = try Settings.parse(bytes: Array(text.utf8), file: "f")
+        let digest = { (names: String) in
+            folder.write(Array(names.utf8), to: folder("list"))
+            let lists = try NameLists.read(for: settings)
+            var policy = Policy()
+            policy.rules = RuleTable(settings.rules.map { Rule($0, [:], lists) })
+            return policy.expectationDigest
+        }
+        let old = try digest("a.example\nb.example\n")
+        #expect(try digest("a.example\nb.example\n") == old && !old.isEmpty)
+        #expect(try digest("a.example\nc.example\n") != old)
     }
 
     @Test("a rule's parameters are added to those of the provider and of rules for names above")

@@ -32,6 +32,8 @@ package struct NameList: Equatable, Sendable {
     private let lines: [UInt32]
     private let starts: [UInt32]
     private let bucketBits: Int
+    /// Of the file's bytes: `hashes` are other ones in every process.
+    package let fileDigest: StableDigest
 
     package static let empty = NameList(Builder())
 
@@ -74,6 +76,8 @@ package struct NameList: Equatable, Sendable {
         /// All but the last are full.
         fileprivate var pieces: [Piece] = []
         private static let pieceCount = 1 << 14
+        /// Of the bytes that the names are from.
+        package var fileDigest = StableDigest()
 
         package init() {}
 
@@ -95,6 +99,7 @@ package struct NameList: Equatable, Sendable {
     /// Sorts by buckets first, in linear time. Hashes are evenly distributed, so that each bucket holds few.
     package init(_ builder: consuming Builder) {
         let count = builder.count
+        fileDigest = builder.fileDigest
         bucketBits = max(0, UInt64.bitWidth - (count / 8).leadingZeroBitCount)
         var starts = [UInt32](repeating: 0, count: 1 << bucketBits + 1)
         for piece in builder.pieces {

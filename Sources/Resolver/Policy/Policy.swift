@@ -45,14 +45,13 @@ package struct Policy: Equatable, Sendable {
         return rules.expectations.map { QuestionScope($0.name, includesDescendants: true) }
     }
 
-    /// A digest of all expectations, equal in every process; "" without any. FNV-1a: only the operator sets the input.
+    /// A digest of all expectations, equal in every process; "" without any.
     package var expectationDigest: String {
         let texts = rules.expectations.map { "\($0.name) \($0.expectation)" } + rules.listedExpectations
         guard !texts.isEmpty else { return "" }
-        let digest = texts.joined(separator: "\n").utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { digest, byte in
-            (digest ^ UInt64(byte)) &* 0x100_0000_01B3
-        }
-        return String(digest, radix: 16)
+        var digest = StableDigest()
+        digest.add(Array(texts.joined(separator: "\n").utf8))
+        return String(digest.value, radix: 16)
     }
 
     /// Returns whether answers for the name that were accepted under the other policy may differ from answers under

@@ -333,7 +333,9 @@ package struct RuleTable: Equatable, Sendable {
     /// The lists of rules with an expectation, as a text that is equal in every process.
     var listedExpectations: [String] {
         lists.compactMap { listed in
-            ruleOfIndex[listed.index]?.expectation.map { "\(listed.list.path) \(listed.list.names.count) \($0)" }
+            ruleOfIndex[listed.index]?.expectation.map {
+                "\(listed.list.path) \(listed.list.names.fileDigest.value) \($0)"
+            }
         }
     }
 }

@@ -30,6 +30,7 @@ package struct NameListParser {
     /// Takes the next bytes of the file.
     package mutating func take(_ piece: [UInt8]) {
         guard !faults.areTooMany else { return }
+        names.fileDigest.add(piece)
         text += piece
         var start = 0
         while let end = text[start...].firstIndex(of: UInt8(ascii: "\n")) {
