@@ -6,6 +6,7 @@ import LinuxIO
 import Resolver
 import Serving
 import Store
+import TestSupport
 import Testing
 
 @testable import Daemon
@@ -48,6 +49,36 @@ struct ProviderSwitchesTests {
         for (text, isOff) in [("x.off", true), ("off", true), ("over", false), ("other", false), ("xoff", false)] {
             #expect(switches.isOff(try #require(Name(text))) == isOff, "\(text)")
         }
+    }
+
+    @Test("a store that is read late keeps its switches, and takes those of the operator")
+    func lateStore() throws {
+        let folder = TemporaryFolder()
+        let other = try ResolvingStand(storeAt: folder("cache.db"))
+        other.resolving.store?.note(note, "a.example -\nb.example -", now: now)
+        other.resolving.store?.stop()
+
+        let stand = try ResolvingStand(storeAt: folder("cache.db"))
+        let store = try #require(stand.resolving.store)
+        let switches = ProviderSwitches(stand.resolving, stand.cache)
+        let end = Clock.wallMilliseconds() + 3_600_000
+        _ = switches.switchOff(Name("b.example"), seconds: 3600, now: now)
+        _ = switches.switchOff(Name("c.example"), seconds: nil, now: now)
+        let deadline = Clock.now() + .seconds(20)
+        var isRead = false
+        while !isRead, Clock.now() < deadline {
+            try stand.resolving.loop.turn(until: deadline)
+            for event in store.takeEvents() {
+                guard case .notes(let notes) = event else { continue }
+                switches.restore(notes, now: now)
+                isRead = true
+            }
+        }
+        #expect(switches.reports.map(\.scope) == ["a.example", "b.example", "c.example"])
+        store.stop()
+        var file = EntryStore(path: folder("cache.db"))
+        let stored = ProviderSwitch(text: try file.notes()[note] ?? "")
+        #expect(stored.endOfName.count == 3 && (stored.nextEndMilliseconds ?? 0) >= end)
     }
 
     @Test("all that can be switched off finds room in a note")

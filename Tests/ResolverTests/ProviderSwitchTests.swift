@@ -53,6 +53,21 @@ struct ProviderSwitchTests {
         #expect(isTaken == [false, true] && board.nextEndMilliseconds == 7)
     }
 
+    @Test("names from before a restart are added, those that the operator named since keep their end")
+    func earlier() throws {
+        var (board, earlier) = (ProviderSwitch(), ProviderSwitch())
+        for number in 0..<ProviderSwitch.maxNames {
+            _ = board.switchOff(try name("n\(number).example"), untilMilliseconds: 5)
+            _ = earlier.switchOff(try name("n\(number + 1).example"), untilMilliseconds: 7)
+        }
+        board.add(earlier)
+        #expect(board.endOfName.count == ProviderSwitch.maxNames + 1 && ProviderSwitch(text: board.text) == board)
+        let (own, other) = (try name("n1.example"), try name("n64.example"))
+        #expect(board.endOfName[own] == 5 && board.endOfName[other] == 7)
+        let isTaken = board.switchOff(try name("more.example"), untilMilliseconds: nil)
+        #expect(!isTaken)
+    }
+
     @Test("a name whose text the store would refuse is refused, and changes nothing")
     func room() throws {
         var board = ProviderSwitch()

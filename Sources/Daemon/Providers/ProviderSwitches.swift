@@ -15,6 +15,8 @@ final class ProviderSwitches: LoopPart {
     private(set) var nextDeadline: Instant?
     /// Names whose switch has expired, for the log.
     private var switchedOn: [Name] = []
+    /// Until then nothing is stored: it would replace what the store has.
+    private var isRestored: Bool
 
     private static let note = "providers switched off"
     /// Expiry is in wall time, and the clock may be set meanwhile: by decades on a machine without a real-time clock.
@@ -23,14 +25,17 @@ final class ProviderSwitches: LoopPart {
     init(_ resolving: ResolvingLoop, _ cache: AnswerCache) {
         self.resolving = resolving
         self.cache = cache
+        isRestored = resolving.store == nil
     }
 
-    /// Restores the stored switches. Stored answers were learned in the same state, except for names whose switch has
-    /// expired.
+    /// Adds the stored switches to those that the operator made before the store was read. Stored answers were learned
+    /// in the same state, except for names whose switch has expired.
     func restore(_ notes: [String: String], now: Instant) {
-        guard let text = notes[ProviderSwitches.note] else { return }
-        state = ProviderSwitch(text: text)
+        isRestored = true
+        let stored = notes[ProviderSwitches.note].map { ProviderSwitch(text: $0) } ?? ProviderSwitch()
+        state.add(stored)
         apply(to: state.expire(nowMilliseconds: Clock.wallMilliseconds()), now: now)
+        if state != stored { save(now: now) }
     }
 
     func isOff(_ name: Name) -> Bool { state.isOff(name) }
@@ -91,7 +96,11 @@ final class ProviderSwitches: LoopPart {
             resolving.store?.forget(scope, now: now)
             _ = cache.remove(scope)
         }
-        resolving.store?.note(
-            ProviderSwitches.note, state.endOfName.isEmpty ? nil : state.text, now: now)
+        save(now: now)
+    }
+
+    private func save(now: Instant) {
+        guard isRestored else { return }
+        resolving.store?.note(ProviderSwitches.note, state.endOfName.isEmpty ? nil : state.text, now: now)
     }
 }

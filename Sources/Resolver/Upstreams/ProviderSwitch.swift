@@ -25,6 +25,12 @@ package struct ProviderSwitch: Equatable, Sendable {
         return true
     }
 
+    /// Adds the names that were excluded before a restart. Together they may exceed the limits: each is kept, and
+    /// further names are refused.
+    package mutating func add(_ earlier: ProviderSwitch) {
+        endOfName.merge(earlier.endOfName) { own, _ in own }
+    }
+
     /// - Parameter name: nil for all excluded names.
     /// - Returns: the names that may go to the providers again; empty if none was excluded.
     package mutating func switchOn(_ name: Name?) -> [Name] {
@@ -55,9 +61,9 @@ extension ProviderSwitch {
         endOfName.map { name, end in "\(name) \(end.map { String($0) } ?? "-")" }.sorted().joined(separator: "\n")
     }
 
-    /// Parses the text. Malformed lines are skipped, and the others are used.
+    /// Parses the text, which has at most `maxTextBytes`. Malformed lines are skipped, and the others are used.
     package init(text: String) {
-        for line in text.split(separator: "\n").prefix(ProviderSwitch.maxNames) {
+        for line in text.split(separator: "\n") {
             let words = line.split(separator: " ", omittingEmptySubsequences: false)
             guard words.count == 2, let name = Name(String(words[0])) else { continue }
             guard words[1] == "-" || Int64(words[1]) != nil else { continue }
