@@ -44,17 +44,21 @@ struct EvidenceLogTests {
     /// As the daemon does at its start.
     private func restored(_ stand: ResolvingStand) throws -> EvidenceLog {
         let log = EvidenceLog(stand.resolving)
+        try restore(log, stand)
+        return log
+    }
+
+    private func restore(_ log: EvidenceLog, _ stand: ResolvingStand) throws {
         let deadline = Clock.now() + .seconds(20)
         var isLoaded = false
         while !isLoaded, Clock.now() < deadline {
             try stand.resolving.loop.turn(until: deadline)
             for event in stand.resolving.store?.takeEvents() ?? [] {
-                if case .notes(let notes) = event { log.restore(notes) }
+                if case .notes(let notes) = event { log.restore(notes, now: now) }
                 if case .loaded = event { isLoaded = true }
             }
         }
         try #require(isLoaded)
-        return log
     }
 
     @Test("evidence says who led where, on which network, and when")
@@ -161,26 +165,33 @@ struct EvidenceLogTests {
         let other = EvidenceLog(try ResolvingStand().resolving)
         add(other, 0..<3)
         let notes = other.reports.map(\.note)
-        log.restore([
-            "evidence-000": "{}", "evidence-001": notes[2], "evidence-002": notes[2], "evidence-255": "",
-            "evidence-256": notes[0], "providers switched off": ". -",
-        ])
+        log.restore(
+            [
+                "evidence-000": "{}", "evidence-001": notes[2], "evidence-002": notes[2], "evidence-255": "",
+                "evidence-256": notes[0], "providers switched off": ". -",
+            ], now: now)
         #expect(log.reports == [other.reports[2]] && log.brokenNotes == 3)
         add(log, 9..<10)
         #expect(log.reports.last?.number == 3)
     }
 
-    @Test("what was added before the store is read stays, and what comes behind it has a number of its own")
+    @Test("what was added before the store is read is numbered behind what is stored, and takes no slot of it")
     func lateStore() throws {
-        let other = EvidenceLog(try ResolvingStand().resolving)
-        add(other, 0..<5)
-        let notes = Dictionary(
-            uniqueKeysWithValues: other.reports.map { (EvidenceLog.noteName($0.number), $0.note) })
-        let log = EvidenceLog(try ResolvingStand().resolving)
-        add(log, 100..<101)
-        log.restore(notes)
-        add(log, 101..<102)
-        #expect(log.reports.map(\.seconds) == [1, 2, 3, 4, 100, 101] && log.reports.last?.number == 5)
+        let stand = try ResolvingStand(storeAt: folder("cache.db"))
+        add(try restored(stand), 0..<5)
+        stand.resolving.store?.stop()
+        let nextStand = try ResolvingStand(storeAt: folder("cache.db"))
+        let log = EvidenceLog(nextStand.resolving)
+        add(log, 100..<102)
+        #expect(log.latest(1).map(\.seconds) == [101])
+        try restore(log, nextStand)
+        add(log, 102..<103)
+        #expect(log.reports.map(\.seconds) == [0, 1, 2, 3, 4, 100, 101, 102])
+        #expect(log.reports.map(\.number) == Array(0..<8))
+        nextStand.resolving.store?.stop()
+        let last = try ResolvingStand(storeAt: folder("cache.db"))
+        #expect(try restored(last).reports == log.reports)
+        last.resolving.store?.stop()
     }
 
     @Test("all evidence and every other note find room in the store")

@@ -4,7 +4,7 @@
 
 package struct EvidenceReport: Codable, Equatable, Sendable {
     /// Starts at 0 and keeps counting across restarts.
-    package let number: Int
+    package var number: Int
     /// Seconds since 1970.
     package let seconds: Int64
     /// Without the final dot.

@@ -487,7 +487,7 @@ final class Daemon {
         removeAnswersAgainstPolicy()
         addressLists.begin(notes, now: now)
         billing.restore(notes, now: now)
-        evidence.restore(notes)
+        evidence.restore(notes, now: now)
         roaming?.restore(notes, settings, now: now)
         for report in switches.reports { log(.stillSwitchedOff(report)) }
     }

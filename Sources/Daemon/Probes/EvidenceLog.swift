@@ -11,6 +11,8 @@ final class EvidenceLog {
     private let resolving: ResolvingLoop
     private var reportOfSlot: [Int: EvidenceReport] = [:]
     private var nextNumber = 0
+    /// Until then no report is stored: it would replace one of another number.
+    private var isRestored: Bool
     /// Reports since the start, for sources still in use.
     private var countOfSource: [Source: UInt64] = [:]
     /// When `add` last returned each source, for sources still in use.
@@ -25,6 +27,7 @@ final class EvidenceLog {
 
     init(_ resolving: ResolvingLoop) {
         self.resolving = resolving
+        isRestored = resolving.store == nil
     }
 
     var count: Int { reportOfSlot.count }
@@ -43,17 +46,20 @@ final class EvidenceLog {
 
     func divergences(of source: Source) -> Int { Int(countOfSource[source] ?? 0) }
 
-    /// Restores reports from the store, except in slots taken by reports that were added before the store was loaded.
-    func restore(_ notes: [String: String]) {
+    /// Restores reports from the store. Those that were added before it was read get numbers behind them.
+    func restore(_ notes: [String: String], now: Instant) {
+        let added = latest(EvidenceLog.capacity)
+        (reportOfSlot, nextNumber, isRestored) = ([:], 0, true)
         for slot in 0..<EvidenceLog.capacity {
             guard let note = notes[EvidenceLog.noteName(slot)] else { continue }
             guard let report = EvidenceReport(note: note), report.number % EvidenceLog.capacity == slot else {
                 brokenNotes += 1
                 continue
             }
-            if reportOfSlot[slot] == nil { reportOfSlot[slot] = report }
+            reportOfSlot[slot] = report
             nextNumber = max(nextNumber, report.number + 1)
         }
+        for report in added { keep(report, now: now) }
     }
 
     /// Adds reports.
@@ -98,9 +104,17 @@ final class EvidenceLog {
             number: nextNumber, seconds: max(0, wallMilliseconds / 1000), name: question.name.description,
             type: question.type.description, network: Int(network.rawValue), mismatched: mismatched,
             verified: verified)
+        keep(report, now: now)
+    }
+
+    /// Keeps a report under the next number.
+    private func keep(_ report: EvidenceReport, now: Instant) {
+        var report = report
+        report.number = nextNumber
         let slot = nextNumber % EvidenceLog.capacity
         nextNumber += 1
         reportOfSlot[slot] = report
+        guard isRestored else { return }
         resolving.store?.note(EvidenceLog.noteName(slot), report.note, now: now)
     }
 
