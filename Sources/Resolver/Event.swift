@@ -149,6 +149,9 @@ package struct ProviderTraits: Hashable, Sendable {
     package let isBilled: Bool
     /// It may be asked because another provider is late, before that one fails.
     package let mayHedge: Bool
+    /// The operator's nameserver, asked over DNS for names that a rule sends to it. It is no provider in any other
+    /// respect: its outages, recoveries and measurements say nothing about the others.
+    package let isNameserver: Bool
     /// Timeout of one request, connection setup included.
     package let timeout: Duration
 
@@ -156,7 +159,7 @@ package struct ProviderTraits: Hashable, Sendable {
         id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
         budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, shadowShare: Double? = nil, verifies: Bool = true,
         hasOwnNames: Bool = false, carriesAliases: Bool = true, isBilled: Bool = false, mayHedge: Bool = true,
-        timeout: Duration = Bounds.providerTimeout
+        isNameserver: Bool = false, timeout: Duration = Bounds.providerTimeout
     ) {
         self.id = id
         self.types = types
@@ -167,10 +170,11 @@ package struct ProviderTraits: Hashable, Sendable {
         self.questionsPerSecond = questionsPerSecond
         self.shadowShare = shadowShare
         self.verifies = verifies
-        self.hasOwnNames = hasOwnNames
+        self.hasOwnNames = hasOwnNames || isNameserver
         self.carriesAliases = carriesAliases
         self.isBilled = isBilled
         self.mayHedge = mayHedge
+        self.isNameserver = isNameserver
         self.timeout = timeout
     }
 

@@ -38,6 +38,7 @@ struct Findings {
         home("control", "under [control]", Settings.Control.keys),
         home("log", "under [log]", Settings.Log.keys),
         home("notify", "under [[notify]]", ReceiverDraft.keys),
+        home("nameserver", "under [[nameserver]]", NameserverDraft.keys),
         home("rule", "under [[rule]]", Settings.Rule.keys),
     ]
 
@@ -81,13 +82,18 @@ struct Findings {
             case "control": read(Settings.Control.keys, in: key, of: node, into: &settings.control)
             case "log": read(Settings.Log.keys, in: key, of: node, into: &settings.log)
             case "notify": settings.receivers = receivers(node)
-            case "rule": settings.rules = rules(node, providers: providerNames(in: root))
+            case "nameserver":
+                settings.nameservers = nameservers(node, besideProviders: names(of: "provider", in: root))
+            case "rule":
+                settings.rules = rules(
+                    node, providers: names(of: "provider", in: root), nameservers: names(of: "nameserver", in: root))
             default: top(key, node, into: &settings)
             }
         }
+        judge(settings.rules, root.member("rule"), beside: settings.nameservers)
         giveParameters(to: &settings.providers, of: settings.rules, in: root.member("rule"))
         judgeListen(settings.server, in: root)
-        judgePorts(settings.probe.ports, "probe.ports", root.member("probe")?.member("ports"))
+        judgeRepeated(settings.probe.ports, "probe.ports", root.member("probe")?.member("ports"))
         if let section = root.member("cache") {
             judgeTTLs(settings.cache.minTTL, settings.cache.maxTTL, in: "cache", section)
         }
@@ -113,7 +119,7 @@ struct Findings {
         read(keys, in: name, header: "[\(name)]", of: members, into: &section)
     }
 
-    private mutating func read<Section>(
+    mutating func read<Section>(
         _ keys: [Key<Section>], in name: String, header: String, of members: [(key: String, node: TOMLNode)],
         besideTables tables: [String] = [], into section: inout Section
     ) {
@@ -137,9 +143,9 @@ struct Findings {
         }
     }
 
-    private typealias Table = (node: TOMLNode, members: [(key: String, node: TOMLNode)])
+    typealias Table = (node: TOMLNode, members: [(key: String, node: TOMLNode)])
 
-    private mutating func tables(_ node: TOMLNode, named name: String, _ counts: ClosedRange<Int>) -> [Table] {
+    mutating func tables(_ node: TOMLNode, named name: String, _ counts: ClosedRange<Int>) -> [Table] {
         guard case .array(let elements) = node.value else {
             let remedy = if case .table = node.value { "; two brackets on each side: write [[\(name)]]" } else { "" }
             note(node, aboutKey: true, "\(name): found \(node.found); allowed: tables [[\(name)]]\(remedy)")
@@ -215,10 +221,10 @@ struct Findings {
             "provider.shadow: found in every [[provider]]; allowed: with at least one provider that has none")
     }
 
-    /// Returns the names as written, even if other keys are invalid.
-    private func providerNames(in root: TOMLNode) -> [String] {
-        guard case .array(let elements) = root.member("provider")?.value else {
-            return Settings.Provider.builtIn.map(\.name)
+    /// Returns the names of providers or nameservers as written, even if other keys are invalid.
+    private func names(of table: String, in root: TOMLNode) -> [String] {
+        guard case .array(let elements) = root.member(table)?.value else {
+            return table == "provider" ? Settings.Provider.builtIn.map(\.name) : []
         }
         return elements.compactMap { element in
             guard case .string(let name) = element.member("name")?.value else { return nil }
@@ -226,12 +232,14 @@ struct Findings {
         }
     }
 
-    /// - Parameter root: with one [[rule]].
-    mutating func rule(from root: TOMLNode, providers: [String]) -> Settings.Rule? {
-        root.member("rule").flatMap { rules($0, providers: providers).first }
+    /// - Parameters:
+    ///   - root: with one [[rule]].
+    ///   - providers: their names; likewise of nameservers.
+    mutating func rule(from root: TOMLNode, providers: [String], nameservers: [String]) -> Settings.Rule? {
+        root.member("rule").flatMap { rules($0, providers: providers, nameservers: nameservers).first }
     }
 
-    private mutating func rules(_ node: TOMLNode, providers: [String]) -> [Settings.Rule] {
+    private mutating func rules(_ node: TOMLNode, providers: [String], nameservers: [String]) -> [Settings.Rule] {
         var rules: [Settings.Rule] = []
         var elements: [TOMLNode] = []
         for (element, members) in tables(node, named: "rule", 0...Findings.maxRules) {
@@ -239,8 +247,11 @@ struct Findings {
             var rule = Settings.Rule(match: [])
             read(Settings.Rule.keys, in: "rule", header: "[[rule]]", of: members, into: &rule)
             guard all.count == before else { continue }
+            if case .provider(let name) = rule.resolver, nameservers.contains(name) {
+                rule.resolver = .nameserver(name)
+            }
             judge(rule, element)
-            judge(rule.resolver, element, providers)
+            judge(rule.resolver, element, providers + nameservers)
             rules.append(rule)
             elements.append(element)
         }
@@ -265,18 +276,18 @@ struct Findings {
             note(element, aboutKey: true, "this [[rule]] changes nothing; add one or more of \(others)")
         }
         if let least = rule.minTTL, let most = rule.maxTTL { judgeTTLs(least, most, in: "rule", element) }
-        judgePorts(rule.probePorts, "rule.probe-ports", element.member("probe-ports"))
+        judgeRepeated(rule.probePorts, "rule.probe-ports", element.member("probe-ports"))
         if rule.connect != nil { judgeConnect(rule, element) }
         note(rule.answerContradictions, in: element)
-        judgeRepeats(rule.match, "match", element)
-        judgeRepeats(rule.matchFiles, "match-file", element)
+        judgeRepeated(rule.match, "rule.match", element.member("match"))
+        judgeRepeated(rule.matchFiles, "rule.match-file", element.member("match-file"))
     }
 
-    private mutating func judgeRepeats<Value: Hashable>(_ values: [Value], _ key: String, _ element: TOMLNode) {
-        guard case .array(let nodes) = element.member(key)?.value else { return }
-        var seen: Set<Value> = []
+    mutating func judgeRepeated(_ values: [some Hashable], _ key: String, _ node: TOMLNode?) {
+        guard case .array(let nodes) = node?.value else { return }
+        var seen: Set<AnyHashable> = []
         for (value, node) in zip(values, nodes) where !seen.insert(value).inserted {
-            note(node, "rule.\(key): found \(node.found) for the second time; allowed: each once")
+            note(node, "\(key): found \(node.found) for the second time; allowed: each once")
         }
     }
 
@@ -291,10 +302,10 @@ struct Findings {
     }
 
     private mutating func judge(
-        _ resolver: Settings.Rule.RuleResolver?, _ element: TOMLNode, _ providers: [String]
+        _ resolver: Settings.Rule.RuleResolver?, _ element: TOMLNode, _ upstreams: [String]
     ) {
-        guard case .provider(let name) = resolver, !providers.contains(name) else { return }
-        let known = ["httpdns", "system"] + providers
+        guard case .provider(let name) = resolver, !upstreams.contains(name) else { return }
+        let known = ["httpdns", "system"] + upstreams
         let hint = nearestName(to: name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
         note(
             element.member("resolver") ?? element,
@@ -307,13 +318,6 @@ struct Findings {
         for (index, endpoint) in server.listen.enumerated()
         where endpoint.port != 0 && server.listen[..<index].contains(endpoint) {
             note(nodes[index], "server.listen: found \"\(endpoint)\" for the second time; allowed: each once")
-        }
-    }
-
-    private mutating func judgePorts(_ ports: [UInt16], _ name: String, _ node: TOMLNode?) {
-        guard case .array(let nodes) = node?.value, nodes.count == ports.count else { return }
-        for (index, port) in ports.enumerated() where ports[..<index].contains(port) {
-            note(nodes[index], "\(name): found \(port) for the second time; allowed: each once")
         }
     }
 
@@ -341,7 +345,7 @@ struct Findings {
             "unknown key \(quoted(key)) \(place)\(hint) allowed: \(known.joined(separator: ", "))")
     }
 
-    private mutating func note(_ contradictions: [(key: String?, text: String)], in table: TOMLNode) {
+    mutating func note(_ contradictions: [(key: String?, text: String)], in table: TOMLNode) {
         for (key, text) in contradictions {
             note(key.flatMap { table.member($0) } ?? table, aboutKey: key == nil, text)
         }

@@ -20,6 +20,8 @@ package struct Settings: Equatable, Sendable {
     package var log = Log()
     /// Up to 4, in file order.
     package var receivers: [Receiver] = []
+    /// Up to 16, in file order.
+    package var nameservers: [Nameserver] = []
     /// Up to 1,000, in file order.
     package var rules: [Rule] = []
 
@@ -177,6 +179,8 @@ package struct Settings: Equatable, Sendable {
             case httpdns, system
             /// One of `providers` by name; a shadow may answer for these names.
             case provider(String)
+            /// One of `nameservers` by name.
+            case nameserver(String)
         }
 
         /// The address family that clients get for the names.

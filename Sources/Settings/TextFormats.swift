@@ -81,9 +81,9 @@ extension Format<Settings.Provider.Proxy> {
 }
 
 extension Format<Settings.Rule.RuleResolver> {
-    /// Checked against the provider names after all are read.
+    /// Checked after all tables are read. A name becomes a nameserver's then if one has it.
     static let ruleResolver = Format.text(
-        allowed: "\"httpdns\", \"system\" or the name of a [[provider]]",
+        allowed: "\"httpdns\", \"system\" or the name of a [[provider]] or [[nameserver]]",
         parse: { text in
             switch text {
             case "httpdns": .httpdns
@@ -95,7 +95,7 @@ extension Format<Settings.Rule.RuleResolver> {
             switch resolver {
             case .httpdns: "httpdns"
             case .system: "system"
-            case .provider(let name): name
+            case .provider(let name), .nameserver(let name): name
             }
         })
 }

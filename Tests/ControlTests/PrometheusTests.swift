@@ -21,6 +21,8 @@ struct PrometheusTests {
         "latency_us.provider.p99": "the histogram has it", "latency_us.system.p50": "the histogram has it",
         "latency_us.system.p95": "the histogram has it", "latency_us.system.p99": "the histogram has it",
         "providers.0.latency_ms.p50": "the histogram has it", "providers.0.latency_ms.p95": "the histogram has it",
+        "nameservers.0.latency_ms.p50": "the histogram has it", "nameservers.0.latency_ms.p95": "the histogram has it",
+        "nameservers.0.names": "each request has one", "nameservers.0.clock_offset_ms": "always 0",
         "network.recovery_ms.route.p50": "the histogram has it",
         "network.recovery_ms.route.p95": "the histogram has it",
     ]
@@ -170,6 +172,10 @@ struct PrometheusTests {
         (provider.failures, provider.shadow) = (["timeout": 6], .init())
         (provider.results, provider.durations.counts[3]) = (["success": 4, "timeout": 5], 4)
         report.providers = [provider]
+        var server = StatsReport.Provider(name: "corp", dialect: "dns", state: "down")
+        (server.retrySeconds, server.success, server.results) = (5, 0.75, ["success": 4, "refused": 5])
+        server.durations.counts[3] = 4
+        report.nameservers = [server]
         (report.probe.verdicts, report.probe.skipped) = (["verified": 7], ["overload": 8])
         (report.network.id, report.network.causes) = ("6f2c1a09", ["route": 9])
         var recovery = StatsReport.Network.Recovery()

@@ -91,6 +91,19 @@ struct ProvidersReportTests {
         #expect(ProvidersReport([]).text == "no providers\n")
     }
 
+    @Test("nameservers have lines of their own, behind the providers")
+    func nameservers() {
+        let corp = StatsReport.Provider(name: "corp", dialect: "dns", state: "up")
+        let lines = ProvidersReport(providers, nameservers: [corp]).text.split(separator: "\n")
+        #expect(lines.last?.hasPrefix("corp    dns         up ") == true)
+        var status = StatusReport(uptimeSeconds: 1, processID: 2, listeners: [], threads: 1)
+        #expect(!status.text.contains("named"))
+        status.nameservers = [
+            .init(name: "corp", state: "up", latencyMilliseconds: 3), .init(name: "b", state: "down"),
+        ]
+        #expect(status.text.contains("named      corp up 3 ms | b down\n"))
+    }
+
     private static let text = """
         name    dialect     state          share   p50    p95    success  requests  names   \
         connections open/opened/reused/retried

@@ -66,7 +66,7 @@ struct ReportTests {
                 "misses":0},\#
                 "dropped":{"malformed":1},"durations":{},"inflight":2,\#
                 "latency_us":{"cache":{"p50":0,"p95":0,"p99":0},"provider":{"p50":900,"p95":0,"p99":9000},\#
-                "stale":{"p50":0,"p95":0,"p99":0},"system":{"p50":0,"p95":8,"p99":0}},\#
+                "stale":{"p50":0,"p95":0,"p99":0},"system":{"p50":0,"p95":8,"p99":0}},"nameservers":[],\#
                 "network":{"causes":{"route":2,"wake":1},"changes":3,"id":"6f2c1a09","kind":"wifi",\#
                 "last_recovery_ms":340,\#
                 "recovery_ms":{"route":{"at_most":{"250":0,"500":2},"count":2,"p50":340,"p95":410,"sum":700}}},\#

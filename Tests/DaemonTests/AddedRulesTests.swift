@@ -16,7 +16,7 @@ struct AddedRulesTests {
         _ name: String, _ words: [String] = ["answer=nodata"], until end: Int64? = nil
     ) throws -> AddedRule {
         let name = try #require(Name(name))
-        let rule = try Settings.Rule(for: name, words: words, providers: [], beside: [])
+        let rule = try Settings.Rule(for: name, words: words, providers: [], nameservers: [], beside: [])
         return AddedRule(name: name, words: words, endMilliseconds: end, rule: rule)
     }
 

@@ -58,7 +58,7 @@ struct ConversionTests {
             let lists = try NameLists.read(for: settings)
             var policy = Policy()
             policy.rules = RuleTable(settings.rules.map { Rule($0, [:], lists) })
-            return policy.expectationDigest
+            return policy.guardDigest
         }
         let old = try digest("a.example\nb.example\n")
         #expect(try digest("a.example\nb.example\n") == old && !old.isEmpty)
@@ -102,6 +102,40 @@ struct ConversionTests {
         expected.probe = probe
         expected.probePorts = [853, 1]
         #expect(Rule(rule, [:]) == expected)
+    }
+
+    @Test("names go to their nameserver, as do those of rules that name it; the longest match counts")
+    func nameservers() throws {
+        let text = """
+            [[nameserver]]
+            name = "corp"
+            servers = ["192.0.2.53", "tls://[2001:db8::54]#dns.example", "tls://192.0.2.55:8853"]
+            names = ["corp.example", "10.in-addr.arpa"]
+            ca-file = "/ca.pem"
+            [[rule]]
+            match = ["lan"]
+            resolver = "corp"
+            [[rule]]
+            match = ["www.corp.example"]
+            resolver = "httpdns"
+            """
+        let settings = try Settings.parse(bytes: Array(text.utf8), file: "f")
+        let server = NamedServer(id: ProviderID(-1), settings.nameservers[0])
+        #expect(server.servers.map(\.description) == ["192.0.2.53:53", "[2001:db8::54]:853", "192.0.2.55:8853"])
+        let authorities: [String?] = ["dns.example", "192.0.2.55"]
+        #expect(server.servers.map { $0.tls?.certificateName } == [nil] + authorities)
+        #expect(server.servers.compactMap { $0.tls?.caFile } == ["/ca.pem", "/ca.pem"])
+        let policy = Policy(settings, [], [server])
+        for (name, upstreams) in [
+            ("corp.example", .nameserver(server.id)), ("a.b.corp.example", .nameserver(server.id)),
+            ("1.0.0.10.in-addr.arpa", .nameserver(server.id)), ("nas.lan", .nameserver(server.id)),
+            ("a.www.corp.example", .providers), ("notcorp.example", .providers),
+        ] as [(String, NameUpstreams)] {
+            #expect(policy.upstreams(for: try #require(Name(name))) == upstreams, "\(name)")
+        }
+        let (guarded, free) = (try #require(Name("x.lan")), try #require(Name("www.example")))
+        #expect(policy.isGuarded(guarded) && !policy.isGuarded(free) && !policy.guardDigest.isEmpty)
+        #expect(policy.guardedScopes.count == 3)
     }
 
     @Test("what a rule expects of answers arrives, in whole seconds, and so does the empty expectation")

@@ -316,10 +316,22 @@ zone:
 
 
 class Unbound(Nameserver):
-    """A resolver with one local zone and no upstream."""
+    """A resolver with local zones and no upstream. With a certificate and its key it speaks DNS over TLS only."""
 
-    def __init__(self):
+    ZONES = """
+    local-zone: "lab.example." static
+    local-data: "www.lab.example. 600 IN A 203.0.113.20"
+    local-data: 'text.lab.example. 600 IN TXT "from unbound"'
+    """
+
+    def __init__(self, zones=ZONES, certificate=None):
         super().__init__("unbound")
+        self.is_secure = certificate is not None
+        tls = "" if not certificate else """
+    tls-port: {}
+    tls-service-pem: "{}"
+    tls-service-key: "{}"
+""".format(self.port, *certificate)
         (self.directory / "unbound.conf").write_text(f"""
 server:
     interface: {self.host}@{self.port}
@@ -332,9 +344,8 @@ server:
     num-threads: 1
     do-not-query-localhost: no
     module-config: "iterator"
-    local-zone: "lab.example." static
-    local-data: "www.lab.example. 600 IN A 203.0.113.20"
-    local-data: 'text.lab.example. 600 IN TXT "from unbound"'
+    {tls}
+    {zones}
     local-zone: "." refuse
 remote-control:
     control-enable: no
@@ -342,7 +353,10 @@ remote-control:
 
     def up(self):
         self.start("unbound", "-d", "-c", self.directory / "unbound.conf")
-        return self.wait_until_it_answers()
+        if not self.is_secure:
+            return self.wait_until_it_answers()
+        self.wait_for("start of service")
+        return self
 
 
 class Dnsmasq(Nameserver):

@@ -24,6 +24,9 @@ struct SettingsPageTests {
         [[notify]]
         url = "https://192.0.2.1/"
         addresses = ["192.0.2.1"]
+        [[nameserver]]
+        name = "n"
+        servers = ["192.0.2.1:53"]
         [[rule]]
         match = ["x.example"]
         stale = false
@@ -44,6 +47,7 @@ struct SettingsPageTests {
         ("[control]", Settings.Control.keys.map(\.name)),
         ("[log]", Settings.Log.keys.map(\.name)),
         ("[[notify]]", ReceiverDraft.keys.map(\.name)),
+        ("[[nameserver]]", NameserverDraft.keys.map(\.name)),
         ("[[rule]]", Settings.Rule.keys.map(\.name)),
     ]
 
@@ -101,8 +105,8 @@ struct SettingsPageTests {
         }
     }
 
-    /// A value that is not the default, for each key but those of providers, receivers and rules, all of which SIGHUP
-    /// changes.
+    /// A value that is not the default, for each key but those of providers, receivers, nameservers and rules, all of
+    /// which SIGHUP changes.
     private static let otherValues: [String: String] = [
         "only-listed": "true", "direct-only": "true",
         "[server] listen": "[\"127.0.0.1:1\"]", "[server] threads": "1", "[server] allow": "[\"::/0\"]",

@@ -49,6 +49,21 @@ struct NameserverLookupTests {
         #expect(run.hadEDNS == [true, false, true])
     }
 
+    @Test("a server with TLS is asked over a stream only, padded, and the next one follows")
+    func secure() {
+        var run = NameserverRun(servers: 2, withTLS: true)
+        run.start()
+        #expect(run.log == ["0ms stream 0 to a"])
+        #expect(run.queryBytes == [UpstreamQuery.paddingBlockBytes])
+        run.advance(1999)
+        #expect(run.log.count == 1)
+        run.advance(1)
+        #expect(run.log.last == "2000ms stream 1 to b")
+        run.receive(1, .truncated)
+        run.receive(0, .addresses)
+        #expect(run.log.last == "2000ms answer records")
+    }
+
     @Test("a stream without EDNS stays a stream")
     func streamWithoutEDNS() {
         var run = NameserverRun(servers: 1)

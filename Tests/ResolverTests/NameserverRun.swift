@@ -26,8 +26,9 @@ struct NameserverRun {
     private var randomness: SeededRandom
     private let origin = Instant.testStart
 
-    init(servers: Int, withinMilliseconds: Int = 4500, seed: UInt64 = 1) {
-        let nameservers = (0..<servers).map { Nameserver(.v4(0xC000_0200 + UInt32($0))) }
+    init(servers: Int, withTLS: Bool = false, withinMilliseconds: Int = 4500, seed: UInt64 = 1) {
+        let tls = Nameserver.TLS(certificateName: "dns.example", caFile: nil)
+        let nameservers = (0..<servers).map { Nameserver(.v4(0xC000_0200 + UInt32($0)), tls: withTLS ? tls : nil) }
         guard let name = Name("www.example.com") else { preconditionFailure("the name is one") }
         lookup = NameserverLookup(
             Question(name, .a), servers: nameservers, deadline: origin + .milliseconds(withinMilliseconds))
@@ -37,6 +38,7 @@ struct NameserverRun {
     var opened: Int { queries.count }
     /// Whether each query had an OPT record.
     var hadEDNS: [Bool] { queries.map { $0[11] == 1 } }
+    var queryBytes: [Int] { queries.map(\.count) }
     var queryIDs: [UInt16] { queries.map { UInt16($0[0]) << 8 | UInt16($0[1]) } }
 
     mutating func start() { handle(.started) }
@@ -107,8 +109,9 @@ struct NameserverRun {
         var bytes = query
         bytes[2] = 0x81
         bytes[3] = 0x80
-        // The OPT record of the query goes: 11 bytes.
-        if bytes[11] == 1 { bytes.removeLast(11) }
+        // The OPT record of the query goes.
+        let plain = UpstreamQuery.message(for: lookup.question, id: 0, payloadSize: nil)
+        bytes.removeLast(bytes.count - plain.count)
         bytes[11] = 0
         let record: [UInt8] = [0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 9]
         switch reply {

@@ -93,9 +93,9 @@ struct ScenarioPolicy {
     }
 
     /// "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "probe on|off",
-    /// "allow-private on|off", "stands-in WHEN", "order ORDER", "family FAMILY", "resolver httpdns|system|PROVIDER",
-    /// "min-ttl TIME", "max-ttl TIME", "fallback ADDRESS" (for more addresses, more than once), "expect" and what
-    /// `expect` reads.
+    /// "allow-private on|off", "stands-in WHEN", "order ORDER", "family FAMILY",
+    /// "resolver httpdns|system|PROVIDER|nameserver PROVIDER", "min-ttl TIME", "max-ttl TIME", "fallback ADDRESS" (for
+    /// more addresses, more than once), "expect" and what `expect` reads.
     private func rule(_ line: inout ScenarioLine, _ providers: [String]) throws -> Rule {
         let name = try line.word("a name")
         guard let match = Name(name) else { throw line.error("\"\(name)\" is no name") }
@@ -159,6 +159,8 @@ struct ScenarioPolicy {
         switch try line.word("httpdns, system or a provider") {
         case "httpdns": return .providers
         case "system": return .system
+        case "nameserver":
+            return .nameserver(try provider(try line.word("a nameserver"), providers, line))
         case let name: return .provider(try provider(name, providers, line))
         }
     }

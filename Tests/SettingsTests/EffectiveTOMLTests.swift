@@ -64,6 +64,10 @@ struct EffectiveTOMLTests {
                 + "events = [\"recovery\", \"outage\"]\nkey-file = \"notify\"\nca-file = \"/etc/ca.pem\"",
             "[[notify]]\nurl = \"http://192.0.2.7/\"\naddresses = [\"192.0.2.7\"]\n"
                 + "events = [\"evidence\", \"outage\", \"recovery\"]",
+            "[[nameserver]]\nname = \"corp\"\nservers = [\"192.0.2.53:53\", \"[2001:db8::53]:5353\", "
+                + "\"tls://192.0.2.54:853\", \"tls://[2001:db8::54]:8853#dns.corp.example\"]\n"
+                + "names = [\"corp.example\", \"10.in-addr.arpa\", \"lan\"]\nca-file = \"/etc/corp.pem\"",
+            "[[nameserver]]\nname = \"least\"\nservers = [\"192.0.2.55:53\"]\n", "resolver = \"corp\"",
             "query = {\"sdns-level\" = \"v=i_p-\", \"sdns-region\" = \"eu\"}", "tags = [\"ios\", \"beta-2\"]",
             "query = {\"sdns-a\" = \"b\"}\ntags = [\"c\"]\n", "app-id = \"com.demo\"",
             "[network]\nwatch = false", "probe = true", "probe-ports = [853]",
@@ -104,7 +108,7 @@ struct EffectiveTOMLTests {
         let settings = try parse(text.joined(separator: "\n"))
         #expect(settings.providers.count == Settings.defaults.providers.count + 1)
         #expect(settings.providers.contains { $0.template != nil } && settings.rules.count == 6)
-        #expect(settings.receivers.count == 1)
+        #expect(settings.receivers.count == 1 && settings.nameservers.count == 1)
     }
 }
 
@@ -124,6 +128,16 @@ private let oddFile = #"""
     ca-file = "/etc/ca.pem"
     [[notify]]
     url = "http://192.0.2.7"
+    [[nameserver]]
+    name = "corp"
+    servers = [
+        "192.0.2.53", "[2001:db8::53]:5353", "tls://192.0.2.54", "tls://[2001:db8::54]:8853#DNS.corp.example"
+    ]
+    names = ["corp.example", "10.in-addr.arpa", "lan"]
+    ca-file = "/etc/corp.pem"
+    [[nameserver]]
+    name = "least"
+    servers = ["192.0.2.55"]
     [server]
     listen = ["[fe80::1]:5353"]
     threads = 3
@@ -288,6 +302,9 @@ private let oddFile = #"""
     [[rule]]
     match = ["a.example"]
     resolver = "y"
+    [[rule]]
+    match = ["n.example"]
+    resolver = "corp"
     [[rule]]
     match = ["b.example"]
     resolver = "httpdns"

@@ -90,6 +90,7 @@ struct RedactionTests {
         #expect(
             Set(Settings.Provider.Template.keys.map(\.name)) == Self.removedOfTemplate.union(Self.shownOfTemplate))
         #expect(Set(ReceiverDraft.keys.map(\.name)) == ["url", "key-file", "addresses", "events", "ca-file"])
+        #expect(NameserverDraft.keys.allSatisfy { !$0.mayBeSecret })
     }
 
     @Test("no secret is left, and all else is")

@@ -11,12 +11,12 @@ struct RuleWordsTests {
     init() throws { name = try #require(Name("a.example")) }
 
     private func rule(_ words: [String], beside others: [Settings.Rule] = []) throws -> Settings.Rule {
-        try Settings.Rule(for: name, words: words, providers: ["alidns"], beside: others)
+        try Settings.Rule(for: name, words: words, providers: ["alidns"], nameservers: ["corp"], beside: others)
     }
 
     private func refusal(_ words: String..., beside others: [Settings.Rule] = []) -> String? {
         do throws(Settings.Rule.WordsError) {
-            _ = try Settings.Rule(for: name, words: words, providers: ["alidns"], beside: others)
+            _ = try Settings.Rule(for: name, words: words, providers: ["alidns"], nameservers: ["corp"], beside: others)
             return nil
         } catch {
             return error.text

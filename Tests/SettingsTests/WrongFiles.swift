@@ -22,7 +22,7 @@ let wrongSections: [Case] = [
         #"""
         f:1:1: unknown key "sever" at the top; did you mean "server"? allowed: only-listed, \#
         direct-only, server, provider, system-resolver, cache, prefetch, stale, probe, network, control, log, \#
-        notify, rule
+        notify, nameserver, rule
         """#),
     Case(
         #"[server]\#nquite-something-else = 1"#,
@@ -55,7 +55,8 @@ let wrongSections: [Case] = [
         #"a = {b = {c = 1}}"#,
         #"""
         f:1:1: unknown key "a" at the top; allowed: only-listed, direct-only, server, provider, \#
-        system-resolver, cache, prefetch, stale, probe, network, control, log, notify, rule
+        system-resolver, cache, prefetch, stale, probe, network, control, log, notify, \#
+        nameserver, rule
         """#),
 ]
 

@@ -185,7 +185,7 @@ let wrongKeys: [Mistake] = [
     ),
     (
         "resolver = true", 12,
-        "rule.resolver: found true; allowed: \"httpdns\", \"system\" or the name of a [[provider]]"
+        "rule.resolver: found true; allowed: \"httpdns\", \"system\" or the name of a [[provider]] or [[nameserver]]"
     ),
     ("query = {\"level\" = \"vip\"}", 9, "rule.query: found a table; allowed: \(query)"),
     ("tags = \"beta\"", 8, "rule.tags: found \(hidden); allowed: \(tags)"),

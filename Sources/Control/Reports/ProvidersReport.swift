@@ -1,18 +1,22 @@
-// `providers`: the numbers of `stats` as a table with one row per provider, and details below each row.
+// `providers`: the numbers of `stats` as a table with one row per provider and nameserver, and details below each row.
 
 package struct ProvidersReport: Codable, Equatable, Sendable {
     package var providers: [StatsReport.Provider]
+    /// Nil if there are none.
+    package var nameservers: [StatsReport.Provider]?
 
-    package init(_ providers: [StatsReport.Provider]) {
+    package init(_ providers: [StatsReport.Provider], nameservers: [StatsReport.Provider] = []) {
         self.providers = providers
+        self.nameservers = nameservers.isEmpty ? nil : nameservers
     }
 }
 
 extension ProvidersReport {
     package var text: String {
         guard !providers.isEmpty else { return "no providers\n" }
-        let lines = LineFormat.aligned([ProvidersReport.titles] + providers.map(\.columns))
-        let details = [[]] + providers.map(\.details)
+        let rows = providers + (nameservers ?? [])
+        let lines = LineFormat.aligned([ProvidersReport.titles] + rows.map(\.columns))
+        let details = [[]] + rows.map(\.details)
         return zip(lines, details).map { line, details in "\(line)\n" + details.map { "  \($0)\n" }.joined() }.joined()
     }
 

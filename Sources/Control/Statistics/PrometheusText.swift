@@ -12,7 +12,8 @@ extension StatsReport {
     /// Every family, once each.
     static let metrics =
         MetricFamily.ofServing + MetricFamily.ofCache + MetricFamily.ofProviders + MetricFamily.ofTransfers
-        + MetricFamily.ofVerification + MetricFamily.ofNetworks + MetricFamily.ofReceivers + MetricFamily.ofProcess
+        + MetricFamily.ofNameservers + MetricFamily.ofVerification + MetricFamily.ofNetworks + MetricFamily.ofReceivers
+        + MetricFamily.ofProcess
 }
 
 /// A metric family: one HELP line and its samples.

@@ -29,6 +29,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var stale: [String: Int] = [:]
     package var store = Store()
     package var providers: [Provider] = []
+    /// The operator's nameservers, with "dns" as dialect.
+    package var nameservers: [Provider] = []
     package var system = System()
     package var probe = Probe()
     package var network = Network()
@@ -45,7 +47,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
 
     package enum CodingKeys: String, CodingKey {
         case schema, version, queries, responses, rcodes, dropped, inflight, unsent, durations, cache, prefetch, shares,
-            stale, store, providers, system, probe, network, notify, pages, process
+            stale, store, providers, nameservers, system, probe, network, notify, pages, process
         case connections = "tcp"
         case udpReceiveErrors = "udp_rcvbuf_errors"
         case uptimeSeconds = "uptime_s"
@@ -247,6 +249,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
 extension StatsReport {
     package struct Provider: Codable, Equatable, Sendable {
         package var name: String
+        /// "dns": a nameserver.
         package var dialect: String
         /// "up", "down", "throttled", "blocked", "over-budget", "over-quota", "unmeasured" or "unresolved".
         package var state: String

@@ -11,6 +11,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     /// Number of serving threads; each has its own UDP socket per listener.
     package var threads: Int
     package var providers: [Provider] = []
+    /// The operator's nameservers; nil if there are none.
+    package var nameservers: [Provider]?
     /// The nameservers of the system resolver, "ADDR:PORT".
     package var systemServers: [String] = []
     /// Nameservers that forward back to this daemon and are therefore not asked.
@@ -52,7 +54,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case version, listeners, threads, providers, cache, switches, quotas, network, portal, rights, lists
+        case version, listeners, threads, providers, nameservers, cache, switches, quotas, network, portal, rights,
+            lists
         case uptimeSeconds = "uptime_s"
         case processID = "pid"
         case missingListeners = "missing_listeners"
@@ -100,17 +103,20 @@ extension StatusReport {
     package var text: String {
         let start = "httpdnsd \(version)  up \(LineFormat.uptime(seconds: uptimeSeconds))  pid \(processID)"
         let listening = listeners.isEmpty ? "none" : listeners.joined(separator: " ") + " (udp x\(threads), tcp)"
-        let upstreams = providers.map { provider in
-            let latency = provider.latencyMilliseconds.map { " \($0) ms" } ?? ""
-            return "\(provider.name) \(provider.state)\(latency)"
-        }
         return """
             \(start)  listeners \(listening)
-            providers  \(upstreams.isEmpty ? "none" : upstreams.joined(separator: " | "))
+            providers  \(providers.isEmpty ? "none" : StatusReport.line(providers))
             system     \(systemText)
             cache      \(cacheText)
 
             """ + further.map { LineFormat.spaced([$0.0, $0.1], widths: [StatusReport.labelWidth]) + "\n" }.joined()
+    }
+
+    private static func line(_ providers: [Provider]) -> String {
+        providers.map { provider in
+            let latency = provider.latencyMilliseconds.map { " \($0) ms" } ?? ""
+            return "\(provider.name) \(provider.state)\(latency)"
+        }.joined(separator: " | ")
     }
 
     static let labelWidth = 9
@@ -118,14 +124,16 @@ extension StatusReport {
 
     /// Facts that only some daemons report.
     private var further: [(String, String)] {
-        [
+        let facts: [(String, String?)] = [
+            ("named", nameservers.map(StatusReport.line)),
             ("missing", missingListeners.map { "\($0.joined(separator: " ")): no interface has the address" }),
             ("network", network?.line), ("portal", portal ?? network?.portal),
             ("rights", rights), ("files", descriptorText),
             ("lists", listsText),
             ("quota", quotas.map { $0.map(\.text).joined(separator: " | ") }),
             ("switched", switches.isEmpty ? nil : switches.map(\.text).joined(separator: " | ")),
-        ].compactMap { label, text in text.map { (label, $0) } }
+        ]
+        return facts.compactMap { label, text in text.map { (label, $0) } }
     }
 
     private var listsText: String? {

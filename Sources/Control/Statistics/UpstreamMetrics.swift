@@ -138,15 +138,15 @@ extension MetricFamily {
             [MetricSample($0.probe.divergences)]
         },
         .counter("source_divergence", "Divergences, by source of the mismatched address.") {
-            $0.providers.map { MetricSample($0.divergences, ("source", $0.name)) }
+            ($0.providers + $0.nameservers).map { MetricSample($0.divergences, ("source", $0.name)) }
                 + [MetricSample($0.system.divergences, ("source", "system"))]
         },
         .counter("source_contradiction", "Answers that contradict a rule's expect, by source.") {
-            $0.providers.map { MetricSample($0.contradictions, ("source", $0.name)) }
+            ($0.providers + $0.nameservers).map { MetricSample($0.contradictions, ("source", $0.name)) }
                 + [MetricSample($0.system.contradictions, ("source", "system"))]
         },
         .gauge("source_trust_ratio", "Credibility of a source, from 0 to 1.") {
-            $0.providers.map { MetricSample($0.trust, ("source", $0.name)) }
+            ($0.providers + $0.nameservers).map { MetricSample($0.trust, ("source", $0.name)) }
                 + [MetricSample($0.system.trust, ("source", "system"))]
         },
         .gauge("evidence_entries", "Divergences stored as evidence.") { [MetricSample($0.probe.evidence)] },

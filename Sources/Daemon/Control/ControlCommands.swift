@@ -81,7 +81,9 @@ struct ControlCommands {
         case .httpdns(let change): return switched(change, request)
         case .rule(let action): return try changed(action, request)
         case .providers(.list):
-            return whole(.providers(ProvidersReport(statistics.providers)), asJSON: request.wantsJSON)
+            return whole(
+                .providers(ProvidersReport(statistics.providers, nameservers: statistics.nameservers)),
+                asJSON: request.wantsJSON)
         case .network(.current):
             return whole(.network(statistics.networkReport), asJSON: request.wantsJSON)
         case .network(.history): return whole(.networkHistory(statistics.networkHistory), asJSON: request.wantsJSON)

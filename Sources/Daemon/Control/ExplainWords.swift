@@ -107,6 +107,7 @@ struct ExplainWords {
             owners.map { nameOfSource(.provider($0)) }.joined(separator: ", ")
                 + (isExclusive ? " only" : " before other providers")
         case .provider(let only): "\(nameOfSource(.provider(only))) only"
+        case .nameserver(let only): "nameserver \(nameOfSource(.provider(only))) only"
         case .system: "the system resolver"
         }
     }
@@ -153,7 +154,8 @@ struct ExplainWords {
         // No rule has owners.
         case nil, .owners: break
         case .providers: said.append("resolver = httpdns")
-        case .provider(let only): said.append("resolver = \(nameOfSource(.provider(only)))")
+        case .provider(let only), .nameserver(let only):
+            said.append("resolver = \(nameOfSource(.provider(only)))")
         case .system: said.append("resolver = system")
         }
         if let standsIn = rule.standsIn { said.append("stands-in = \(standsIn.rawValue)") }
@@ -186,7 +188,9 @@ struct ExplainWords {
         let number = known.probes.ports.count == 1 ? "port \(numbers)" : "ports \(numbers)"
         let ports = known.probes.method == .connection ? "\(number) by a connection only" : number
         switch known.probes.scope {
-        case .nothing: return known.rule?.probe == false ? "none, by a rule" : "none: probes are off"
+        case .nothing where known.rule?.probe == false: return "none, by a rule"
+        case .nothing where known.upstreams.isNameserver: return "none: addresses from a nameserver are not probed"
+        case .nothing: return "none: probes are off"
         case .publicAddresses: return "public addresses at \(ports), if the name is queried again"
         case .allAddresses: return "all addresses at \(ports), by a rule, if the name is queried again"
         }

@@ -49,6 +49,12 @@ struct Statistics {
                 name: provider.name, state: resolving.state(of: provider, now: now).rawValue,
                 latencyMilliseconds: provider.latency.percentile(50).map { $0 / 1000 })
         }
+        let named = resolving.nameservers.all.map { server in
+            StatusReport.Provider(
+                name: server.name, state: resolving.state(of: server, now: now).rawValue,
+                latencyMilliseconds: server.latency.percentile(50).map { $0 / 1000 })
+        }
+        report.nameservers = named.isEmpty ? nil : named
         report.systemServers = stats.system.servers
         report.loopingServers = stats.system.looping
         report.cache = stats.cache
@@ -175,6 +181,7 @@ struct Statistics {
 
     private func fillUpstreams(_ report: inout StatsReport) {
         report.providers = providers
+        report.nameservers = nameservers
         report.system.requests = Int(resolving.system.requests)
         report.system.failures = Int(resolving.system.failures)
         for reason in StandInReason.allCases {

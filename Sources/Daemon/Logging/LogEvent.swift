@@ -69,8 +69,7 @@ enum LogEvent {
     /// The first upstream answer after a network change.
     case networkRecovered(after: Duration)
     case portal(PortalEvent)
-    case nameserverLoops(String)
-    case nameserverAskedAgain(String)
+    case nameserver(NameserverNews)
     /// The path is the nameservers' file if it differs from the one in the settings.
     case nameserversChanged(NameserverList, from: String?)
     case receiver(ReceiverNews)
@@ -95,14 +94,15 @@ enum LogEvent {
             .providerResolved,
             .providersWork,
             .providerThrottled, .providerAskedAgain, .networkLost, .networkChanged, .networkRecovered,
-            .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserverAskedAgain, .providersAvoided,
+            .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserver(.askedAgain), .nameserver(.up),
+            .providersAvoided,
             .switchedOn, .stillSwitchedOff, .addedRuleGone(_, reason: nil), .storeLoaded, .storeWorks,
             .receiver(.works), .query,
             .queriesLeftOut,
             .listenAddress(_, isPresent: true):
             .info
         case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providerUnresolved,
-            .providersFail, .portal(.suspected), .nameserverLoops, .fileUnreadable, .quota,
+            .providersFail, .portal(.suspected), .nameserver(.loops), .nameserver(.down), .fileUnreadable, .quota,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
             .contradiction, .addedRuleGone, .recorderWritten, .recorderFails, .receiver(.fails):
             .warning
@@ -123,6 +123,17 @@ extension LogEvent {
         case (.down, _), (.blocked, _): self = .providerUp(name: name)
         case (.throttled, _): self = .providerAskedAgain(name: name)
         case (.up, _), (.overBudget, _), (.overQuota, _), (.unmeasured, _), (_, .unresolved), (.unresolved, _):
+            return nil
+        }
+    }
+
+    /// Nil for state changes that are not logged.
+    init?(_ change: ProviderStateChange, of server: NamedServer) {
+        if change.to == .down {
+            self = .nameserver(.down(name: server.name, reason: server.lastReason))
+        } else if change.from == .down {
+            self = .nameserver(.up(name: server.name))
+        } else {
             return nil
         }
     }

@@ -26,7 +26,7 @@ extension LogEvent {
         case .providerDown, .providerUp, .providerUnresolved, .providerResolved, .providerBlocked, .providersFail,
             .providersWork, .providerThrottled,
             .providerAskedAgain, .networkLost,
-            .networkChanged, .networkRecovered, .portal, .nameserverLoops, .nameserverAskedAgain, .nameserversChanged,
+            .networkChanged, .networkRecovered, .portal, .nameserver, .nameserversChanged,
             .storeFails, .storeWorks, .receiver, .listenAddress:
             LogEvent.changesAtOnce
         case .addressLeftOut, .unfiltered, .probesOff, .divergence, .contradiction, .providersAvoided, .fileUnreadable,
@@ -82,8 +82,7 @@ extension LogEvent {
         case .portal(.suspected): "portal-suspected"
         case .portal(.redirects): "portal-redirects"
         case .portal(.ended): "portal-ended"
-        case .nameserverLoops: "nameserver-loops"
-        case .nameserverAskedAgain: "nameserver-asked-again"
+        case .nameserver(let news): news.word
         case .nameserversChanged: "nameservers-changed"
         case .fileUnreadable: "file-unreadable"
         case .storeLoaded: "store-loaded"
@@ -161,7 +160,7 @@ extension LogEvent {
         case .receiver(.works(let name, let duration)):
             ["receiver": .text(name), "after_ms": .number(duration.wholeMilliseconds)]
         case .portal(.redirects(let host)): ["host": .text(host.description)]
-        case .nameserverLoops(let server), .nameserverAskedAgain(let server): ["server": .text(server)]
+        case .nameserver(let news): news.fields
         case .nameserversChanged(let nameservers, _):
             ["servers": .list(nameservers.servers.map(\.description))]
         case .listLoaded(let path, let names): ["path": .text(path), "names": .number(names)]

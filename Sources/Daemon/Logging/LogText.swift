@@ -53,9 +53,7 @@ extension LogEvent {
         case .networkChanged(let id, let words, let cause): "network \(id) (\(words)): \(cause.reason)"
         case .networkRecovered(let duration): "first answer on the new network after \(duration.wholeMilliseconds) ms"
         case .portal(let news): text(news)
-        case .nameserverLoops(let server): "nameserver \(server) forwards queries back to this daemon; not used"
-        case .nameserverAskedAgain(let server):
-            "nameserver \(server) no longer forwards queries back to this daemon; used again"
+        case .nameserver(let news): news.text
         case .nameserversChanged(let nameservers, let path): text(nameservers, from: path)
         case .fileUnreadable(let path, let reason): "\(path) can't be read: \(reason)"
         case .storeLoaded(let path, let report): text(path, report)

@@ -52,13 +52,17 @@ extension ServingView {
 
 extension Policy {
     /// - Parameters:
-    ///   - providers: those that rules may name.
+    ///   - providers: those that rules may name, as the nameservers.
     ///   - lists: those of the rules, by path.
     ///   - added: rules that the operator added at run time.
     init(
-        _ settings: Settings, _ providers: [Provider], _ lists: [String: NameList] = [:], added: [Settings.Rule] = []
+        _ settings: Settings, _ providers: [Provider], _ nameservers: [NamedServer] = [],
+        lists: [String: NameList] = [:], added: [Settings.Rule] = []
     ) {
-        let providerOfName = Dictionary(providers.map { ($0.name, $0.id) }) { first, _ in first }
+        let upstreamOfName = Dictionary(
+            providers.map { ($0.name, NameUpstreams.provider($0.id)) }
+                + nameservers.map { ($0.name, .nameserver($0.id)) }
+        ) { first, _ in first }
         self.init()
         cache = CachePolicy(
             minTTLSeconds: settings.cache.minTTL.unsignedSeconds, maxTTLSeconds: settings.cache.maxTTL.unsignedSeconds,
@@ -77,8 +81,8 @@ extension Policy {
         order = UpstreamOrder(settings.systemResolver.order)
         accounts = AccountTable(providers.map(\.ownNames))
         rules = RuleTable(
-            settings.rules.map { Rule($0, providerOfName, lists) },
-            overriding: added.map { Rule($0, providerOfName, [:]) })
+            settings.rules.map { Rule($0, upstreamOfName, lists) },
+            overriding: nameservers.map { Rule($0) } + added.map { Rule($0, upstreamOfName) })
         onlyListed = settings.onlyListed
         isSystemOnly = settings.avoidsProviders
     }
@@ -145,14 +149,22 @@ extension FamilyPolicy {
 }
 
 extension Rule {
-    init(_ rule: Settings.Rule, _ providerOfName: [String: ProviderID], _ lists: [String: NameList] = [:]) {
+    /// The names that belong to a nameserver.
+    init(_ nameserver: NamedServer) {
+        self.init(match: nameserver.settings.names)
+        upstreams = .nameserver(nameserver.id)
+    }
+
+    init(
+        _ rule: Settings.Rule, _ upstreamOfName: [String: NameUpstreams], _ lists: [String: NameList] = [:]
+    ) {
         self.init(match: rule.match)
         self.lists = rule.matchFiles.map { RuleList(path: $0, names: lists[$0] ?? .empty) }
         upstreams = rule.resolver.map { resolver in
             switch resolver {
             case .httpdns: .providers
             case .system: .system
-            case .provider(let name): providerOfName[name].map(NameUpstreams.provider) ?? .providers
+            case .provider(let name), .nameserver(let name): upstreamOfName[name] ?? .providers
             }
         }
         standsIn = rule.standsIn.map { StandInPolicy($0) }

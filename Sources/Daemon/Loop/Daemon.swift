@@ -235,7 +235,8 @@ final class Daemon {
             notifier.take(change, now: now)
         }
         notifier.takeNews().forEach { log($0) }
-        (billing.takeNews() + resolving.providers.takeNotable()).forEach { log($0) }
+        (billing.takeNews() + resolving.providers.takeNotable() + resolving.nameservers.takeNotable())
+            .forEach { log($0) }
         logQueries(now: now)
         recorderFiles.counted(threads.tally, resolving, now: now)
         recorderFiles.takeNews().forEach { log($0) }
@@ -335,7 +336,7 @@ final class Daemon {
         log.configure(settings.log)
         recorderFiles.setDirectory(settings.log.usedRecorderDirectory)
         watches.scope = FlightScope(settings.log.recorder)
-        upstreams.setAccounts(provisions.accounts)
+        upstreams.setAccounts(provisions.accounts, provisions.nameservers)
         notifier.configure(provisions.receivers, now: now)
         if let roaming {
             roaming.setView(settings, now: now)
@@ -360,7 +361,8 @@ final class Daemon {
     /// Providers must be set before, because rules name them. Removes cached answers of names that change their
     /// upstreams or the order of these, their address family, what is expected of their answers, or a rule's answer.
     private func setPolicy(_ settings: Settings, now: Instant) {
-        let new = Policy(settings, resolving.providers.providers, lists.lists, added: rules.rules)
+        let new = Policy(
+            settings, resolving.providers.providers, resolving.nameservers.all, lists: lists.lists, added: rules.rules)
         let old = policy
         policy = new
         announcePolicy(new, now: now)
@@ -463,16 +465,17 @@ final class Daemon {
         announcePolicy(policy, now: now)
     }
 
-    /// Removes stored answers of names with an expectation, if the rules were others when the answers were accepted.
+    /// Removes stored answers of names with an expectation or a nameserver, if the rules were others when the answers
+    /// were accepted.
     private func removeAnswersOfOtherExpectations(now: Instant) {
-        guard let policy, (expectationsOfStore ?? "") != policy.expectationDigest else { return }
-        _ = cache.remove { name, _, _ in policy.expectation(of: name) != nil }
-        for scope in policy.expectingScopes { resolving.store?.forget(scope, now: now) }
+        guard let policy, (expectationsOfStore ?? "") != policy.guardDigest else { return }
+        _ = cache.remove { name, _, _ in policy.isGuarded(name) }
+        for scope in policy.guardedScopes { resolving.store?.forget(scope, now: now) }
         noteExpectations(of: policy, now: now)
     }
 
     private func noteExpectations(of policy: Policy, now: Instant) {
-        let digest = policy.expectationDigest
+        let digest = policy.guardDigest
         resolving.store?.note(Daemon.expectationsNote, digest.isEmpty ? nil : digest, now: now)
     }
 

@@ -15,6 +15,7 @@ final class ResolvingLoop: LoopPart {
     let loop: EventLoop
     let providers: ProviderFetches
     let system: SystemFetches
+    let nameservers: NamedServers
     let probes: Probes
     let streams: StreamServer
     let mailbox: Mailbox<Notice>
@@ -64,6 +65,7 @@ final class ResolvingLoop: LoopPart {
         self.loop = loop
         self.providers = providers
         self.system = system
+        nameservers = NamedServers(asking: system)
         self.probes = probes
         self.streams = streams
         self.mailbox = mailbox
@@ -106,7 +108,9 @@ final class ResolvingLoop: LoopPart {
         }
         repeat {
             for event in providers.takeEvents() { handle(event, now: now) }
-            for (id, result) in system.takeFinished() { handle(.fetchFinished(id, result), now: now) }
+            for (id, result) in system.takeFinished() + nameservers.takeFinished() {
+                handle(.fetchFinished(id, result), now: now)
+            }
             for (id, result) in probes.takeFinished() { handle(.probeFinished(id, result), now: now) }
             sendReplies()
             providers.flush(now: now)
@@ -154,6 +158,10 @@ final class ResolvingLoop: LoopPart {
         let changes = resolver.takeStateChanges(now: now)
         guard !changes.isEmpty else { return [] }
         let events = changes.compactMap { change -> LogEvent? in
+            if let server = nameservers[change.provider] {
+                recorder.changed(server.name, to: change.to, now: now)
+                return LogEvent(change, of: server)
+            }
             guard let provider = providers.provider(change.provider) else { return nil }
             recorder.changed(provider.name, to: change.to, now: now)
             return LogEvent(change, of: provider)
@@ -317,6 +325,7 @@ final class ResolvingLoop: LoopPart {
             askedAt = now
             switch upstream {
             case .provider(let provider):
+                if let server = nameservers[provider] { return nameservers.start(id, question, server, now: now) }
                 providers.start(id, question, provider, for: purpose.holder, purpose.cause, now: now)
             case .system: system.start(id, question, now: now)
             }
@@ -324,6 +333,7 @@ final class ResolvingLoop: LoopPart {
         case .abandon(let id):
             providers.abandon(id, now: now)
             system.abandon(id)
+            nameservers.abandon(id, now: now)
         case .store(let question, let answer, let source): keep(question, answer, source, now: now)
         case .reply(let waiter, let answer, let source):
             guard let client = clients.take(waiter) else { return tell(waiter, .answer(answer, source)) }
@@ -475,7 +485,13 @@ final class ResolvingLoop: LoopPart {
 
     /// Drops connections of the former network, even those that may still work: finding out costs a timeout, a new
     /// handshake some milliseconds.
-    func renewConnections(now: Instant) { providers.renewConnections(now: now) }
+    func renewConnections(now: Instant) {
+        providers.renewConnections(now: now)
+        system.secure.renew()
+    }
+
+    /// Providers and nameservers that no route leads to.
+    var unreachable: Set<ProviderID> { providers.unreachable.union(nameservers.unreachable) }
 
     // MARK: views
 
@@ -510,6 +526,10 @@ final class ResolvingLoop: LoopPart {
 
     func state(of provider: Provider, now: Instant) -> ProviderState {
         provider.endpoints.isEmpty ? .unresolved : resolver.state(of: provider.id, now: now) ?? .unmeasured
+    }
+
+    func state(of server: NamedServer, now: Instant) -> ProviderState {
+        resolver.state(of: server.id, now: now) ?? .unmeasured
     }
 
     func judged(_ name: Name) -> [JudgedAddress] { resolver.judged(name) }

@@ -16,6 +16,7 @@ final class Upstreams {
     private let translation: NAT64
     private let addressLists: AddressLists
     private var accounts: [ProviderAccount] = []
+    private var named = NameserverSetup.none
 
     init(
         files: LocalFiles, ports: PortBinding, resolving: ResolvingLoop, translation: NAT64,
@@ -29,11 +30,13 @@ final class Upstreams {
     }
 
     /// Takes effect at the next announcement.
-    func setAccounts(_ accounts: [ProviderAccount]) { self.accounts = accounts }
+    func setAccounts(_ accounts: [ProviderAccount], _ named: NameserverSetup) {
+        (self.accounts, self.named) = (accounts, named)
+    }
 
     /// Announces the providers; some of them may be unreachable.
     func announce(now: Instant) {
-        let traits = resolving.providers.setProviders(accounts)
+        let traits = resolving.providers.setProviders(accounts) + resolving.nameservers.setServers(named)
         resolving.handle(
             .upstreamsChanged(providers: traits, hasSystem: resolving.system.hasReachableServer), now: now)
         translation.providersChanged(now: now)

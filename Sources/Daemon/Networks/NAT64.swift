@@ -88,7 +88,7 @@ final class NAT64: LoopPart {
         view.setAAAAFilter(settings.filterAAAA == .noRoute && !reach.hasWayOut(.aaaa))
         resolving.providers.setReach(reach, prefixes)
         resolving.system.setReach(reach)
-        resolving.handle(.network(.unreachable(resolving.providers.unreachable)), now: now)
+        resolving.handle(.network(.unreachable(resolving.unreachable)), now: now)
         resolving.handle(.translation(prefixes, synthesises: settings.dns64 == .auto), now: now)
     }
 }

@@ -313,7 +313,7 @@ final class AddressLists: LoopPart {
             }
         }
         guard hasChanged else { return }
-        resolving.handle(.network(.unreachable(resolving.providers.unreachable)), now: now)
+        resolving.handle(.network(.unreachable(resolving.unreachable)), now: now)
         // The failures were those of the former addresses.
         for provider in revived { resolving.handle(.providerReset(provider), now: now) }
     }

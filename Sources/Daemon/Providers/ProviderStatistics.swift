@@ -27,11 +27,7 @@ extension Statistics {
         line.durations = StatsReport.Histogram(provider.latency)
         line.latencyMilliseconds.p50 = (provider.latency.percentile(50) ?? 0) / 1000
         line.latencyMilliseconds.p95 = (provider.latency.percentile(95) ?? 0) / 1000
-        let connections = resolving.providers.connections(of: provider)
-        line.connections.open = connections.open
-        line.connections.opened = connections.opened
-        line.connections.reused = connections.reused
-        line.connections.retried = connections.retried
+        line.connections = StatsReport.Provider.Connections(resolving.providers.connections(of: provider))
         line.addresses = provider.addressStates.map { address in
             StatsReport.Provider.Address(address.endpoint.address, state: address.isWorking ? "up" : "down")
         }
@@ -49,6 +45,39 @@ extension Statistics {
         }
         if provider.isShadow { line.shadow = .init(resolving.shadowCounts(of: provider.id)) }
         return line
+    }
+}
+
+extension Statistics {
+    var nameservers: [StatsReport.Provider] { resolving.nameservers.all.map(line) }
+
+    private func line(_ server: NamedServer) -> StatsReport.Provider {
+        var line = StatsReport.Provider(
+            name: server.name, dialect: "dns", state: resolving.state(of: server, now: now).rawValue)
+        line.requests = Int(server.requests)
+        line.names = Int(server.requests)
+        line.results["success"] = Int(server.answered)
+        for (failure, count) in server.failures {
+            line.results[failure.rawValue] = Int(count)
+            line.failures[failure.rawValue] = Int(count)
+        }
+        line.contradictions = Int(resolving.contradictions(of: .provider(server.id)))
+        line.durations = StatsReport.Histogram(server.latency)
+        line.latencyMilliseconds.p50 = (server.latency.percentile(50) ?? 0) / 1000
+        line.latencyMilliseconds.p95 = (server.latency.percentile(95) ?? 0) / 1000
+        line.connections = StatsReport.Provider.Connections(resolving.nameservers.connections(of: server))
+        line.addresses = server.settings.servers.map { StatsReport.Provider.Address("\($0)", state: "asked") }
+        let estimate = resolving.estimate(of: server.id, now: now)
+        line.retrySeconds = estimate?.retryAt.map { max(0, Int(now.duration(to: $0).wholeSeconds)) }
+        if let estimate, server.requests > 0 { line.success = estimate.successShare }
+        return line
+    }
+}
+
+extension StatsReport.Provider.Connections {
+    init(_ counts: ConnectionCounts) {
+        self.init()
+        (open, opened, reused, retried) = (counts.open, counts.opened, counts.reused, counts.retried)
     }
 }
 

@@ -18,7 +18,7 @@ struct AddedRule: Equatable {
     var dependsOnSettings: Bool {
         switch rule.resolver {
         case nil, .httpdns, .system: rule.cname != nil
-        case .provider: true
+        case .provider, .nameserver: true
         }
     }
 

@@ -111,6 +111,7 @@ final class RuntimeRules: LoopPart {
     ) throws(Settings.Rule.WordsError) -> AddedRule {
         var rule = try Settings.Rule(
             for: name, words: words, providers: settings.providers.map(\.name),
+            nameservers: settings.nameservers.map(\.name),
             beside: added.all.filter { $0.name != name }.map(\.rule) + settings.rules)
         rule.place = .added(untilSecondsSince1970: endMilliseconds.map { $0 / 1000 })
         return AddedRule(name: name, words: words, endMilliseconds: endMilliseconds, rule: rule)

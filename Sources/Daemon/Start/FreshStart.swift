@@ -10,7 +10,7 @@ import Settings
 
 struct FreshStart {
     private let resolver: Resolver
-    private let providers: [Provider]
+    private let nameOfUpstream: [ProviderID: String]
     private let view: ServingView
     private let namesOfStart: [Name]
     private let now: Instant
@@ -23,24 +23,30 @@ struct FreshStart {
         hasSystem: Bool, now: Instant
     ) {
         let providers = accounts.enumerated().map { Provider(id: ProviderID($0.offset), $0.element, seed: 0) }
+        let nameservers = settings.nameservers.enumerated().map {
+            NamedServer(id: ProviderID(-1 - $0.offset), $0.element)
+        }
         var resolver = Resolver(seed: 0)
         var actions: [Action] = []
         for event in [
-            Event.upstreamsChanged(providers: providers.map(\.traits), hasSystem: hasSystem),
-            .hostsChanged(hosts), .policyChanged(Policy(settings, providers, lists)),
+            Event.upstreamsChanged(
+                providers: providers.map(\.traits) + nameservers.map(\.traits), hasSystem: hasSystem),
+            .hostsChanged(hosts), .policyChanged(Policy(settings, providers, nameservers, lists: lists)),
         ] {
             resolver.handle(event, now: now, actions: &actions)
         }
-        (self.resolver, self.providers, self.now) = (resolver, providers, now)
+        (self.resolver, self.now) = (resolver, now)
+        nameOfUpstream = Dictionary(
+            uniqueKeysWithValues: providers.map { ($0.id, $0.name) } + nameservers.map { ($0.id, $0.name) })
         view = ServingView(Partition(nil, settings.providers), seed: 0)
         namesOfStart = settings.prefetch.names
     }
 
     func report(of question: Question) -> ExplainReport {
         let known = resolver.explanation(of: question, expired: nil, hits: 0, now: now)
-        let words = ExplainWords(known, now: now) { [providers] source in
+        let words = ExplainWords(known, now: now) { [nameOfUpstream] source in
             guard case .provider(let id) = source else { return "" }
-            return providers.first { $0.id == id }?.name ?? ""
+            return nameOfUpstream[id] ?? ""
         }
         var report = words.outline(.check(order: nil, probe: nil))
         if let local = LocalPolicy(question, view) {

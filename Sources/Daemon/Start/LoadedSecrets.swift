@@ -10,6 +10,7 @@ struct LoadedSecrets {
     let accounts: [ProviderAccount]
     let receivers: [ReceiverAccount]
     let probes: ProbeSetup
+    let nameservers: NameserverSetup
     /// By path, until they are taken.
     private(set) var lists: [String: NameList]
 
@@ -29,6 +30,7 @@ struct LoadedSecrets {
         var accounts: [ProviderAccount] = []
         var receivers: [ReceiverAccount] = []
         var probes = ProbeSetup.off
+        var nameservers = NameserverSetup.none
         var names = lists ?? [:]
         do throws(SettingsFile.Unusable) {
             accounts = try ProviderAccount.all(in: settings, options)
@@ -52,10 +54,16 @@ struct LoadedSecrets {
                 "\(SettingsFile.path(options)): probe.ca-file: found a file that can't be used (\(error.text)); "
                     + "allowed: a readable file with certificates in PEM, or \"\" for the system's")
         }
+        do throws(SettingsFile.Unusable) {
+            nameservers = try NameserverSetup(settings.nameservers, options)
+        } catch {
+            complaints += error.complaints
+        }
         guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
         self.accounts = accounts
         self.receivers = receivers
         self.probes = probes
+        self.nameservers = nameservers
         self.lists = names
     }
 

@@ -33,6 +33,8 @@ final class SystemFetches: LoopPart {
     private var awaited: [Question: Int] = [:]
     private var loopChecks = LoopChecks()
     private var loopNews: [LogEvent] = []
+    /// Connections of servers with DNS over TLS.
+    private(set) lazy var secure = SecureStreams(loop) { [unowned self] in advance($0, $1, now: Clock.now()) }
     private var finished: [(id: FetchID, result: FetchResult)] = []
     private var finishedOwn: [(number: UInt64, finish: Finish, result: FetchResult)] = []
 
@@ -110,12 +112,18 @@ final class SystemFetches: LoopPart {
     }
 
     /// Resolves a question. `takeFinished` calls `finish`, unless the lookup is cancelled.
-    func ask(_ question: Question, now: Instant, _ finish: @escaping Finish) -> OwnRequest {
-        OwnRequest(number: begin(question, of: reachableServers, for: .own(finish), now: now))
+    ///
+    /// - Parameter servers: nil: those of the system.
+    func ask(
+        _ question: Question, of servers: [Nameserver]? = nil, now: Instant, _ finish: @escaping Finish
+    ) -> OwnRequest {
+        let servers = servers.map(reachable) ?? reachableServers
+        return OwnRequest(number: begin(question, of: servers, for: .own(finish), now: now))
     }
 
     func cancel(_ request: OwnRequest) {
         finishedOwn.removeAll { $0.number == request.number }
+        secure.leave(request.number)
         if let job = jobs.removeValue(forKey: request.number) { end(job) }
     }
 
@@ -147,8 +155,8 @@ final class SystemFetches: LoopPart {
         for action in actions {
             switch action {
             case .ask(let check): _ = begin(check.question, of: [check.server], for: .loopCheck, now: now)
-            case .leaveOut(let server): loopNews.append(.nameserverLoops(server.description))
-            case .takeBack(let server): loopNews.append(.nameserverAskedAgain(server.description))
+            case .leaveOut(let server): loopNews.append(.nameserver(.loops(server.description)))
+            case .takeBack(let server): loopNews.append(.nameserver(.askedAgain(server.description)))
             }
         }
     }
@@ -157,7 +165,9 @@ final class SystemFetches: LoopPart {
 
     var hasReachableServer: Bool { !reachableServers.isEmpty }
 
-    private var reachableServers: [Nameserver] { servers.filter { reachability.leads(to: $0) } }
+    private var reachableServers: [Nameserver] { reachable(servers) }
+
+    func reachable(_ servers: [Nameserver]) -> [Nameserver] { servers.filter { reachability.leads(to: $0) } }
 
     private func begin(
         _ question: Question, of servers: [Nameserver], for purpose: Purpose, now: Instant
@@ -199,9 +209,13 @@ final class SystemFetches: LoopPart {
         switch action {
         case .sendDatagram(let id, let server, let message):
             return open(id, number) { SystemExchange.datagram(to: server, message) }
+        case .openStream(let id, let server, let message) where server.tls != nil:
+            let query = SecureStream.Query(lookup: number, exchange: id, message: message, isRepeated: false)
+            return secure.send(query, to: server).map { .failed(id, $0) }
         case .openStream(let id, let server, let message):
             return open(id, number) { SystemExchange.stream(to: server, message) }
         case .close(let id):
+            secure.leave(number, id)
             guard let exchange = jobs[number]?.exchanges.removeValue(forKey: id) else { return nil }
             exchange.close(loop)
             openExchanges -= 1

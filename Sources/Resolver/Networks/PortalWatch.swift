@@ -81,7 +81,7 @@ struct PortalWatch {
 
     mutating func keep(_ providers: [ProviderTraits], hasSystem: Bool, now: Instant) {
         let old = watched
-        watched = providers.filter { $0.shadowShare == nil }.map { traits in
+        watched = providers.filter { $0.shadowShare == nil && !$0.isNameserver }.map { traits in
             let new = Watched(id: traits.id, verifies: traits.verifies, hasOwnNames: traits.hasOwnNames)
             return old.first { $0.isSame(as: new) } ?? new
         }

@@ -39,15 +39,23 @@ package struct Policy: Equatable, Sendable {
     /// What genuine answers for a name are like, by the longest rule that says it.
     package func expectation(of name: Name) -> RuleExpectation? { rules.rule(for: name)?.expectation }
 
-    /// Every name with an expectation is in one of these.
-    package var expectingScopes: [QuestionScope] {
-        guard rules.listedExpectations.isEmpty else { return [.everything] }
-        return rules.expectations.map { QuestionScope($0.name, includesDescendants: true) }
+    /// Whether an answer for the name may be accepted only under the rules in force: it must meet an expectation, or
+    /// come from a nameserver.
+    package func isGuarded(_ name: Name) -> Bool { expectation(of: name) != nil || upstreams(for: name).isNameserver }
+
+    /// Every guarded name is in one of these.
+    package var guardedScopes: [QuestionScope] {
+        guard rules.guardedLists.isEmpty else { return [.everything] }
+        return (rules.expectations.map(\.name) + rules.namesOfNameservers).map {
+            QuestionScope($0, includesDescendants: true)
+        }
     }
 
-    /// A digest of all expectations, equal in every process; "" without any.
-    package var expectationDigest: String {
-        let texts = rules.expectations.map { "\($0.name) \($0.expectation)" } + rules.listedExpectations
+    /// A digest of all expectations and of the names of nameservers, equal in every process; "" without any.
+    package var guardDigest: String {
+        let texts =
+            rules.expectations.map { "\($0.name) \($0.expectation)" }
+            + rules.namesOfNameservers.map { "\($0) nameserver" }.sorted() + rules.guardedLists
         guard !texts.isEmpty else { return "" }
         var digest = StableDigest()
         digest.add(Array(texts.joined(separator: "\n").utf8))
@@ -85,8 +93,12 @@ package struct Policy: Equatable, Sendable {
     }
 
     private func direction(of name: Name, _ rule: Rule?) -> Direction {
+        let account = account(of: name)
+        if account == nil, let upstreams = rule?.upstreams, upstreams.isNameserver {
+            return Direction(upstreams: upstreams, grounds: .rule)
+        }
         if isSystemOnly { return Direction(upstreams: .system, grounds: .systemOnly) }
-        if let account = account(of: name) { return Direction(upstreams: account.upstreams, grounds: .account) }
+        if let account { return Direction(upstreams: account.upstreams, grounds: .account) }
         if onlyListed, rule == nil { return Direction(upstreams: .system, grounds: .notListed) }
         guard let upstreams = rule?.upstreams else { return Direction(upstreams: .providers, grounds: .ordinary) }
         return Direction(upstreams: upstreams, grounds: .rule)
@@ -96,7 +108,7 @@ package struct Policy: Equatable, Sendable {
     /// precedence.
     private func order(by rule: Rule, _ upstreams: NameUpstreams) -> UpstreamOrder {
         switch upstreams {
-        case .system: .providersFirst
+        case .system, .nameserver: .providersFirst
         case .provider, .owners: rule.order ?? .providersFirst
         case .providers: rule.order ?? order
         }
@@ -104,23 +116,28 @@ package struct Policy: Equatable, Sendable {
 
     /// Allows private addresses by the operator's rule for the name, and for names of the local network. A name that
     /// goes to the system resolver for another reason, such as an unsupported type, keeps the filter.
-    private func allowsPrivate(_ name: Name, _ rule: Rule) -> Bool {
-        rule.allowPrivate ?? (rule.upstreams == .system) || LocalNames.isOfLocalNetwork(name)
+    private func allowsPrivate(_ name: Name, _ rule: Rule, _ upstreams: NameUpstreams) -> Bool {
+        rule.allowPrivate ?? (rule.upstreams == .system || upstreams.isNameserver)
+            || LocalNames.isOfLocalNetwork(name)
     }
 
     func of(_ name: Name) -> NamePolicy {
-        if let exceptions, exceptions.cover(name) {
+        let found = rules.rule(for: name)
+        let direction = direction(of: name, found)
+        let isNameserver = direction.upstreams.isNameserver
+        if !isNameserver, let exceptions, exceptions.cover(name) {
             return NamePolicy(ofPortalNames: stale, allowsPrivate: exceptions.mayBePrivate(name), translationPrefixes)
         }
-        let found = rules.rule(for: name)
-        let rule = found ?? Rule()
+        var rule = found ?? Rule()
+        // Names inside a network often have certificates of an authority of their own.
+        if isNameserver, rule.connect == nil { rule.probe = rule.probe ?? false }
         let limits = Freshness.Limits(
             maxAgeSeconds: rule.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: rule.staleNegative ?? false)
-        let direction = direction(of: name, found)
         let order = order(by: rule, direction.upstreams)
         return NamePolicy(
-            direction: direction, standsIn: rule.standsIn ?? standsIn, order: order, systemPatience: systemPatience,
-            allowsPrivate: allowsPrivate(name, rule), cache: cache.with(rule),
+            direction: direction, standsIn: isNameserver ? .never : rule.standsIn ?? standsIn, order: order,
+            systemPatience: systemPatience,
+            allowsPrivate: allowsPrivate(name, rule, direction.upstreams), cache: cache.with(rule),
             limits: limits, stale: stale, prefetches: rule.prefetch ?? prefetches,
             probes: ProbeTerms(probes, rule, order: order, translationPrefixes: translationPrefixes),
             fallbackAddresses: rule.fallbackAddresses, expectation: rule.expectation, family: rule.family)

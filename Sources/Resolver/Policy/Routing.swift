@@ -50,7 +50,7 @@ struct Routing {
         var order: [ProviderID] = []
         switch upstreams {
         case .system: break
-        case .providers, .owners: order = ranking.choose(for: question.type, among: upstreams, now: now)
+        case .providers, .owners, .nameserver: order = ranking.choose(for: question.type, among: upstreams, now: now)
         case .provider(let only):
             let isAsked =
                 throttled.isEmpty && ranking.state(of: only, now: now) != .blocked
@@ -91,13 +91,14 @@ struct Routing {
     func direction(
         of question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
     ) -> Direction {
+        guard !policy.upstreams.isNameserver else { return policy.direction }
         guard place(of: question) == .anywhere else { return Direction(upstreams: .system, grounds: .specialName) }
         guard switchedOff.covering(question.name, now: now) == nil else {
             return Direction(upstreams: .system, grounds: .switchedOff)
         }
         let isServed =
             switch policy.upstreams {
-            case .system: true
+            case .system, .nameserver: true
             case .providers, .owners: ranking.serves(question.type, among: policy.upstreams)
             case .provider(let only): ranking.traits(of: only)?.supports(question.type) ?? false
             }

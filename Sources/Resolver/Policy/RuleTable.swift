@@ -105,6 +105,8 @@ package enum NameUpstreams: Hashable, Sendable {
     case owners([ProviderID], isExclusive: Bool)
     /// One provider, and the system resolver if it fails.
     case provider(ProviderID)
+    /// One of the operator's nameservers, and nothing else.
+    case nameserver(ProviderID)
     case system
 
     /// Whether lookups of the name may ask the provider.
@@ -113,7 +115,7 @@ package enum NameUpstreams: Hashable, Sendable {
         case .providers: !provider.hasOwnNames
         case .owners(let owners, let isExclusive):
             owners.contains(provider.id) || !isExclusive && !provider.hasOwnNames
-        case .provider(let only): provider.id == only
+        case .provider(let only), .nameserver(let only): provider.id == only
         case .system: false
         }
     }
@@ -123,7 +125,7 @@ package enum NameUpstreams: Hashable, Sendable {
         switch self {
         case .providers: true
         case .owners(_, let isExclusive): !isExclusive
-        case .provider, .system: false
+        case .provider, .nameserver, .system: false
         }
     }
 
@@ -131,9 +133,12 @@ package enum NameUpstreams: Hashable, Sendable {
     var allowsMeasurement: Bool {
         switch self {
         case .providers, .owners: true
-        case .provider, .system: false
+        case .provider, .nameserver, .system: false
         }
     }
+
+    /// The name goes to the operator's nameserver, also if it is a special name or providers are switched off.
+    package var isNameserver: Bool { if case .nameserver = self { true } else { false } }
 
     func isOwner(_ provider: ProviderID) -> Bool {
         if case .owners(let owners, _) = self { owners.contains(provider) } else { false }
@@ -168,7 +173,7 @@ package struct RuleTable: Equatable, Sendable {
 
         mutating func override(by other: Rule, _ name: Name) {
             let first = other.applied(to: name)
-            overriding = first
+            overriding = overriding.map { first.filled(from: $0) } ?? first
             rule = first.filled(from: rule)
             if let origin = other.origin { origins.insert(origin, at: 0) }
         }
@@ -192,7 +197,8 @@ package struct RuleTable: Equatable, Sendable {
     /// Some of the answers are aliases.
     let hasAliases: Bool
 
-    /// - Parameter overriding: at most one for each name; its values precede those of the others for this name.
+    /// - Parameter overriding: their values precede those of the others for the same names, and those of a later one
+    ///   precede those of earlier ones.
     package init(_ rules: [Rule], overriding: [Rule] = []) {
         let all = rules + overriding
         hasFamilies = all.contains { $0.family != nil }
@@ -229,6 +235,9 @@ package struct RuleTable: Equatable, Sendable {
             .sorted { $0.1 < $1.1 }.map { ($0.0, $0.2) }
     }
 
+    /// The rule names that belong to a nameserver.
+    var namesOfNameservers: [Name] { ruleOfName.filter { $0.value.rule.upstreams?.isNameserver == true }.map(\.key) }
+
     /// Returns the merged rule for a name; nil if no rule matches.
     func rule(for name: Name) -> Rule? {
         guard !isEmpty else { return nil }
@@ -240,14 +249,15 @@ package struct RuleTable: Equatable, Sendable {
         return found
     }
 
-    /// Returns the longest match that sends the name to the system resolver or to one provider; nil if none does.
+    /// Returns the longest match that sends the name to the system resolver, to one provider or to a nameserver; nil if
+    /// none does.
     func exception(for name: Name) -> Name? {
         var exception: Name?
         forEachMatch(of: name) { match, rule in
             switch rule.upstreams {
             case nil: return true
             case .providers, .owners: return false
-            case .provider, .system:
+            case .provider, .nameserver, .system:
                 exception = match
                 return false
             }
@@ -330,12 +340,13 @@ package struct RuleTable: Equatable, Sendable {
         }
     }
 
-    /// The lists of rules with an expectation, as a text that is equal in every process.
-    var listedExpectations: [String] {
+    /// The lists of rules with an expectation or a nameserver, as texts that are equal in every process.
+    var guardedLists: [String] {
         lists.compactMap { listed in
-            ruleOfIndex[listed.index]?.expectation.map {
-                "\(listed.list.path) \(listed.list.names.fileDigest.value) \($0)"
-            }
+            guard let rule = ruleOfIndex[listed.index] else { return nil }
+            let terms = [rule.expectation?.description, rule.upstreams?.isNameserver == true ? "nameserver" : nil]
+            guard case let texts = terms.compactMap(\.self), !texts.isEmpty else { return nil }
+            return "\(listed.list.path) \(listed.list.names.fileDigest.value) \(texts.joined(separator: " "))"
         }
     }
 }

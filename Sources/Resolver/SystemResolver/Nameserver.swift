@@ -1,4 +1,4 @@
-// Address and port of a nameserver of the system.
+// Address and port of a nameserver, and how it proves who it is.
 
 package import DNSWire
 
@@ -7,13 +7,28 @@ package struct Nameserver: Hashable, Sendable {
     package let port: UInt16
     /// The interface of a link-local address, by name or number; nil for all others.
     package let zone: String?
+    /// DNS over TLS only (RFC 7858); nil: UDP and TCP.
+    package let tls: TLS?
+
+    package struct TLS: Hashable, Sendable {
+        /// The host name or IP address that the certificate must be valid for.
+        package let certificateName: String
+        /// A file with certificate authorities; nil: the system's.
+        package let caFile: String?
+
+        package init(certificateName: String, caFile: String?) {
+            self.certificateName = certificateName
+            self.caFile = caFile
+        }
+    }
 
     package static let standardPort: UInt16 = 53
 
-    package init(_ address: Address, port: UInt16 = Nameserver.standardPort, zone: String? = nil) {
+    package init(_ address: Address, port: UInt16 = Nameserver.standardPort, zone: String? = nil, tls: TLS? = nil) {
         self.address = address
         self.port = port
         self.zone = zone
+        self.tls = tls
     }
 }
 

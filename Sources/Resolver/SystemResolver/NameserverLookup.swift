@@ -1,11 +1,11 @@
-// Asks the system's nameservers one question: selects servers, sets timeouts and validates replies. Owns no socket and
+// Asks nameservers one question: selects servers, sets timeouts and validates replies. Owns no socket and
 // no clock; the caller reports events and carries out actions.
 
 package import DNSWire
 
-/// Each exchange is one socket with its own query ID, asked once:
+/// Each exchange is one query with its own ID, over a socket of its own or, with TLS, over the server's connection:
 ///
-///     datagram --reply--> finished
+///     datagram --reply--> finished             (with TLS it begins as a stream)
 ///        |-- TC ------------------------------> stream to the same server --reply--> finished
 ///        |-- too many forged replies ---------> likewise, and the datagram's socket is still listened to
 ///        |-- FORMERR and the like ------------> the same server without EDNS
@@ -29,7 +29,7 @@ package struct NameserverLookup: Sendable {
     package enum Action: Equatable, Sendable {
         /// Send from a new socket, connected to the server, with a random port.
         case sendDatagram(ExchangeID, Nameserver, [UInt8])
-        /// Connect, and send the message with its length before it.
+        /// Connect, and send the message with its length before it; with TLS, over a connection that may be open.
         case openStream(ExchangeID, Nameserver, [UInt8])
         /// The socket is not needed any more; what still comes from it is ignored.
         case close(ExchangeID)
@@ -210,7 +210,10 @@ package struct NameserverLookup: Sendable {
             let patience = Bounds.nameserverPatience[turn / servers.count]
             turn += 1
             guard !spent.contains(server) else { continue }
-            ask(server, isStream: false, hasEDNS: true, for: patience, now, &randomness, &actions)
+            let isStream = server.tls != nil
+            ask(
+                server, isStream: isStream, hasEDNS: true,
+                for: isStream ? max(patience, Bounds.nameserverStreamPatience) : patience, now, &randomness, &actions)
             return
         }
         phase = .lingering
@@ -229,7 +232,8 @@ package struct NameserverLookup: Sendable {
         exchanges.append(exchange)
         phase = .awaiting(exchange.id, until: exchange.patienceEnd)
         let message = UpstreamQuery.message(
-            for: question, id: exchange.queryID, payloadSize: hasEDNS ? UInt16(EDNS.ourPayloadBytes) : nil)
+            for: question, id: exchange.queryID, payloadSize: hasEDNS ? UInt16(EDNS.ourPayloadBytes) : nil,
+            paddedTo: server.tls == nil ? nil : UpstreamQuery.paddingBlockBytes)
         actions.append(
             isStream ? .openStream(exchange.id, server, message) : .sendDatagram(exchange.id, server, message))
     }

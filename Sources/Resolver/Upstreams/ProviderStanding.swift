@@ -81,6 +81,8 @@ final class ProviderStanding {
     // MARK: evaluation
 
     var isShadow: Bool { traits.shadowShare != nil }
+    /// Answers of names without a rule may come from it.
+    var isInGeneralUse: Bool { !isShadow && !traits.isNameserver }
     var isMeasured: Bool { latency.smoothed != nil }
     var isDoubted: Bool { doubt != nil }
     var openUntil: Instant? { breaker.openUntil }

@@ -79,7 +79,8 @@ struct UpstreamRanking {
 
     /// Whether there are providers and none has a route.
     var isCutOff: Bool {
-        standings.contains { !$0.isShadow } && standings.allSatisfy { $0.isShadow || isUnreachable($0.traits.id) }
+        standings.contains(where: \.isInGeneralUse)
+            && standings.allSatisfy { !$0.isInGeneralUse || isUnreachable($0.traits.id) }
     }
 
     func isUnreachable(_ provider: ProviderID) -> Bool { unreachable.contains(provider) }
@@ -382,7 +383,7 @@ struct UpstreamRanking {
     }
 
     func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
-        let all = standings.reduce(0) { $0 + $1.firstChoices.value(now) }
+        let all = standings.reduce(0) { $0 + ($1.traits.isNameserver ? 0 : $1.firstChoices.value(now)) }
         return index(of: provider).map { standings[$0].estimate(of: all, now) }
     }
 
@@ -416,14 +417,14 @@ struct UpstreamRanking {
 
     mutating func answered(_ provider: ProviderID, after elapsed: Duration, now: Instant) {
         var isRecovered = false
-        update(provider) { isRecovered = $0.answered(after: elapsed, now: now) && !$0.isShadow }
+        update(provider) { isRecovered = $0.answered(after: elapsed, now: now) && $0.isInGeneralUse }
         if isRecovered { hasRecovered = true }
     }
 
     /// Records a reply without an answer for its name: the provider works.
     mutating func replied(_ provider: ProviderID, now: Instant) {
         var isRecovered = false
-        update(provider) { isRecovered = $0.replied(now: now) && !$0.isShadow }
+        update(provider) { isRecovered = $0.replied(now: now) && $0.isInGeneralUse }
         if isRecovered { hasRecovered = true }
     }
 

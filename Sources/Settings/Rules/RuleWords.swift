@@ -23,7 +23,8 @@ extension Settings.Rule {
     ///   - providers: the names that `resolver` may have.
     ///   - others: the rules beside which this one applies; one for the same name gives way. Read only for an alias.
     package init(
-        for name: Name, words: [String], providers: [String], beside others: @autoclosure () -> [Settings.Rule]
+        for name: Name, words: [String], providers: [String], nameservers: [String],
+        beside others: @autoclosure () -> [Settings.Rule]
     ) throws(WordsError) {
         guard (1...Self.maxWords).contains(words.count) else {
             throw WordsError(text: "found \(words.count) settings; allowed: 1 to \(Self.maxWords)")
@@ -45,7 +46,7 @@ extension Settings.Rule {
             throw WordsError(text: error.reason)
         }
         var findings = Findings()
-        let rule = findings.rule(from: document.root, providers: providers)
+        let rule = findings.rule(from: document.root, providers: providers, nameservers: nameservers)
         guard let rule, findings.all.isEmpty else {
             throw WordsError(text: findings.all.map(\.text).joined(separator: "; "))
         }

@@ -1,0 +1,148 @@
+// The operator's nameservers at run time: their fetches, counters and measurements. To the resolver, each is a provider
+// that is asked for the names of its rules alone; the system resolver's client asks its servers.
+
+import DNSWire
+import HTTPClient
+import LinuxIO
+import Resolver
+import Settings
+import Telemetry
+
+/// A class, so that no fetch copies it. Its owner is `NamedServers`.
+final class NamedServer {
+    let id: ProviderID
+    fileprivate(set) var settings: Settings.Nameserver
+    let servers: [Nameserver]
+    fileprivate(set) var requests: UInt64 = 0
+    fileprivate(set) var answered: UInt64 = 0
+    fileprivate(set) var failures: [FetchFailure: UInt64] = [:]
+    fileprivate(set) var latency = LatencyHistogram()
+    /// Reason of the last failure, for the log.
+    fileprivate(set) var lastReason = ""
+
+    /// As long as a client waits: time for a second and a third server.
+    fileprivate static let timeout: Duration = .seconds(4)
+
+    init(id: ProviderID, _ settings: Settings.Nameserver) {
+        self.id = id
+        self.settings = settings
+        servers = settings.servers.map { Nameserver($0, caFile: settings.caFile) }
+    }
+
+    var name: String { settings.name }
+
+    var traits: ProviderTraits {
+        ProviderTraits(
+            id: id, types: .any, verifies: servers.allSatisfy { $0.tls != nil }, mayHedge: false,
+            isNameserver: true, timeout: NamedServer.timeout)
+    }
+}
+
+final class NamedServers {
+    private(set) var all: [NamedServer] = []
+    private let system: SystemFetches
+    /// Providers count up from 0.
+    private var nextID = -1
+    private var running: [FetchID: Running] = [:]
+    private var notable: [LogEvent] = []
+    private var finished: [(id: FetchID, result: FetchResult)] = []
+
+    private struct Running {
+        let request: SystemFetches.OwnRequest
+        let server: NamedServer
+        let startedAt: Instant
+    }
+
+    init(asking system: SystemFetches) { self.system = system }
+
+    /// Replaces the nameservers. Those with an unchanged name and unchanged servers keep their state.
+    func setServers(_ setup: NameserverSetup) -> [ProviderTraits] {
+        all = setup.nameservers.map { new in
+            if let same = all.first(where: { $0.name == new.name && $0.settings.isReached(as: new) }) {
+                same.settings = new
+                return same
+            }
+            defer { nextID -= 1 }
+            return NamedServer(id: ProviderID(nextID), new)
+        }
+        system.secure.setServers(Set(all.flatMap(\.servers).filter { $0.tls != nil }), setup.contexts)
+        return all.map(\.traits)
+    }
+
+    subscript(id: ProviderID) -> NamedServer? { all.first { $0.id == id } }
+
+    /// Those without a server that a route leads to.
+    var unreachable: Set<ProviderID> {
+        Set(all.filter { system.reachable($0.servers).isEmpty }.map(\.id))
+    }
+
+    func start(_ id: FetchID, _ question: Question, _ server: NamedServer, now: Instant) {
+        server.requests += 1
+        let request = system.ask(question, of: server.servers, now: now) { [unowned self] result in
+            running[id] = nil
+            server.finished(with: result, after: now.duration(to: Clock.now()))
+            finished.append((id, result))
+        }
+        running[id] = Running(request: request, server: server, startedAt: now)
+    }
+
+    /// The resolver abandons a fetch at its time-out, too.
+    func abandon(_ id: FetchID, now: Instant) {
+        guard let fetch = running.removeValue(forKey: id) else { return }
+        system.cancel(fetch.request)
+        let elapsed = fetch.startedAt.duration(to: now)
+        if elapsed >= NamedServer.timeout { fetch.server.finished(with: .failure(.timeout), after: elapsed) }
+    }
+
+    /// Call it after the client's `takeFinished`.
+    func takeFinished() -> [(id: FetchID, result: FetchResult)] {
+        defer { finished = [] }
+        for failed in system.secure.takeFailures() {
+            for server in all where server.servers.contains(failed.server) {
+                server.lastReason = failed.reason
+                notable.append(.requestFailed(provider: server.name, reason: failed.reason))
+            }
+        }
+        return finished
+    }
+
+    /// Returns why connections failed since the last call.
+    func takeNotable() -> [LogEvent] {
+        defer { notable = [] }
+        return notable
+    }
+
+    func connections(of server: NamedServer) -> ConnectionCounts {
+        server.servers.reduce(ConnectionCounts()) { $0 + system.secure.connections(to: $1) }
+    }
+}
+
+extension NamedServer {
+    fileprivate func finished(with result: FetchResult, after elapsed: Duration) {
+        switch result {
+        case .success, .nameFailed, .notServed:
+            answered += 1
+            latency.record(elapsed)
+        case .failure(let failure):
+            failures[failure, default: 0] += 1
+            lastReason = failure.rawValue
+        }
+    }
+}
+
+extension Settings.Nameserver {
+    fileprivate func isReached(as other: Self) -> Bool { servers == other.servers && caFile == other.caFile }
+}
+
+extension Nameserver {
+    fileprivate init(_ server: Settings.Nameserver.Server, caFile: String?) {
+        let address = server.endpoint.address
+        switch server.transport {
+        case .plain: self.init(address, port: server.endpoint.port)
+        case .tls(let name):
+            self.init(
+                address, port: server.endpoint.port,
+                tls: TLS(certificateName: name ?? address.description, caFile: caFile))
+        }
+    }
+}

@@ -1,0 +1,203 @@
+// The operator's settings of nameservers with a name: addresses, the names that belong to them, and how the servers
+// prove who they are.
+
+package import DNSWire
+
+extension Settings {
+    /// Servers that are asked over DNS, in order, for the names that belong to them or that a rule sends to them.
+    package struct Nameserver: Equatable, Sendable {
+        package struct Server: Hashable, Sendable {
+            package enum Transport: Hashable, Sendable {
+                /// UDP, and TCP for answers that are too long.
+                case plain
+                /// DNS over TLS (RFC 7858). The certificate must be valid for this host name, or, if nil, for the
+                /// address.
+                case tls(name: String?)
+            }
+
+            package let endpoint: SocketAddress
+            package let transport: Transport
+        }
+
+        /// As for a provider, and different from the names of all providers.
+        package var name: String
+        /// 1 to 8, all different.
+        package var servers: [Server]
+        /// Up to 1,000, all different; each with all names below it, the root for every name. They go to these servers
+        /// and to no other upstream.
+        package var names: [Name] = []
+        /// Absolute path; nil: the system's certificate authorities.
+        package var caFile: String?
+    }
+}
+
+extension Settings.Nameserver.Server {
+    /// RFC 7858 section 3.1.
+    static let tlsPort: UInt16 = 853
+    fileprivate static let scheme = "tls://"
+
+    fileprivate init?(_ text: String) {
+        guard text.hasPrefix(Self.scheme) else {
+            guard let endpoint = SocketAddress(text, defaultPort: 53), endpoint.port != 0 else { return nil }
+            self.init(endpoint: endpoint, transport: .plain)
+            return
+        }
+        let parts = text.dropFirst(Self.scheme.count).split(
+            separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let endpoint = SocketAddress(String(parts[0]), defaultPort: Self.tlsPort), endpoint.port != 0 else {
+            return nil
+        }
+        guard parts.count == 2 else {
+            self.init(endpoint: endpoint, transport: .tls(name: nil))
+            return
+        }
+        guard let name = Settings.hostName(String(parts[1])), Address(name) == nil else { return nil }
+        self.init(endpoint: endpoint, transport: .tls(name: name))
+    }
+
+    fileprivate static func remedy(_ text: String) -> String? {
+        if !text.contains("://"), text.contains("#"), let server = Self(scheme + text) {
+            return "a name of a certificate needs TLS: write \"\(server)\""
+        }
+        // unbound writes ADDR@PORT#NAME.
+        let withColon = String(text.map { $0 == "@" ? ":" : $0 })
+        return text.contains("@") ? Self(withColon).map { "a port follows a colon: write \"\($0)\"" } : nil
+    }
+}
+
+extension Settings.Nameserver.Server: CustomStringConvertible {
+    package var description: String {
+        switch transport {
+        case .plain: endpoint.description
+        case .tls(let name): Self.scheme + endpoint.description + (name.map { "#\($0)" } ?? "")
+        }
+    }
+}
+
+extension Format<Settings.Nameserver.Server> {
+    static let namedServer = Format.text(
+        allowed: "\"ADDR[:PORT]\" or \"tls://ADDR[:PORT][#NAME]\", with an IPv6 address in brackets before a port",
+        remedy: { node in
+            guard case .string(let text) = node.value else { return nil }
+            return Settings.Nameserver.Server.remedy(text)
+        },
+        parse: { Settings.Nameserver.Server($0) }, write: \.description)
+}
+
+/// A [[nameserver]] as written in the file, before its keys are checked together.
+struct NameserverDraft {
+    var name: String?
+    var servers: [Settings.Nameserver.Server] = []
+    var names: [Name] = []
+    var caFile: String?
+
+    /// More servers only delay a failure.
+    private static let maxServers = 8
+    /// As many as in a rule.
+    private static let maxNames = 1000
+
+    static let keys: [Key<NameserverDraft>] = [
+        Key("name", \.name, Format.providerName.optional),
+        Key(
+            "servers", \.servers,
+            Format.namedServer.list(of: "strings \"ADDR[:PORT]\" or \"tls://ADDR[:PORT][#NAME]\"", 1...maxServers)),
+        Key("names", \.names, Format.ruleName.list(of: "names", 0...maxNames).leavingOut([])),
+        Key("ca-file", \.caFile, Format.path().orEmpty()),
+    ]
+}
+
+extension NameserverDraft {
+    /// For writing.
+    init(_ nameserver: Settings.Nameserver) {
+        self.init(
+            name: nameserver.name, servers: nameserver.servers, names: nameserver.names, caFile: nameserver.caFile)
+    }
+
+    /// Nil if a required key is missing.
+    var nameserver: Settings.Nameserver? {
+        guard let name, !servers.isEmpty else { return nil }
+        return Settings.Nameserver(name: name, servers: servers, names: names, caFile: caFile)
+    }
+
+    /// Missing or conflicting keys, as for a receiver.
+    var contradictions: [(key: String?, text: String)] {
+        var list: [(key: String?, text: String)] = []
+        if name == nil { list.append((nil, "this [[nameserver]] has no name; write, for example, name = \"corp\"")) }
+        if servers.isEmpty {
+            list.append((nil, "this [[nameserver]] has no servers; write, for example, servers = [\"192.0.2.53\"]"))
+        }
+        if caFile != nil, servers.allSatisfy({ $0.transport == .plain }) {
+            list.append(("ca-file", "nameserver.ca-file: found without a server \"tls://...\"; allowed: with one"))
+        }
+        return list
+    }
+}
+
+extension Findings {
+    /// Each is a source with measurements and counters of its own, as a provider is.
+    private static let maxNameservers = 16
+
+    mutating func nameservers(_ node: TOMLNode, besideProviders providers: [String]) -> [Settings.Nameserver] {
+        var nameservers: [Settings.Nameserver] = []
+        for (element, members) in tables(node, named: "nameserver", 0...Findings.maxNameservers) {
+            let before = all.count
+            var draft = NameserverDraft()
+            read(NameserverDraft.keys, in: "nameserver", header: "[[nameserver]]", of: members, into: &draft)
+            guard all.count == before else { continue }
+            note(draft.contradictions, in: element)
+            guard let nameserver = draft.nameserver else { continue }
+            judge(nameserver, element, beside: nameservers, providers)
+            nameservers.append(nameserver)
+        }
+        return nameservers
+    }
+
+    private mutating func judge(
+        _ nameserver: Settings.Nameserver, _ element: TOMLNode, beside others: [Settings.Nameserver],
+        _ providers: [String]
+    ) {
+        let node = element.member("name") ?? element
+        if others.contains(where: { $0.name == nameserver.name }) {
+            note(
+                node,
+                "nameserver.name: found \(quoted(nameserver.name)) for the second time; allowed: names that differ")
+        }
+        if providers.contains(nameserver.name) {
+            note(
+                node,
+                "nameserver.name: found \(quoted(nameserver.name)), the name of a [[provider]]; "
+                    + "allowed: another name, as rules name both")
+        }
+        judgeRepeated(nameserver.servers, "nameserver.servers", element.member("servers"))
+        judgeRepeated(nameserver.names, "nameserver.names", element.member("names"))
+        guard case .array(let nodes) = element.member("names")?.value else { return }
+        for (name, node) in zip(nameserver.names, nodes) {
+            guard let other = others.first(where: { $0.names.contains(name) }) else { continue }
+            note(
+                node,
+                "nameserver.names: found \"\(name)\", a name of nameserver \(quoted(other.name)); "
+                    + "allowed: in one [[nameserver]]; list all servers there")
+        }
+    }
+
+    /// A rule must not send the names of a nameserver to another upstream.
+    mutating func judge(
+        _ rules: [Settings.Rule], _ node: TOMLNode?, beside nameservers: [Settings.Nameserver]
+    ) {
+        guard case .array(let elements) = node?.value, elements.count == rules.count else { return }
+        for (rule, element) in zip(rules, elements) {
+            guard let resolver = rule.resolver, case .array(let nodes) = element.member("match")?.value else {
+                continue
+            }
+            for (name, node) in zip(rule.match, nodes) {
+                guard let owner = nameservers.first(where: { $0.names.contains(name) }),
+                    resolver != .nameserver(owner.name)
+                else { continue }
+                note(
+                    node,
+                    "rule.match: found \"\(name)\" with another resolver than nameserver \(quoted(owner.name)), which "
+                        + "has it in names; allowed: in one of both")
+            }
+        }
+    }
+}
