@@ -218,6 +218,13 @@ class Plain(Named):
         server.wait_for("answers? loaded from", since=since)
         self.assertEqual(CORP, dig(server, "www.corp.lab.example", "A").data)
 
+    def test_the_daemon_itself_is_refused_as_a_server(self):
+        corp = self.unbound()
+        server = self.serve(nameserver([corp.server]))
+        text = self.change(server, nameserver([corp.server, server.listen[0]]))
+        self.assertIn(f'nameserver.servers of "corp": found "{server.listen[0]}", where the daemon itself', text)
+        self.assertEqual(CORP, dig(server, "www.corp.lab.example", "A").data)
+
     def test_it_is_explained_and_counted(self):
         corp = self.unbound()
         server = self.serve(nameserver([corp.server]), pages="127.0.0.1:0")

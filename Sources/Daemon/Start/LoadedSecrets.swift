@@ -55,7 +55,7 @@ struct LoadedSecrets {
                     + "allowed: a readable file with certificates in PEM, or \"\" for the system's")
         }
         do throws(SettingsFile.Unusable) {
-            nameservers = try NameserverSetup(settings.nameservers, options)
+            nameservers = try NameserverSetup(settings.nameservers, options, listen: listen)
         } catch {
             complaints += error.complaints
         }

@@ -2,6 +2,9 @@
 // reported then.
 
 import Crypto
+import DNSWire
+import LinuxIO
+import Resolver
 import Settings
 
 struct NameserverSetup {
@@ -16,9 +19,18 @@ struct NameserverSetup {
     }
 
     /// Reports all errors together.
-    init(_ nameservers: [Settings.Nameserver], _ options: Options) throws(SettingsFile.Unusable) {
+    ///
+    /// - Parameter listen: the daemon's own addresses.
+    init(
+        _ nameservers: [Settings.Nameserver], _ options: Options, listen: [SocketAddress]
+    ) throws(SettingsFile.Unusable) {
         var contexts: [String?: TLSContext] = [:]
-        var complaints: [String] = []
+        var complaints = nameservers.flatMap { nameserver in
+            NameserverSetup.loops(nameserver, listen).map { server in
+                "\(SettingsFile.path(options)): nameserver.servers of \"\(nameserver.name)\": found \"\(server)\", "
+                    + "where the daemon itself listens; allowed: other servers"
+            }
+        }
         for nameserver in nameservers
         where contexts[nameserver.caFile] == nil && nameserver.servers.contains(where: { $0.transport != .plain }) {
             do throws(CryptoError) {
@@ -33,5 +45,12 @@ struct NameserverSetup {
         }
         guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
         self.init(nameservers: nameservers, contexts: contexts)
+    }
+
+    /// The servers that are this daemon.
+    private static func loops(_ nameserver: Settings.Nameserver, _ listen: [SocketAddress]) -> [Nameserver] {
+        let ourselves = ListenAddresses(listen.map { ($0.address, $0.port) }, interfaces: Interfaces.addresses())
+        let list = NameserverList(nameserver.servers.map { Nameserver($0.endpoint) }, without: ourselves)
+        return list.omitted.filter { $0.why == .ourselves }.map(\.server)
     }
 }
