@@ -49,7 +49,8 @@ struct RuleWordsTests {
                 """)
         #expect(
             refusal("resolver=alidn") == """
-                rule.resolver: found "alidn"; allowed: "httpdns", "system", "alidns"; did you mean "alidns"?
+                rule.resolver: found "alidn"; allowed: "httpdns", "system", "alidns", "corp"; did you mean \
+                "alidns"?
                 """)
         #expect(
             refusal("answer=nodata", "resolver=system")

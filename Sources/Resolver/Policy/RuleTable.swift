@@ -31,13 +31,13 @@ package struct Rule: Equatable, Sendable {
     /// A rule for a longer name exempts its names by `upstreams`.
     package var answer: RuleAnswer? {
         get { rare?.answer }
-        set { rare = RareTerms(answer: newValue, origin: origin) }
+        set { rare = RareTerms.any(answer: newValue, origin: origin) }
     }
 
     /// Only for `explain`.
     package var origin: RuleOrigin? {
         get { rare?.origin }
-        set { rare = RareTerms(answer: answer, origin: newValue) }
+        set { rare = RareTerms.any(answer: answer, origin: newValue) }
     }
 
     package init(match: [Name] = []) {
@@ -150,7 +150,12 @@ private final class RareTerms: Equatable, Sendable {
     let answer: RuleAnswer?
     let origin: RuleOrigin?
 
-    init(answer: RuleAnswer?, origin: RuleOrigin?) {
+    /// Returns nil if the rule has none of them.
+    static func any(answer: RuleAnswer?, origin: RuleOrigin?) -> RareTerms? {
+        answer == nil && origin == nil ? nil : RareTerms(answer: answer, origin: origin)
+    }
+
+    private init(answer: RuleAnswer?, origin: RuleOrigin?) {
         self.answer = answer
         self.origin = origin
     }
