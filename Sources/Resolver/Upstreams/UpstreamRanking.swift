@@ -115,19 +115,23 @@ struct UpstreamRanking {
 
     /// The first provider of `order`. Its measurements estimate those of the lookups with these upstreams.
     func best(for type: RecordType, among upstreams: NameUpstreams, now: Instant) -> ProviderID? {
-        var best: Place?
-        for index in standings.indices
-        where isCandidate(index, type, upstreams) && !standings[index].isThrottled(now) {
+        // With one candidate there is nothing to compare.
+        let candidates = candidates(for: type, upstreams, now)
+        guard candidates.count > 1 else { return candidates.first.map { standings[$0].traits.id } }
+        var best = place(candidates[0], now)
+        for index in candidates.dropFirst() {
             let place = place(index, now)
-            if best.map({ place.precedes($0) }) ?? true { best = place }
+            if place.precedes(best) { best = place }
         }
-        return best.map { standings[$0.index].traits.id }
+        return standings[best.index].traits.id
     }
 
     /// Returns the order for one lookup. Of two random picks near the best, the one with the lower load goes first
     /// (power of two choices). The owners of a name precede other providers unless they are failing.
     mutating func choose(for type: RecordType, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
         guard case .owners(let owners, let isExclusive) = upstreams else {
+            let candidates = candidates(for: type, upstreams, now)
+            guard candidates.count > 1 else { return candidates.map { standings[$0].traits.id } }
             return choose(places(for: type, upstreams, now))
         }
         let own = choose(places(for: type, .owners(owners, isExclusive: true), now))
@@ -188,11 +192,17 @@ struct UpstreamRanking {
             && !isUnreachable(standings[index].traits.id)
     }
 
+    private func candidates(for type: RecordType, _ upstreams: NameUpstreams, _ now: Instant) -> [Int] {
+        var candidates: [Int] = []
+        for index in standings.indices where isCandidate(index, type, upstreams) && !standings[index].isThrottled(now) {
+            candidates.append(index)
+        }
+        return candidates
+    }
+
     private func places(for type: RecordType, _ upstreams: NameUpstreams, _ now: Instant) -> [Place] {
         var places: [Place] = []
-        for index in standings.indices where isCandidate(index, type, upstreams) && !standings[index].isThrottled(now) {
-            places.append(place(index, now))
-        }
+        for index in candidates(for: type, upstreams, now) { places.append(place(index, now)) }
         if places.count > 1 { places.sort { $0.precedes($1) } }
         return places
     }
