@@ -51,34 +51,47 @@ struct ProviderSwitchesTests {
         }
     }
 
-    @Test("a store that is read late keeps its switches, and takes those of the operator")
-    func lateStore() throws {
+    @Test(
+        "a store that is read late, or in the next life, keeps its switches and takes those of the operator",
+        arguments: [false, true])
+    func lateStore(isInNextLife: Bool) throws {
         let folder = TemporaryFolder()
-        let other = try ResolvingStand(storeAt: folder("cache.db"))
+        let path = folder("cache.db")
+        let other = try ResolvingStand(storeAt: path)
         other.resolving.store?.note(note, "a.example -\nb.example -", now: now)
         other.resolving.store?.stop()
 
-        let stand = try ResolvingStand(storeAt: folder("cache.db"))
-        let store = try #require(stand.resolving.store)
-        let switches = ProviderSwitches(stand.resolving, stand.cache)
         let end = Clock.wallMilliseconds() + 3_600_000
+        var stand = try ResolvingStand(storeAt: path)
+        var switches = ProviderSwitches(stand.resolving, stand.cache)
         _ = switches.switchOff(Name("b.example"), seconds: 3600, now: now)
         _ = switches.switchOff(Name("c.example"), seconds: nil, now: now)
+        if isInNextLife {
+            stand.resolving.store?.stop()
+            stand = try ResolvingStand(storeAt: path)
+            switches = ProviderSwitches(stand.resolving, stand.cache)
+        }
+        _ = switches.switchOff(Name("d.example"), seconds: nil, now: now)
+        try restore(switches, stand)
+        #expect(switches.reports.map(\.scope) == ["a.example", "b.example", "c.example", "d.example"])
+        stand.resolving.store?.stop()
+        var file = EntryStore(path: path)
+        let notes = try file.notes()
+        let stored = ProviderSwitch(text: notes[note] ?? "")
+        #expect(stored.endOfName.count == 4 && (stored.nextEndMilliseconds ?? 0) >= end && notes.count == 1)
+    }
+
+    /// As the daemon does when the store is read.
+    private func restore(_ switches: ProviderSwitches, _ stand: ResolvingStand) throws {
         let deadline = Clock.now() + .seconds(20)
-        var isRead = false
-        while !isRead, Clock.now() < deadline {
+        while Clock.now() < deadline {
             try stand.resolving.loop.turn(until: deadline)
-            for event in store.takeEvents() {
+            for event in stand.resolving.store?.takeEvents() ?? [] {
                 guard case .notes(let notes) = event else { continue }
-                switches.restore(notes, now: now)
-                isRead = true
+                return switches.restore(notes, now: now)
             }
         }
-        #expect(switches.reports.map(\.scope) == ["a.example", "b.example", "c.example"])
-        store.stop()
-        var file = EntryStore(path: folder("cache.db"))
-        let stored = ProviderSwitch(text: try file.notes()[note] ?? "")
-        #expect(stored.endOfName.count == 3 && (stored.nextEndMilliseconds ?? 0) >= end)
+        Issue.record("the store was not read")
     }
 
     @Test("all that can be switched off finds room in a note")

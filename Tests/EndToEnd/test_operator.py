@@ -1,6 +1,7 @@
 # What an operator does to providers while they work: switching them off and on, and testing one.
 
 import contextlib
+import fcntl
 import threading
 
 from cases import Case
@@ -57,6 +58,24 @@ class Switch(Case):
         self.assertEqual(LAB_ANY, dig(server, "n1.any.lab.example", "A").data)
         self.assertEqual(0, ctl(server, "httpdns", "on", "n0.any.lab.example").returncode)
         self.assertEqual(LAB_ANY, dig(server, "sub.n0.any.lab.example", "A").data)
+
+    def test_a_switch_before_the_store_is_read_ends_none_of_the_stored_ones(self):
+        server = self.server(store=self.provider.directory / "cache.db")
+        self.assertEqual(0, ctl(server, "httpdns", "off", "n0.any.lab.example").returncode)
+        self.assertEqual(0, server.stop())
+        with open(f"{server.store}.lock", "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            server.up()
+            eventually(lambda: server.stats()["store"]["failures"] >= 1, what="the store in use elsewhere")
+            self.assertEqual(LAB_ANY, dig(server, "n0.any.lab.example", "A").data)
+            self.assertEqual(0, ctl(server, "httpdns", "off", "n1.any.lab.example").returncode)
+        self.assertEqual(LAB_ANY, dig(server, "n2.any.lab.example", "A").data)
+        for _ in range(2):
+            eventually(lambda: "n0.any.lab.example" in ctl(server, "status").stdout, what="the stored switch")
+            for name in ("n0", "n1"):
+                self.assertEqual(NSD_ANY, dig(server, f"{name}.any.lab.example", "A").data)
+            self.assertEqual(0, server.stop())
+            server.up()
 
     @contextlib.contextmanager
     def asked(self, server, name):

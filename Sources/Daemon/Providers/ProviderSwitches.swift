@@ -15,10 +15,13 @@ final class ProviderSwitches: LoopPart {
     private(set) var nextDeadline: Instant?
     /// Names whose switch has expired, for the log.
     private var switchedOn: [Name] = []
-    /// Until then nothing is stored: it would replace what the store has.
     private var isRestored: Bool
 
     private static let note = "providers switched off"
+    /// Begins the names of notes that were written before the store was read. Each process has its own, so that it
+    /// replaces no switch of another.
+    private static let earlyPrefix = "providers switched off early "
+    private let earlyNote = ProviderSwitches.earlyPrefix + String(Clock.wallMilliseconds())
     /// Expiry is in wall time, and the clock may be set meanwhile: by decades on a machine without a real-time clock.
     static let longestWait: Duration = .seconds(60)
 
@@ -32,10 +35,13 @@ final class ProviderSwitches: LoopPart {
     /// in the same state, except for names whose switch has expired.
     func restore(_ notes: [String: String], now: Instant) {
         isRestored = true
-        let stored = notes[ProviderSwitches.note].map { ProviderSwitch(text: $0) } ?? ProviderSwitch()
+        let stored = ProviderSwitch(text: notes[ProviderSwitches.note] ?? "")
+        let early = notes.filter { $0.key.hasPrefix(ProviderSwitches.earlyPrefix) }.sorted { $0.key > $1.key }
+        for (_, text) in early { state.add(ProviderSwitch(text: text)) }
         state.add(stored)
         apply(to: state.expire(nowMilliseconds: Clock.wallMilliseconds()), now: now)
         if state != stored { save(now: now) }
+        for (name, _) in early { resolving.store?.note(name, nil, now: now) }
     }
 
     func isOff(_ name: Name) -> Bool { state.isOff(name) }
@@ -100,7 +106,7 @@ final class ProviderSwitches: LoopPart {
     }
 
     private func save(now: Instant) {
-        guard isRestored else { return }
-        resolving.store?.note(ProviderSwitches.note, state.endOfName.isEmpty ? nil : state.text, now: now)
+        let text = state.endOfName.isEmpty ? nil : state.text
+        resolving.store?.note(isRestored ? ProviderSwitches.note : earlyNote, text, now: now)
     }
 }
