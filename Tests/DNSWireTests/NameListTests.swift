@@ -61,4 +61,16 @@ struct NameListTests {
         let wire = try name("Www.Example").wire.map(\.lowercased)
         #expect(Name.digest(ofLowercased: wire) == (try name("WWW.example")).digest)
     }
+
+    @Test("the digest of a file is that of FNV-1a, whatever the pieces")
+    func fileDigest() {
+        // From the test suite of its authors.
+        for (pieces, digest) in [([""], 0xCBF2_9CE4_8422_2325), (["foo", "bar"], 0x8594_4171_F739_67E8)]
+            as [([String], UInt64)]
+        {
+            var builder = NameList.Builder()
+            for piece in pieces { builder.fileDigest.add(Array(piece.utf8)) }
+            #expect(NameList(builder).fileDigest.value == digest)
+        }
+    }
 }

@@ -148,3 +148,19 @@ class Expect(Case):
         self.assertEqual({FORGED}, dig(server, OTHER, "A").data)
         eventually(lambda: server.stats()["store"]["loaded"] >= 1, what="the answer of the store")
         self.assertEqual("SERVFAIL", dig(server, NAME, "A").status)
+
+    def test_a_restart_with_another_name_in_a_list_drops_what_was_accepted_before(self):
+        _, settings = self.provider("vendor", FORGING.replace("$TTL 2", "$TTL 600"))
+        server = self.own(Daemon([settings]))
+        server.store, names = server.directory / "cache.db", server.directory / "names"
+        names.write_text("unrelated.example\n")
+        names.chmod(0o644)
+        server.sections = RULE.replace(f'match = ["{NAME}"]', f'match-file = ["{names}"]')
+        server.up()
+        self.assertEqual({FORGED}, dig(server, NAME, "A").data)
+        eventually(lambda: server.stats()["store"]["written"] >= 1, what="the answer in the store")
+        server.stop()
+        names.write_text(f"{NAME}\n")
+        server.up()
+        eventually(lambda: server.stats()["store"]["loaded"] >= 1, what="the answer of the store")
+        self.assertEqual("SERVFAIL", dig(server, NAME, "A").status)
