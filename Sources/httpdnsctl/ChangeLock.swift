@@ -5,13 +5,15 @@ import LinuxIO
 
 enum ChangeLock {
     private static let betweenTries = Duration.milliseconds(100)
+    private static let unannounced = Duration.seconds(2)
 
     /// Creates the directory if it is missing, and locks it until the process ends or the returned lock is released.
-    /// Exits if another process holds the lock for longer than that.
+    /// Exits if another process holds the lock for longer than `patience`. Says that it waits after two seconds.
     ///
     /// - Parameter patience: how long to wait while another process holds the lock.
     static func take(_ directory: String, patience: Duration) throws(SystemError) -> DirectoryLock {
-        let deadline = Clock.now() + patience
+        let began = Clock.now()
+        var isAnnounced = false
         while true {
             try FileReplacement.makeDirectory(directory)
             do throws(SystemError) {
@@ -20,8 +22,12 @@ enum ChangeLock {
                 // A process that finishes may remove the directory, possibly between `makeDirectory` and the lock.
                 guard DirectoryLock.isTaken(error) || error.isNoSuchFile else { throw error }
             }
-            guard Clock.now() < deadline else {
-                fail("another httpdnsctl is changing files in \(directory); try again when it has ended", Exit.failed)
+            let other = "another httpdnsctl is changing files in \(directory)"
+            let waited = Clock.now() - began
+            guard waited < patience else { fail("\(other); try again when it has ended", Exit.failed) }
+            if waited > unannounced, !isAnnounced {
+                StandardStreams.writeError("httpdnsctl: \(other); waiting\n")
+                isAnnounced = true
             }
             wait(betweenTries)
         }

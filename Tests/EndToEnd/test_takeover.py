@@ -181,6 +181,15 @@ class Used(PlainMachine):
     def test_a_daemon_without_a_guard_is_warned_of(self):
         self.assertIn("warning: the daemon does not run as httpdnsd.service", self.check("use", "--dry-run"))
 
+    def test_a_restore_waits_for_a_guard_that_is_soon_done(self):
+        self.check("use")
+        other = subprocess.Popen([*self.place.prefix, "flock", KEPT, "sh", "-c", "echo locked; sleep 1"],
+                                 stdout=subprocess.PIPE, text=True)
+        self.assertEqual("locked\n", other.stdout.readline())
+        self.assertEqual("", self.system("restore").stderr)
+        self.assertBefore()
+        other.communicate()
+
     def test_the_guard_waits_for_whoever_is_at_it(self):
         self.check("use")
         self.daemon.kill()

@@ -37,7 +37,7 @@ struct SystemCommand {
 
     private func use(isDryRun: Bool) throws(SystemError) {
         if !isDryRun { needRoot() }
-        let lock = isDryRun ? nil : try KeptRecord.lock(patience: .zero)
+        let lock = isDryRun ? nil : try KeptRecord.lock(patience: SystemCommand.patience)
         defer { _ = lock }
         switch try KeptRecord.read() {
         case .damaged(let fault): fail(KeptRecord.damage(fault), Exit.failed)
@@ -183,12 +183,16 @@ extension SystemCommand {
     private static let tries = 3
     private static let betweenTries = Duration.milliseconds(500)
 
+    /// Each stop of the daemon starts the restore unit, which takes about 3 s if no daemon answers.
+    private static let patience = Duration.seconds(5)
+
     /// The restore unit is not retried, so it waits for the lock. Its unit file allows it one minute in total.
     private static let guardPatience = Duration.seconds(45)
 
     private func restore(isDryRun: Bool, onlyIfDead: Bool) throws(SystemError) {
         if !isDryRun { needRoot() }
-        let lock = isDryRun ? nil : try KeptRecord.lock(patience: onlyIfDead ? SystemCommand.guardPatience : .zero)
+        let patience = onlyIfDead ? SystemCommand.guardPatience : SystemCommand.patience
+        let lock = isDryRun ? nil : try KeptRecord.lock(patience: patience)
         defer { _ = lock }
         switch try KeptRecord.read() {
         case .damaged(let fault): fail(KeptRecord.damage(fault), Exit.failed)
