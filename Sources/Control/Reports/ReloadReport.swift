@@ -3,8 +3,7 @@
 package struct ReloadReport: Codable, Equatable, Sendable {
     /// Changed settings that take effect only after a restart.
     package let needRestart: [String]
-    /// Complaints about lists of names, whose last good contents stay in force; nil from a daemon version without this
-    /// field.
+    /// Complaints about lists of names, whose last good contents stay in force; nil if there are none.
     package var keptLists: [String]?
 
     package init(needRestart: [String]) {

@@ -311,7 +311,8 @@ final class Daemon {
             settings = new
             apply(new)
             settingsAtWall = Clock.wallMilliseconds()
-            report.keptLists = lists.complaints.values.flatMap(\.self).sorted()
+            let complaints = lists.complaints.values.flatMap(\.self).sorted()
+            report.keptLists = complaints.isEmpty ? nil : complaints
             endReload(.success(report))
         } catch {
             endReload(.failure(error))
