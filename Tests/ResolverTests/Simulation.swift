@@ -156,7 +156,7 @@ struct Simulation {
     }
 
     /// The cache must have nothing of a family that a rule excludes, and no address beside a preferred one. Probes
-    /// may have found a preferred one dead.
+    /// may have found a preferred one dead, and the system resolver's displaces none of a provider.
     private func checkFamily(_ question: Question, _ answer: Answer) throws {
         switch policy.of(question.name).treatment(of: question.type) {
         case .ordinary: break
@@ -165,9 +165,12 @@ struct Simulation {
             guard answer.kind == .records, !policy.probes.isEnabled, let preferred = question.otherFamily else {
                 return
             }
-            let fresh = cache.known(preferred, within: Freshness.Limits(maxAgeSeconds: 0), now: now)
-            let hasPreferred = fresh.map { !$0.answer.isNegative } ?? false
-            try account.require(!hasPreferred, "\(question) has an answer beside the preferred one")
+            let limits = Freshness.Limits(maxAgeSeconds: 0)
+            let isProviders = cache.known(question, within: limits, now: now)?.origin == .provider
+            let hasPreferred = cache.known(preferred, within: limits, now: now).map {
+                !$0.answer.isNegative && !(isProviders && $0.origin == .system)
+            }
+            try account.require(hasPreferred != true, "\(question) has an answer beside the preferred one")
         }
     }
 
