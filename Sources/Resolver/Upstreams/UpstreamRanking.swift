@@ -110,7 +110,7 @@ struct UpstreamRanking {
     /// Providers in this order: working by expected answer time, unmeasured, half-open, failing by end of back-off.
     /// Ties follow the order of the settings.
     func order(for type: RecordType, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
-        places(for: type, upstreams, now).map { standings[$0.index].traits.id }
+        places(of: candidates(for: type, upstreams, now), now).map { standings[$0.index].traits.id }
     }
 
     /// The first provider of `order`. Its measurements estimate those of the lookups with these upstreams.
@@ -130,24 +130,22 @@ struct UpstreamRanking {
     /// (power of two choices). The owners of a name precede other providers unless they are failing.
     mutating func choose(for type: RecordType, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
         guard case .owners(let owners, let isExclusive) = upstreams else {
-            let candidates = candidates(for: type, upstreams, now)
-            guard candidates.count > 1 else { return candidates.map { standings[$0].traits.id } }
-            return choose(places(for: type, upstreams, now))
+            return choose(candidates(for: type, upstreams, now), now)
         }
-        let own = choose(places(for: type, .owners(owners, isExclusive: true), now))
+        let own = choose(candidates(for: type, .owners(owners, isExclusive: true), now), now)
         guard !isExclusive else { return own }
         let isSound = { [self] (provider: ProviderID) in
             index(of: provider).map { place($0, now).rank < .halfOpen } ?? false
         }
-        return own.filter(isSound) + choose(places(for: type, .providers, now)) + own.filter { !isSound($0) }
+        return own.filter(isSound) + choose(candidates(for: type, .providers, now), now) + own.filter { !isSound($0) }
     }
 
-    private mutating func choose(_ sorted: [Place]) -> [ProviderID] {
-        var places = sorted
-        guard let best = places.first, best.rank == .working else {
-            return places.map { standings[$0.index].traits.id }
-        }
-        guard places.count > 1 else { return [standings[best.index].traits.id] }
+    private mutating func choose(_ candidates: [Int], _ now: Instant) -> [ProviderID] {
+        // With one candidate there is nothing to compare.
+        guard candidates.count > 1 else { return candidates.map { standings[$0].traits.id } }
+        var places = places(of: candidates, now)
+        let best = places[0]
+        guard best.rank == .working else { return places.map { standings[$0.index].traits.id } }
         let limit = max(best.cost * Bounds.nearBest, best.cost + Bounds.nearBestMilliseconds)
         let near = places.prefix { $0.rank == .working && $0.cost <= limit }.count
         if near > 1 {
@@ -200,9 +198,10 @@ struct UpstreamRanking {
         return candidates
     }
 
-    private func places(for type: RecordType, _ upstreams: NameUpstreams, _ now: Instant) -> [Place] {
+    /// In the order of `order`.
+    private func places(of candidates: [Int], _ now: Instant) -> [Place] {
         var places: [Place] = []
-        for index in candidates(for: type, upstreams, now) { places.append(place(index, now)) }
+        for index in candidates { places.append(place(index, now)) }
         if places.count > 1 { places.sort { $0.precedes($1) } }
         return places
     }
@@ -255,7 +254,7 @@ struct UpstreamRanking {
         beside first: ProviderID, _ question: Question, _ upstreams: NameUpstreams, _ now: Instant
     ) -> Int? {
         guard standings.count > 1 else { return nil }
-        let places = places(for: question.type, upstreams, now)
+        let places = places(of: candidates(for: question.type, upstreams, now), now)
         guard places.contains(where: { standings[$0.index].traits.id == first && $0.rank == .working }) else {
             return nil
         }
