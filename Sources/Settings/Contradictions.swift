@@ -4,7 +4,6 @@
 import DNSWire
 
 extension ProviderDraft {
-    typealias Contradiction = (key: String?, text: String)
     private typealias Dialect = Settings.Provider.Dialect
 
     /// Missing or conflicting keys, each with the key concerned, or nil for the whole table. Empty if `provider`

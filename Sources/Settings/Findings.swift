@@ -169,12 +169,10 @@ struct Findings {
 
     private mutating func providers(_ node: TOMLNode) -> [Settings.Provider] {
         var providers: [Settings.Provider] = []
-        for (element, members) in tables(node, named: "provider", 1...Findings.maxProviders) {
-            let before = all.count
+        for table in tables(node, named: "provider", 1...Findings.maxProviders) {
+            let (element, before) = (table.node, all.count)
             var draft = ProviderDraft()
-            read(
-                ProviderDraft.keys, in: "provider", header: "[[provider]]", of: members, besideTables: ["template"],
-                into: &draft)
+            read(table, in: "provider", besideTables: ["template"], into: &draft)
             draft.template = element.member("template").map { template($0) }
             if let name = draft.name, providers.contains(where: { $0.name == name }) {
                 note(
@@ -191,17 +189,26 @@ struct Findings {
         return providers
     }
 
+    /// - Returns: nil if a value is invalid.
+    mutating func filled<Draft: TableDraft>(_ empty: Draft, _ table: Table, in name: String) -> Draft? {
+        let before = all.count
+        var draft = empty
+        read(table, in: name, into: &draft)
+        guard all.count == before else { return nil }
+        note(draft.contradictions, in: table.node)
+        return draft
+    }
+
+    private mutating func read<Draft: TableDraft>(
+        _ table: Table, in name: String, besideTables tables: [String] = [], into draft: inout Draft
+    ) {
+        read(Draft.keys, in: name, header: "[[\(name)]]", of: table.members, besideTables: tables, into: &draft)
+    }
+
     private mutating func receivers(_ node: TOMLNode) -> [Settings.Receiver] {
-        var receivers: [Settings.Receiver] = []
-        for (element, members) in tables(node, named: "notify", 0...Findings.maxReceivers) {
-            let before = all.count
-            var draft = ReceiverDraft()
-            read(ReceiverDraft.keys, in: "notify", header: "[[notify]]", of: members, into: &draft)
-            guard all.count == before else { continue }
-            note(draft.contradictions, in: element)
-            receivers += draft.receiver.map { [$0] } ?? []
+        tables(node, named: "notify", 0...Findings.maxReceivers).compactMap {
+            filled(ReceiverDraft(), $0, in: "notify")?.receiver
         }
-        return receivers
     }
 
     private mutating func template(_ table: TOMLNode) -> Settings.Provider.Template {
@@ -345,7 +352,7 @@ struct Findings {
             "unknown key \(quoted(key)) \(place)\(hint) allowed: \(known.joined(separator: ", "))")
     }
 
-    mutating func note(_ contradictions: [(key: String?, text: String)], in table: TOMLNode) {
+    mutating func note(_ contradictions: [Contradiction], in table: TOMLNode) {
         for (key, text) in contradictions {
             note(key.flatMap { table.member($0) } ?? table, aboutKey: key == nil, text)
         }
@@ -354,6 +361,16 @@ struct Findings {
     mutating func note(_ node: TOMLNode, aboutKey: Bool = false, _ text: String) {
         all.append(Finding(node: node.index, isAboutKey: aboutKey, text: text))
     }
+}
+
+/// Missing or conflicting keys of a table, with the key concerned, or nil for the whole table.
+typealias Contradiction = (key: String?, text: String)
+
+/// A table of an array of tables, as written in the file, before its keys are checked together.
+protocol TableDraft {
+    static var keys: [Key<Self>] { get }
+    /// Empty if the table's value can be made.
+    var contradictions: [Contradiction] { get }
 }
 
 extension TOMLNode {

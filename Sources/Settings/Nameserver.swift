@@ -85,7 +85,7 @@ extension Format<Settings.Nameserver.Server> {
 }
 
 /// A [[nameserver]] as written in the file, before its keys are checked together.
-struct NameserverDraft {
+struct NameserverDraft: TableDraft {
     var name: String?
     var servers: [Settings.Nameserver.Server] = []
     var names: [Name] = []
@@ -120,7 +120,7 @@ extension NameserverDraft {
     }
 
     /// Missing or conflicting keys, as for a receiver.
-    var contradictions: [(key: String?, text: String)] {
+    var contradictions: [Contradiction] {
         var list: [(key: String?, text: String)] = []
         if name == nil { list.append((nil, "this [[nameserver]] has no name; write, for example, name = \"corp\"")) }
         if servers.isEmpty {
@@ -139,14 +139,9 @@ extension Findings {
 
     mutating func nameservers(_ node: TOMLNode, besideProviders providers: [String]) -> [Settings.Nameserver] {
         var nameservers: [Settings.Nameserver] = []
-        for (element, members) in tables(node, named: "nameserver", 0...Findings.maxNameservers) {
-            let before = all.count
-            var draft = NameserverDraft()
-            read(NameserverDraft.keys, in: "nameserver", header: "[[nameserver]]", of: members, into: &draft)
-            guard all.count == before else { continue }
-            note(draft.contradictions, in: element)
-            guard let nameserver = draft.nameserver else { continue }
-            judge(nameserver, element, beside: nameservers, providers)
+        for table in tables(node, named: "nameserver", 0...Findings.maxNameservers) {
+            guard let nameserver = filled(NameserverDraft(), table, in: "nameserver")?.nameserver else { continue }
+            judge(nameserver, table.node, beside: nameservers, providers)
             nameservers.append(nameserver)
         }
         return nameservers

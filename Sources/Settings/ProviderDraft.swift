@@ -2,7 +2,7 @@
 
 import DNSWire
 
-struct ProviderDraft {
+struct ProviderDraft: TableDraft {
     var name: String?
     var dialect: Settings.Provider.Dialect?
     var url: Settings.ProviderURL?

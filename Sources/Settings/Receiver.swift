@@ -66,7 +66,7 @@ extension Settings.ReceiverURL: CustomStringConvertible {
 }
 
 /// A [[notify]] as written in the file, before its keys are checked together.
-struct ReceiverDraft {
+struct ReceiverDraft: TableDraft {
     var url: Settings.ReceiverURL?
     var addresses: [Address] = []
     var events = Settings.Receiver.Event.allCases
@@ -107,7 +107,7 @@ extension ReceiverDraft {
 
     /// Missing or conflicting keys, each with the key concerned, or nil for the whole table. Empty if `receiver`
     /// returns a value.
-    var contradictions: [(key: String?, text: String)] {
+    var contradictions: [Contradiction] {
         guard let url else {
             return [(nil, "this [[notify]] has no url; write, for example, url = \"https://HOST/PATH\"")]
         }
