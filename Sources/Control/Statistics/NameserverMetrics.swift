@@ -25,17 +25,9 @@ extension MetricFamily {
         .histogram("nameserver_duration_seconds", "Time from a question to a nameserver to its reply.") {
             $0.nameservers.filter(\.durations.hasSome).flatMap { $0.durations.samples(("nameserver", $0.name)) }
         },
-        .gauge("nameserver_connections", "Open connections with TLS to a nameserver.") {
-            $0.nameservers.map { MetricSample($0.connections.open, ("nameserver", $0.name), ("state", "open")) }
-        },
-        .counter("nameserver_connections_opened", "Connections with TLS opened to a nameserver.") {
-            $0.nameservers.map { MetricSample($0.connections.opened, ("nameserver", $0.name)) }
-        },
-        .counter("nameserver_connections_reused", "Questions to a nameserver over an open connection with TLS.") {
-            $0.nameservers.map { MetricSample($0.connections.reused, ("nameserver", $0.name)) }
-        },
-        .counter("nameserver_retries", "Questions repeated because the server had closed the connection with TLS.") {
-            $0.nameservers.map { MetricSample($0.connections.retried, ("nameserver", $0.name)) }
-        },
     ]
+
+    static let ofNameserverConnections = connections(to: "nameserver") {
+        $0.nameservers.map { ($0.name, $0.connections) }
+    }
 }

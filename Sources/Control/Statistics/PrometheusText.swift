@@ -11,9 +11,10 @@ extension StatsReport {
 
     /// Every family, once each.
     static let metrics =
-        MetricFamily.ofServing + MetricFamily.ofCache + MetricFamily.ofProviders + MetricFamily.ofTransfers
-        + MetricFamily.ofNameservers + MetricFamily.ofVerification + MetricFamily.ofNetworks + MetricFamily.ofReceivers
-        + MetricFamily.ofProcess
+        MetricFamily.ofServing + MetricFamily.ofCache + MetricFamily.ofProviders
+        + MetricFamily.ofProviderConnections + MetricFamily.ofTransfers + MetricFamily.ofNameservers
+        + MetricFamily.ofNameserverConnections + MetricFamily.ofVerification + MetricFamily.ofNetworks
+        + MetricFamily.ofReceivers + MetricFamily.ofProcess
 }
 
 /// A metric family: one HELP line and its samples.

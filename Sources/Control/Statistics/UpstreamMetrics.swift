@@ -68,19 +68,30 @@ extension MetricFamily {
         },
     ]
 
+    static let ofProviderConnections = connections(to: "provider") { $0.providers.map { ($0.name, $0.connections) } }
+
+    /// - Parameter kind: of the upstreams; also the label of their names.
+    static func connections(
+        to kind: String,
+        _ upstreams: @escaping @Sendable (StatsReport) -> [(name: String, StatsReport.Provider.Connections)]
+    ) -> [MetricFamily] {
+        [
+            .gauge("\(kind)_connections", "Open connections to a \(kind).") {
+                upstreams($0).map { MetricSample($1.open, (kind, $0), ("state", "open")) }
+            },
+            .counter("\(kind)_connections_opened", "Connections opened to a \(kind).") {
+                upstreams($0).map { MetricSample($1.opened, (kind, $0)) }
+            },
+            .counter("\(kind)_connections_reused", "Requests to a \(kind) that reused a connection.") {
+                upstreams($0).map { MetricSample($1.reused, (kind, $0)) }
+            },
+            .counter("\(kind)_retries", "Requests to a \(kind) that failed on a reused connection and were repeated.") {
+                upstreams($0).map { MetricSample($1.retried, (kind, $0)) }
+            },
+        ]
+    }
+
     static let ofTransfers: [MetricFamily] = [
-        .gauge("provider_connections", "Open connections to a provider.") {
-            $0.providers.map { MetricSample($0.connections.open, ("provider", $0.name), ("state", "open")) }
-        },
-        .counter("provider_connections_opened", "Connections opened to a provider.") {
-            $0.providers.map { MetricSample($0.connections.opened, ("provider", $0.name)) }
-        },
-        .counter("provider_connections_reused", "Requests to a provider that reused a connection.") {
-            $0.providers.map { MetricSample($0.connections.reused, ("provider", $0.name)) }
-        },
-        .counter("provider_retries", "Requests that failed on a reused connection and succeeded on a new one.") {
-            $0.providers.map { MetricSample($0.connections.retried, ("provider", $0.name)) }
-        },
         .counter("provider_shadow_requests", "Requests to a shadow provider.") {
             $0.providers.compactMap { provider in
                 provider.shadow.map { MetricSample($0.asked, ("provider", provider.name)) }
