@@ -99,17 +99,8 @@ struct AddressListsTests {
         #expect(stand.resolving.providers.providers.map(\.wantsNodes) == [false], "this list has its own request")
     }
 
-    @Test("a kept list that asks not to be used holds for a provider that is new, too")
+    @Test("a kept list that asks not to be used holds for a provider that is new, until the list's time ends")
     func disabled() throws {
-        let lists = AddressLists(stand.resolving)
-        try stand.setProviders(providers(), now: now)
-        lists.begin([note: "\(inAnHour) \(scope) disable"], now: now)
-        let provider = try #require(stand.resolving.providers.providers.first)
-        #expect(stand.resolving.state(of: provider, now: now) == .throttled)
-    }
-
-    @Test("a kept list that asks not to be used ends with its time")
-    func disabledForShort() throws {
         let lists = AddressLists(stand.resolving)
         try stand.setProviders(providers(), now: now)
         lists.begin([note: "\(inAnHour - 3_540_000) \(scope) disable"], now: now)

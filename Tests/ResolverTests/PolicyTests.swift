@@ -187,8 +187,8 @@ struct ListedRuleTests {
         ])
         #expect(
             table.matches(of: try name("a.b.example")) == [
-                RuleMatch(name: try name("a.b.example"), scope: .exact, place: .init(rule: 2, path: "/o", line: 1)),
-                RuleMatch(name: try name("b.example"), scope: .below, place: .init(rule: 2, path: "/list", line: 2)),
+                RuleMatch(name: try name("a.b.example"), scope: .exact, origins: [.list("/o", line: 1, rule: 2)]),
+                RuleMatch(name: try name("b.example"), scope: .below, origins: [.list("/list", line: 2, rule: 2)]),
                 RuleMatch(name: try name("example")),
             ])
     }

@@ -24,7 +24,9 @@ struct ExplainWords {
         report.route = route
         report.rules = known.matches.map(words)
         report.ruleSays = known.rule.map(says) ?? []
-        report.ruleOrigins = known.matches.flatMap { match in match.origins.map { "\(match.name): \(words($0))" } }
+        report.ruleOrigins = known.matches.flatMap { match in
+            match.origins.compactMap(words).map { "\(match.name): \($0)" }
+        }
         return report
     }
 
@@ -119,14 +121,14 @@ struct ExplainWords {
 
     /// The name of a match as in the settings; of a list, with its place.
     private func words(_ match: RuleMatch) -> String {
-        guard let place = match.place else { return match.name.description }
         let prefix =
             switch match.scope {
             case .exact: "="
             case .tree: ""
             case .below: "*."
             }
-        return "\(prefix)\(match.name) (rule \(place.rule), \(place.path) line \(place.line))"
+        guard case .list(let path, let line, let rule)? = match.origins.first else { return match.name.description }
+        return "\(prefix)\(match.name) (rule \(rule), \(path) line \(line))"
     }
 
     private func name(_ upstream: Upstream) -> String {
@@ -136,9 +138,11 @@ struct ExplainWords {
         }
     }
 
-    private func words(_ origin: RuleOrigin) -> String {
+    /// Nil for a list's line, which is shown with the match.
+    private func words(_ origin: RuleOrigin) -> String? {
         switch origin {
         case .file(let file, let line): "line \(line) of \(file)"
+        case .list: nil
         case .added(let end?): "added at run time, until \(LineFormat.moment(secondsSince1970: end))"
         case .added(nil): "added at run time"
         }

@@ -65,10 +65,10 @@ package struct Policy: Equatable, Sendable {
     /// Returns whether answers for the name that were accepted under the other policy may differ from answers under
     /// this one.
     package func mayDiffer(from other: Policy, for name: Name) -> Bool {
-        let (new, old) = (of(name), other.of(name))
-        return new.upstreams != old.upstreams || new.mayDiffer(from: old)
-            || ruleAnswer(for: name) != other.ruleAnswer(for: name)
+        answerTerms(of: name) != other.answerTerms(of: name)
     }
+
+    private func answerTerms(of name: Name) -> AnswerTerms { of(name).answerTerms(answer: ruleAnswer(for: name)) }
 
     /// Returns scopes that contain every name with different upstreams, order, family, expectations or answers under
     /// the two policies. They may contain other names too. Names of lists are left out (`listsDiffer`): there may be
@@ -236,12 +236,13 @@ struct NamePolicy {
 
     var upstreams: NameUpstreams { direction.upstreams }
 
-    /// Returns whether the same upstreams may give another answer under the other policy.
-    func mayDiffer(from other: NamePolicy) -> Bool {
-        answerTerms != other.answerTerms
-    }
+    /// Returns whether the upstreams may give another answer under the other policy.
+    func mayDiffer(from other: NamePolicy) -> Bool { answerTerms() != other.answerTerms() }
 
-    private var answerTerms: AnswerTerms { AnswerTerms(order: order, family: family, expectation: expectation) }
+    /// - Parameter answer: the rule's answer, if it counts.
+    fileprivate func answerTerms(answer: RuleAnswer? = nil) -> AnswerTerms {
+        AnswerTerms(upstreams: upstreams, order: order, family: family, expectation: expectation, answer: answer)
+    }
 
     /// Returns the expired answer ready to be served; nil if the limits forbid it.
     func usable(_ aged: AgedAnswer, now: Instant) -> ExpiredAnswer? {

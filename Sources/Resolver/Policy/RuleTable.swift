@@ -76,16 +76,18 @@ package struct Rule: Equatable, Sendable {
     }
 }
 
-/// The settings for a name, beside its upstreams, that decide which answers it gets.
+/// The settings for a name that decide which answers it gets.
 struct AnswerTerms: Equatable {
+    let upstreams: NameUpstreams?
     let order: UpstreamOrder?
     let family: FamilyPolicy?
     let expectation: RuleExpectation?
+    let answer: RuleAnswer?
 }
 
 extension Rule {
     fileprivate var answerTerms: AnswerTerms {
-        AnswerTerms(order: order, family: family, expectation: expectation)
+        AnswerTerms(upstreams: upstreams, order: order, family: family, expectation: expectation, answer: answer)
     }
 }
 
@@ -228,9 +230,7 @@ package struct RuleTable: Equatable, Sendable {
     /// in only one of the tables. Leaves out lists.
     func namesDiffering(from other: RuleTable) -> [Name] {
         Set(ruleOfName.keys).union(other.ruleOfName.keys).filter { name in
-            let (rule, otherRule) = (ruleOfName[name]?.rule, other.ruleOfName[name]?.rule)
-            return (rule == nil) != (otherRule == nil) || rule?.upstreams != otherRule?.upstreams
-                || Rule.differs(rule, otherRule)
+            ruleOfName[name]?.rule.answerTerms != other.ruleOfName[name]?.rule.answerTerms
         }
     }
 
@@ -325,8 +325,8 @@ package struct RuleTable: Equatable, Sendable {
             if let named = ruleOfName[match] { matches.append(RuleMatch(name: match, origins: named.origins)) }
             for listed in lists {
                 guard let entry = listed.list.names.entry(at: match, isWhole: isWhole) else { continue }
-                let place = RuleMatch.Place(rule: listed.index + 1, path: listed.list.path, line: entry.line)
-                matches.append(RuleMatch(name: match, scope: entry.scope, place: place))
+                let origin = RuleOrigin.list(listed.list.path, line: entry.line, rule: listed.index + 1)
+                matches.append(RuleMatch(name: match, scope: entry.scope, origins: [origin]))
             }
             return true
         }
@@ -335,13 +335,12 @@ package struct RuleTable: Equatable, Sendable {
 
     // MARK: changes of lists
 
-    /// Whether the lists, or what their rules say of upstreams, order, family and expectation, differ.
+    /// Whether the lists, or the answer terms of their rules, differ.
     func listsDiffer(from other: RuleTable) -> Bool {
         guard !lists.isEmpty || !other.lists.isEmpty else { return false }
         guard lists == other.lists else { return true }
-        return Set(lists.map(\.index)).contains { index in
-            let (rule, otherRule) = (ruleOfIndex[index], other.ruleOfIndex[index])
-            return rule?.upstreams != otherRule?.upstreams || Rule.differs(rule, otherRule)
+        return lists.contains {
+            ruleOfIndex[$0.index]?.answerTerms != other.ruleOfIndex[$0.index]?.answerTerms
         }
     }
 
@@ -357,11 +356,6 @@ package struct RuleTable: Equatable, Sendable {
 }
 
 extension Rule {
-    /// Whether the answers that clients get may differ, given the same upstreams.
-    fileprivate static func differs(_ one: Rule?, _ other: Rule?) -> Bool {
-        one?.answerTerms != other?.answerTerms || one?.answer != other?.answer
-    }
-
     fileprivate func filled(from other: Rule) -> Rule {
         var filled = self
         filled.fill(from: other)
