@@ -5,7 +5,7 @@ package import DNSWire
 
 package struct Resolver {
     var state: ResolverState
-    private(set) var routing = Routing()
+    var routing = Routing()
     /// Lookups by number. Free numbers are reused.
     private(set) var lookups: [Lookup?] = []
     private var freeNumbers: [Int] = []
@@ -231,22 +231,6 @@ package struct Resolver {
         }
     }
 
-    /// Disables caching in lookups whose upstreams, order, family, expectations or answer by a rule differ under the
-    /// new routing. Clients still get the answer. Kept names whose cached answers no longer apply become due.
-    mutating func redirect(now: Instant, _ change: (inout Routing) -> Void) {
-        let former = routing
-        change(&routing)
-        forgetAnswers(after: former, now: now)
-        for case (let number, let lookup?) in lookups.enumerated() {
-            let policy = routing.policy.of(lookup.question.name)
-            let upstreams = routing.upstreams(for: lookup.question, policy, state.ranking, now: now)
-            let isRedirected =
-                upstreams != lookup.upstreams || routing.policy.ruleAnswer(for: lookup.question.name) != nil
-            guard isRedirected || policy.mayDiffer(from: lookup.policy) else { continue }
-            self.change(number, now: now) { lookup, _ in lookup.disableCaching(isRedirected: isRedirected) }
-        }
-    }
-
     /// Unsolicited answer: caches it, and completes a matching lookup.
     private mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
         guard answer.kind != .ambiguousEmpty, state.isSettled || numberOfQuestion[question] != nil else { return }
@@ -266,17 +250,6 @@ package struct Resolver {
         else { return }
         state.store(question, kept, from: .provider(provider), policy, isInUse: false, isDoubted: false, now: now)
         failures.answered(question)
-    }
-
-    /// Disables caching in lookups of names in the new hosts file: a cached answer would hide the file's entry.
-    private mutating func hostsChanged(_ hosts: HostsTable, now: Instant) {
-        let former = routing
-        routing.hosts = hosts
-        forgetAnswers(after: former, now: now)
-        for number in lookups.indices {
-            guard let question = lookups[number]?.question, hosts.speaks(of: question.name) else { continue }
-            change(number, now: now) { lookup, _ in lookup.disableCaching() }
-        }
     }
 
     private mutating func fetchFinished(_ id: FetchID, _ result: FetchResult, now: Instant) {
@@ -617,7 +590,7 @@ package struct Resolver {
     }
 
     /// Restarts a lookup for its waiters on the current network.
-    private mutating func startAnew(_ number: Int, on network: NetworkStanding, now: Instant) {
+    mutating func startAnew(_ number: Int, on network: NetworkStanding, now: Instant) {
         guard let question = lookups[number]?.question else { return }
         if case .here(let reply) = routing.place(of: question) {
             return change(number, now: now) { $0.answeredHere(reply, &$1) }
