@@ -109,6 +109,9 @@ package struct FetchID: Hashable, Sendable {
 }
 
 package struct ProviderID: Hashable, Sendable {
+    /// No provider has it.
+    package static let none = ProviderID(.min)
+
     package let number: Int
 
     package init(_ number: Int) {

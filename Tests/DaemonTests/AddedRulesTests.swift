@@ -3,6 +3,7 @@
 import Control
 import DNSWire
 import LinuxIO
+import Resolver
 import Settings
 import Store
 import Testing
@@ -81,13 +82,18 @@ struct AddedRulesTests {
             -\ta.example\tanswer=nodata
             1000\tover.example\tanswer=nodata
             -\tgone.example\tresolver=vanished
+            - vanished\tclosed.example\tresolver=vanished
 
             """
         let lost = rules.restore([AddedRules.noteNames[0]: text], .defaults, now: now)
         #expect(lost.map(\.description) == ["over.example", "gone.example"])
-        #expect(rules.reports == [AddedRuleReport(name: "a.example", settings: ["answer=nodata"])])
+        #expect(rules.reports.map(\.name) == ["a.example", "closed.example"], "nobody else may see the second one")
         #expect(changes == 1)
-        #expect(rules.takeNews().map(\.line.text).count == 1)
+        #expect(rules.takeNews().map(\.line.text).count == 2)
+        let policy = Policy(.defaults, [], added: rules.rules)
+        #expect(policy.upstreams(for: try #require(Name("www.closed.example"))) == .nameserver(.none))
+        rules.settingsChanged(to: .defaults, now: now)
+        #expect(rules.reports.map(\.name) == ["a.example", "closed.example"])
     }
 
     @Test("a reload removes a rule whose provider is gone; an added rule is in force at once and ends by time")

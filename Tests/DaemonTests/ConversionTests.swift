@@ -58,10 +58,10 @@ struct ConversionTests {
             let lists = try NameLists.read(for: settings)
             var policy = Policy()
             policy.rules = RuleTable(settings.rules.map { Rule($0, [:], lists) })
-            return policy.guardDigest
+            return try #require(policy.acceptanceDigest { _ in "" })
         }
         let old = try digest("a.example\nb.example\n")
-        #expect(try digest("a.example\nb.example\n") == old && !old.isEmpty)
+        #expect(try digest("a.example\nb.example\n") == old)
         #expect(try digest("a.example\nc.example\n") != old)
     }
 
@@ -133,9 +133,14 @@ struct ConversionTests {
         ] as [(String, NameUpstreams)] {
             #expect(policy.upstreams(for: try #require(Name(name))) == upstreams, "\(name)")
         }
-        let (guarded, free) = (try #require(Name("x.lan")), try #require(Name("www.example")))
-        #expect(policy.isGuarded(guarded) && !policy.isGuarded(free) && !policy.guardDigest.isEmpty)
-        #expect(policy.guardedScopes.count == 3)
+        #expect(policy.namesWithAcceptanceTerms.count == 3)
+        let note = try #require(AcceptanceNote(policy, [server]))
+        #expect(AcceptanceNote(note.text) == note)
+        var others = settings.nameservers[0]
+        others.servers.removeLast()
+        let other = AcceptanceNote(policy, [NamedServer(id: server.id, others)])
+        #expect(!AcceptanceNote.accepts(other, answersOf: note) && other?.names == note.names)
+        #expect(AcceptanceNote(Policy(), []) == nil && !AcceptanceNote.accepts(nil, answersOf: note))
     }
 
     @Test("what a rule expects of answers arrives, in whole seconds, and so does the empty expectation")

@@ -117,14 +117,15 @@ struct RuleExpectationTests {
         #expect(found.hasAlias == nil && found.maxTTLSeconds == 60 && found.rule == names[1])
         #expect(policy.expectation(of: names[0])?.rule == names[0])
         #expect(policy.expectation(of: names[2]).map { "\($0)" } == "{}")
-        #expect(policy.expectation(of: .root) == nil && policy.guardedScopes.count == 3)
+        #expect(policy.expectation(of: .root) == nil && policy.namesWithAcceptanceTerms.count == 3)
 
         var other = policy
         long.expectation = expectation(maxTTL: 61)
         other.rules = RuleTable([free, long, short])
         #expect(policy.answersDiffering(from: other) == [QuestionScope(names[1], includesDescendants: true)])
         #expect(other.mayDiffer(from: policy, for: names[1]) && !other.mayDiffer(from: policy, for: names[2]))
-        #expect(policy.guardDigest != other.guardDigest && Policy().guardDigest.isEmpty)
+        let digests = [policy, other, Policy()].map { $0.acceptanceDigest { _ in "" } }
+        #expect(digests[0] != nil && digests[0] != digests[1] && digests[2] == nil)
     }
 
     @Test("an answer is reported once in ten minutes per question and source, and always counted; the table is bounded")

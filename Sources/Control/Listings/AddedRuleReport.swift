@@ -9,18 +9,25 @@ package struct AddedRuleReport: Codable, Equatable, Sendable {
     package var secondsLeft: Int?
     /// The same end in seconds since 1970.
     package var untilSeconds: Int?
+    /// True without a store; nil: the rule is kept across a restart.
+    package var endsWithDaemon: Bool?
 
-    package init(name: String, settings: [String], secondsLeft: Int? = nil, untilSeconds: Int? = nil) {
+    package init(
+        name: String, settings: [String], secondsLeft: Int? = nil, untilSeconds: Int? = nil,
+        endsWithDaemon: Bool? = nil
+    ) {
         self.name = name
         self.settings = settings
         self.secondsLeft = secondsLeft
         self.untilSeconds = untilSeconds
+        self.endsWithDaemon = endsWithDaemon
     }
 
     package enum CodingKeys: String, CodingKey {
         case name, settings
         case secondsLeft = "left_s"
         case untilSeconds = "until_s"
+        case endsWithDaemon = "ends_with_daemon"
     }
 }
 
@@ -32,9 +39,10 @@ extension AddedRuleReport {
     }
 
     private var end: String {
-        guard let secondsLeft, let untilSeconds else { return "" }
+        let kept = endsWithDaemon == true ? ", at most until the daemon ends: it has no store" : ""
+        guard let secondsLeft, let untilSeconds else { return kept }
         let end = LineFormat.moment(secondsSince1970: Int64(untilSeconds))
-        return ", until \(end) (\(LineFormat.span(seconds: secondsLeft)))"
+        return ", until \(end) (\(LineFormat.span(seconds: secondsLeft)))\(kept)"
     }
 
     /// More than one line of a note of the store holds.

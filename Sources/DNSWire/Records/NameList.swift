@@ -38,6 +38,7 @@ package struct NameList: Equatable, Sendable {
     package static let empty = NameList(Builder())
 
     package var count: Int { hashes.count }
+    package var isEmpty: Bool { hashes.isEmpty }
 
     /// Bytes of its arrays.
     package var sizeBytes: Int { hashes.count * 12 + starts.count * 4 }

@@ -63,7 +63,7 @@ enum LogEvent {
     case stillSwitchedOff(SwitchReport)
     /// A rule that was added at run time was removed: the settings do not allow it any more, or its time has passed
     /// (nil).
-    case addedRuleGone(Name, reason: String?)
+    case rule(RuleNews)
     case networkLost
     case networkChanged(id: String, words: String, cause: NetworkCause)
     /// The first upstream answer after a network change.
@@ -96,7 +96,7 @@ enum LogEvent {
             .providerThrottled, .providerAskedAgain, .networkLost, .networkChanged, .networkRecovered,
             .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserver(.askedAgain), .nameserver(.up),
             .providersAvoided,
-            .switchedOn, .stillSwitchedOff, .addedRuleGone(_, reason: nil), .storeLoaded, .storeWorks,
+            .switchedOn, .stillSwitchedOff, .rule(.ended), .storeLoaded, .storeWorks,
             .receiver(.works), .query,
             .queriesLeftOut,
             .listenAddress(_, isPresent: true):
@@ -104,7 +104,8 @@ enum LogEvent {
         case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providerUnresolved,
             .providersFail, .portal(.suspected), .nameserver(.loops), .nameserver(.down), .fileUnreadable, .quota,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
-            .contradiction, .addedRuleGone, .recorderWritten, .recorderFails, .receiver(.fails):
+            .contradiction, .rule, .recorderWritten,
+            .recorderFails, .receiver(.fails):
             .warning
         case .settingsRefused, .listRefused, .notStarted: .error
         case .requestFailed: .debug

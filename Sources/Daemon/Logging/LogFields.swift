@@ -19,7 +19,7 @@ extension LogEvent {
         switch self {
         case .notStarted, .ready, .servesAs, .sharesUser, .stopping, .stopped, .settingsReloaded, .settingsRefused,
             .listLoaded, .listRefused, .levelChanged,
-            .switchedOn, .addedRuleGone,
+            .switchedOn, .rule,
             .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .openResolver, .recorderWritten, .query,
             .requestFailed, .quota:
             nil
@@ -75,7 +75,7 @@ extension LogEvent {
         case .providersAvoided: "providers-avoided"
         case .switchedOn: "switched-on"
         case .stillSwitchedOff: "still-switched-off"
-        case .addedRuleGone: "added-rule-gone"
+        case .rule(let news): news.word
         case .networkLost: "network-lost"
         case .networkChanged: "network-changed"
         case .networkRecovered: "network-recovered"
@@ -145,7 +145,7 @@ extension LogEvent {
         case .divergence(let source): ["source": .text(source)]
         case .contradiction(let source, let name, let text): LogEvent.forged(source, name, text)
         case .providersAvoided(let variable): ["variable": .text(variable)]
-        case .addedRuleGone(let name, let why): ["name": .text(name.description), "reason": .text(why ?? "ended")]
+        case .rule(let news): news.fields
         case .switchedOn(let name): ["name": .text(name.description)]
         case .networkChanged(let id, let words, let cause):
             ["network": .text(id), "words": .text(words), "cause": .text(cause.rawValue)]

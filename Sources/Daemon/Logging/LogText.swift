@@ -47,7 +47,7 @@ extension LogEvent {
         case .contradiction(let source, let name, let text): LogEvent.forged(source, name, text)
         case .providersAvoided(let variable): LogEvent.avoiding(for: variable)
         case .switchedOn(let name): "providers are used again for \(name.isRoot ? "all names" : name.description)"
-        case .addedRuleGone(let name, let reason): LogEvent.gone(name, reason)
+        case .rule(let news): news.text
         case .stillSwitchedOff(let report): "httpdns is \(report.text)"
         case .networkLost: "no usable route to the Internet"
         case .networkChanged(let id, let words, let cause): "network \(id) (\(words)): \(cause.reason)"
@@ -68,12 +68,9 @@ extension LogEvent {
         }
     }
 
-    private static func gone(_ name: Name, _ reason: String?) -> String {
-        "the rule added for \(name) " + (reason.map { "was removed: \($0)" } ?? "has ended")
-    }
-
     private static func setAside(_ path: String, _ setAside: SetAside) -> String {
-        "\(path) is \(setAside.finding); renamed to \(setAside.newPath), a new file was created"
+        "\(path) is \(setAside.finding); renamed to \(setAside.newPath), a new file was created; "
+            + "switches and rules that were made at run time are lost"
     }
 
     private static func forged(_ source: String, _ name: Name, _ contradiction: String) -> String {

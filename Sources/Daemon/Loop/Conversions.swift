@@ -164,7 +164,9 @@ extension Rule {
             switch resolver {
             case .httpdns: .providers
             case .system: .system
-            case .provider(let name), .nameserver(let name): upstreamOfName[name] ?? .providers
+            case .provider(let name): upstreamOfName[name] ?? .providers
+            // One that an added rule names, and that the settings lack: its names get no answer.
+            case .nameserver(let name): upstreamOfName[name] ?? .nameserver(.none)
             }
         }
         standsIn = rule.standsIn.map { StandInPolicy($0) }

@@ -15,6 +15,8 @@ import Telemetry
 final class Daemon {
     /// Longest wait for pending answers at shutdown: enough for a working upstream.
     private static let lastAnswers: Duration = .milliseconds(500)
+    /// Longest wait for the store at startup. Shorter than TimeoutStartSec of the unit.
+    private static let rulesPatience: Duration = .seconds(3)
 
     private let options: Options
     /// The settings of the last reload. Those that take effect only at startup apply from the next restart.
@@ -54,9 +56,8 @@ final class Daemon {
     private var hosts = HostsTable.empty
     /// Nil until `apply` has run once.
     private var policy: Policy?
-    /// Digest of the expectations under which the store's answers were accepted.
-    private var expectationsOfStore: String?
-    private static let expectationsNote = "expectations"
+    /// The rules under which the store's answers were accepted.
+    private var acceptanceOfStore: AcceptanceNote?
     /// The store was read or cannot be read. Kept names wait for this, because the store may have them fresh.
     private var isStoreRead = false
     /// The store's answers are in the cache, and those against the present expectations are removed.
@@ -148,6 +149,7 @@ final class Daemon {
         roaming?.follow(settings, lateBy: .zero, now: Clock.now()).forEach { log($0) }
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
         listening.news(routeChanges: roaming?.network.routeChanges ?? 0).forEach { log($0) }
+        try awaitAddedRules()
         // From here on queries are received, and a stop answers them first.
         try signals.add(StopSignal.all)
         try threads.start()
@@ -186,6 +188,16 @@ final class Daemon {
         billing.save(now: Clock.now())
         resolving.store?.stop()
         log(.stopped)
+    }
+
+    /// The rules that the operator added are in the store. Without them, names would go elsewhere.
+    private func awaitAddedRules() throws(SystemError) {
+        let end = Clock.now() + Daemon.rulesPatience
+        while !rules.isReady, Clock.now() < end {
+            try loop.turn(until: end)
+            takeStoreEvents(now: Clock.now())
+        }
+        if !rules.isReady { log(.rule(.late)) }
     }
 
     /// Answers the queries received so far. Later ones wait for the next process if the service manager holds the
@@ -292,7 +304,7 @@ final class Daemon {
     }
 
     private func takeLists(now: Instant) {
-        guard let (batch, news) = lists.takeBatch() else { return }
+        guard let (batch, news) = lists.takeBatch(requested: pendingReload?.batch) else { return }
         news.forEach { log($0) }
         if pendingReload?.batch == batch.number {
             finishReload(batch.outcomes)
@@ -344,7 +356,7 @@ final class Daemon {
         } else {
             view.set(Partition(nil, settings.providers), settings.providers)
         }
-        lists.set(provisions.takeLists())
+        if let warning = lists.set(provisions.takeLists()) { log(warning) }
         translation.configure(settings.server, now: now)
         addressLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
@@ -377,14 +389,16 @@ final class Daemon {
         let (scopes, listsDiffer) = (new.answersDiffering(from: old), new.listsDiffer(from: old))
         guard !scopes.isEmpty || listsDiffer else { return }
         var removed: Set<Name> = []
+        let trees = NameTrees(scopes.map(\.name))
         _ = cache.remove { name, _, _ in
-            guard new.mayDiffer(from: old, for: name) else { return false }
+            // Cheap, for most of the cache.
+            guard listsDiffer || trees.contains(name), new.mayDiffer(from: old, for: name) else { return false }
             if listsDiffer, removed.count <= StoreLoop.maxRemovals { removed.insert(name) }
             return true
         }
         for scope in scopes + removed.map({ QuestionScope($0) }) { resolving.store?.forget(scope, now: now) }
         // Earlier, the note would hide that the store's answers were accepted under others.
-        if isStoreLoaded { noteExpectations(of: new, now: now) }
+        if isStoreLoaded { noteAcceptance(now: now) }
     }
 
     private func announcePolicy(_ policy: Policy, now: Instant) {
@@ -443,7 +457,7 @@ final class Daemon {
         for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
         removeNamesOfHosts()
         removeAnswersAgainstPolicy()
-        removeAnswersOfOtherExpectations(now: now)
+        removeAnswersOfOtherRules(now: now)
         isStoreLoaded = true
         beginKeeping(now: now)
         let here = report.inUse.filter { $0.partition == view.partition(for: .none) }
@@ -466,22 +480,26 @@ final class Daemon {
         announcePolicy(policy, now: now)
     }
 
-    /// Removes stored answers of names with an expectation or a nameserver, if the rules were others when the answers
-    /// were accepted.
-    private func removeAnswersOfOtherExpectations(now: Instant) {
-        guard let policy, (expectationsOfStore ?? "") != policy.guardDigest else { return }
-        _ = cache.remove { name, _, _ in policy.isGuarded(name) }
-        for scope in policy.guardedScopes { resolving.store?.forget(scope, now: now) }
-        noteExpectations(of: policy, now: now)
+    private var acceptance: AcceptanceNote? { policy.flatMap { AcceptanceNote($0, resolving.nameservers.all) } }
+
+    /// Removes stored answers of names with an expectation or a nameserver, now or when the answers were accepted, if
+    /// the rules differ.
+    private func removeAnswersOfOtherRules(now: Instant) {
+        let acceptance = acceptance
+        guard !AcceptanceNote.accepts(acceptance, answersOf: acceptanceOfStore) else { return }
+        let names = (acceptance?.names ?? []) + (acceptanceOfStore?.names ?? [])
+        let trees = NameTrees(names)
+        _ = cache.remove { name, _, _ in trees.contains(name) }
+        for name in names { resolving.store?.forget(QuestionScope(name, includesDescendants: true), now: now) }
+        noteAcceptance(now: now)
     }
 
-    private func noteExpectations(of policy: Policy, now: Instant) {
-        let digest = policy.guardDigest
-        resolving.store?.note(Daemon.expectationsNote, digest.isEmpty ? nil : digest, now: now)
+    private func noteAcceptance(now: Instant) {
+        resolving.store?.note(AcceptanceNote.name, acceptance?.text, now: now)
     }
 
     private func takeNotes(_ notes: [String: String], now: Instant) {
-        expectationsOfStore = notes[Daemon.expectationsNote]
+        acceptanceOfStore = notes[AcceptanceNote.name].flatMap { AcceptanceNote($0) }
         switches.restore(notes, now: now)
         for name in rules.restore(notes, settings, now: now) {
             let scope = QuestionScope(name, includesDescendants: true)

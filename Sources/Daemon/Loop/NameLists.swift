@@ -40,13 +40,20 @@ final class NameLists {
         thread.take()?.join()
     }
 
-    /// Puts lists in force and watches their files. If the kernel allows no watch, changes go unnoticed until the next
-    /// reload.
-    func set(_ lists: [String: NameList]) {
+    /// Puts lists in force and watches their files.
+    ///
+    /// - Returns: a warning if the kernel allows no watch: changes then go unnoticed until the next reload.
+    func set(_ lists: [String: NameList]) -> LogEvent? {
         let isSame = Set(lists.keys) == Set(self.lists.keys)
         self.lists = lists
         complaints = complaints.filter { lists[$0.key] != nil }
-        if !isSame { watchFiles() }
+        guard !isSame else { return nil }
+        do throws(SystemError) {
+            try watchFiles()
+            return nil
+        } catch {
+            return .rule(.unwatched(reason: error.description))
+        }
     }
 
     /// Reads files again.
@@ -60,7 +67,10 @@ final class NameLists {
 
     /// Returns the batch that was read since the last call, if any. Lists in force are replaced by good ones. Call it
     /// in every turn of the loop.
-    func takeBatch() -> (batch: Batch, news: [LogEvent])? {
+    ///
+    /// - Parameter requested: the number of a batch that the operator asked for. In others, a file without a name keeps
+    ///   its last good list: a writer may have failed.
+    func takeBatch(requested: Int?) -> (batch: Batch, news: [LogEvent])? {
         guard hasFinished else { return nil }
         hasFinished = false
         guard let batch = finished.takeAll().first else { return nil }
@@ -69,7 +79,7 @@ final class NameLists {
         var news: [LogEvent] = []
         for (path, outcome) in batch.outcomes.sorted(by: { $0.key < $1.key }) {
             guard let old = lists[path] else { continue }
-            switch outcome {
+            switch batch.number == requested ? outcome : outcome.flatMap({ NameLists.checked($0, path, after: old) }) {
             case .success(let list):
                 let wasRefused = complaints.removeValue(forKey: path) != nil
                 if list != old || wasRefused { news.append(.listLoaded(path: path, names: list.count)) }
@@ -109,14 +119,28 @@ final class NameLists {
         }
     }
 
-    private func watchFiles() {
+    private static func checked(
+        _ list: NameList, _ path: String, after old: NameList
+    ) -> Result<NameList, SettingsFile.Unusable> {
+        guard list.isEmpty, !old.isEmpty else { return .success(list) }
+        return .failure(
+            SettingsFile.Unusable(complaints: [
+                "\(path): found no names, so the \(old.count) names read before stay in force; reload the settings if "
+                    + "none are meant"
+            ]))
+    }
+
+    private func watchFiles() throws(SystemError) {
         if let fileWatch { loop.unwatch(fileWatch) }
         (watch, fileWatch) = (nil, nil)
-        guard !lists.isEmpty, let new = try? FileWatch(Array(lists.keys)) else { return }
+        guard !lists.isEmpty else { return }
+        let new = try FileWatch(Array(lists.keys))
         watch = new
-        fileWatch = try? loop.watch(new.descriptor, for: .readable) { [unowned self] _ in
+        fileWatch = try loop.watch(new.descriptor, for: .readable) { [unowned self] _ in
             if let changed = try? new.takeChangedPaths(), !changed.isEmpty { _ = read(changed) }
         }
+        // They may have changed since they were read.
+        _ = read(Set(lists.keys))
     }
 }
 

@@ -25,9 +25,14 @@ struct AddedRule: Equatable {
     /// Returns whether the rule has run out.
     func isOver(_ nowMilliseconds: Int64) -> Bool { endMilliseconds.map { $0 <= nowMilliseconds } ?? false }
 
-    /// As a line for the store, with tabs between the parts; END is "-" for none.
+    /// The nameserver that gets the names; nil for other upstreams.
+    var nameserver: String? { if case .nameserver(let name) = rule.resolver { name } else { nil } }
+
+    /// As a line for the store, with tabs between the parts. The first one has the end, "-" for none, and after a space
+    /// the nameserver, if there is one.
     fileprivate var line: String {
-        ([endMilliseconds.map { String($0) } ?? "-", name.description] + words).joined(separator: "\t")
+        let end = (endMilliseconds.map { String($0) } ?? "-") + (nameserver.map { " \($0)" } ?? "")
+        return ([end, name.description] + words).joined(separator: "\t")
     }
 
     /// A note ends its lines.
@@ -105,14 +110,22 @@ extension AddedRules {
         return notes
     }
 
+    struct Line {
+        let name: Name
+        let words: [String]
+        let endMilliseconds: Int64?
+        let nameserver: String?
+    }
+
     /// Returns the parts of the lines. Malformed lines are skipped.
-    static func lines(of notes: [String]) -> [(name: Name, words: [String], endMilliseconds: Int64?)] {
+    static func lines(of notes: [String]) -> [Line] {
         notes.flatMap { $0.split(separator: "\n") }.prefix(maxRules).compactMap { line in
             let parts = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-            guard parts.count > 2, let name = Name(parts[1]), parts[0] == "-" || Int64(parts[0]) != nil else {
-                return nil
-            }
-            return (name, Array(parts[2...]), Int64(parts[0]))
+            guard parts.count > 2, let name = Name(parts[1]) else { return nil }
+            let first = parts[0].split(separator: " ", maxSplits: 1).map(String.init)
+            guard let end = first.first, end == "-" || Int64(end) != nil else { return nil }
+            return Line(
+                name: name, words: Array(parts[2...]), endMilliseconds: Int64(end), nameserver: first.dropFirst().first)
         }
     }
 }

@@ -58,7 +58,7 @@ final class RuntimeRules: LoopPart {
     }
 
     /// Restores the stored rules, without those that have run out or that the settings no longer allow. What was stored
-    /// of their names was learned under the rule.
+    /// of their names was learned under the rule. A rule whose nameserver has gone stays: no other may see its names.
     ///
     /// - Returns: the names whose rules were not restored.
     func restore(_ notes: [String: String], _ settings: Settings, now: Instant) -> [Name] {
@@ -68,26 +68,31 @@ final class RuntimeRules: LoopPart {
         stored = notes.filter { AddedRules.noteNames.contains($0.key) }
         for line in AddedRules.lines(of: AddedRules.noteNames.compactMap { stored[$0] }) {
             do throws(Settings.Rule.WordsError) {
-                let rule = try rule(line.name, line.words, endMilliseconds: line.endMilliseconds, settings)
+                let rule = try rule(
+                    line.name, line.words, endMilliseconds: line.endMilliseconds, settings,
+                    nameserver: line.nameserver)
                 if rule.isOver(wall) || !added.add(rule) { lost.append(line.name) }
             } catch {
                 lost.append(line.name)
-                news.append(.addedRuleGone(line.name, reason: error.text))
+                news.append(.rule(.removed(line.name, reason: error.text)))
             }
         }
         if !stored.isEmpty { changed(now: now) }
         return lost
     }
 
-    /// Removes rules that other settings no longer allow: their provider is gone, or an alias leads back.
+    /// Removes rules that other settings no longer allow: their provider is gone, or an alias leads back. A rule whose
+    /// nameserver has gone stays.
     func settingsChanged(to settings: Settings, now: Instant) {
         let checked = added.all.filter(\.dependsOnSettings)
         for rule in checked {
             do throws(Settings.Rule.WordsError) {
-                _ = try self.rule(rule.name, rule.words, endMilliseconds: rule.endMilliseconds, settings)
+                _ = try self.rule(
+                    rule.name, rule.words, endMilliseconds: rule.endMilliseconds, settings,
+                    nameserver: rule.nameserver)
             } catch {
                 _ = added.remove(rule.name)
-                news.append(.addedRuleGone(rule.name, reason: error.text))
+                news.append(.rule(.removed(rule.name, reason: error.text)))
             }
         }
         if !checked.isEmpty { store(now: now) }
@@ -96,7 +101,7 @@ final class RuntimeRules: LoopPart {
     func timePassed(now: Instant) {
         guard let deadline = nextDeadline, deadline <= now else { return }
         let over = added.expire(nowMilliseconds: Clock.wallMilliseconds())
-        news += over.map { .addedRuleGone($0.name, reason: nil) }
+        news += over.map { .rule(.ended($0.name)) }
         if over.isEmpty { setDeadline(now: now) } else { changed(now: now) }
     }
 
@@ -107,13 +112,16 @@ final class RuntimeRules: LoopPart {
     }
 
     private func rule(
-        _ name: Name, _ words: [String], endMilliseconds: Int64?, _ settings: Settings
+        _ name: Name, _ words: [String], endMilliseconds: Int64?, _ settings: Settings, nameserver: String? = nil
     ) throws(Settings.Rule.WordsError) -> AddedRule {
+        let nameservers = settings.nameservers.map(\.name)
+        let gone = nameserver.flatMap { nameservers.contains($0) ? nil : $0 }
         var rule = try Settings.Rule(
             for: name, words: words, providers: settings.providers.map(\.name),
-            nameservers: settings.nameservers.map(\.name),
+            nameservers: nameservers + (gone.map { [$0] } ?? []),
             beside: added.all.filter { $0.name != name }.map(\.rule) + settings.rules)
         rule.place = .added(untilSecondsSince1970: endMilliseconds.map { $0 / 1000 })
+        if let server = gone { news.append(.rule(.lacksNameserver(name, nameserver: server))) }
         return AddedRule(name: name, words: words, endMilliseconds: endMilliseconds, rule: rule)
     }
 
@@ -121,7 +129,8 @@ final class RuntimeRules: LoopPart {
         AddedRuleReport(
             name: rule.name.description, settings: rule.words,
             secondsLeft: rule.endMilliseconds.map { max(0, Int(($0 - wallMilliseconds + 999) / 1000)) },
-            untilSeconds: rule.endMilliseconds.map { Int($0 / 1000) })
+            untilSeconds: rule.endMilliseconds.map { Int($0 / 1000) },
+            endsWithDaemon: resolving.store == nil ? true : nil)
     }
 
     private func changed(now: Instant) {

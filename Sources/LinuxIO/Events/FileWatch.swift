@@ -10,6 +10,8 @@ package final class FileWatch {
     /// For each inotify watch, the affected paths by name. The name "" is the watched object itself; `anyName` is
     /// everything in it.
     private var concerns: [Int32: [String: Set<String>]] = [:]
+    /// The watched directories, by watch.
+    private var directories: [Int32: String] = [:]
 
     /// A name that no file can have.
     private static let anyName = "/"
@@ -66,14 +68,25 @@ package final class FileWatch {
             at += headerBytes + length
             if mask & UInt32(IN_Q_OVERFLOW) != 0 { changed.formUnion(paths) }
             guard let names = concerns[watch] else { continue }
+            let entry = String(decoding: name, as: UTF8.self)
             if name.isEmpty {
                 names.values.forEach { changed.formUnion($0) }
-            } else {
-                changed.formUnion(names[String(decoding: name, as: UTF8.self)] ?? [])
+            } else if mask & UInt32(IN_CREATE) == 0 || !isBeingWritten(entry, in: watch) {
+                changed.formUnion(names[entry] ?? [])
                 changed.formUnion(names[FileWatch.anyName] ?? [])
             }
             if mask & UInt32(IN_IGNORED) != 0 { concerns[watch] = nil }
         }
+    }
+
+    /// A file that was just created is incomplete until its writer closes it, which is an event too. A hard link is
+    /// complete.
+    private func isBeingWritten(_ entry: String, in watch: Int32) -> Bool {
+        var status = stat()
+        guard let directory = directories[watch], unsafe lstat("\(directory)/\(entry)", &status) == 0 else {
+            return false
+        }
+        return status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1
     }
 
     private static let events =
@@ -94,16 +107,21 @@ package final class FileWatch {
 
     private func watch(_ plan: [[DirectoryEntry]]) throws(SystemError) {
         var renewed: [Int32: [String: Set<String>]] = [:]
+        directories = [:]
         for (path, entries) in zip(paths, plan) {
             for entry in entries {
                 guard let watch = try addWatch(entry.directory) else { continue }
+                directories[watch] = entry.directory
                 renewed[watch, default: [:]][entry.name, default: []].insert(path)
             }
             // In a container the file itself may be a mount. Writes then do not show in its directory.
             if let watch = try addWatch(path) {
                 renewed[watch, default: [:]]["", default: []].insert(path)
                 let isDirectory = path.utf8.last == UInt8(ascii: "/")
-                if isDirectory { renewed[watch, default: [:]][FileWatch.anyName, default: []].insert(path) }
+                if isDirectory {
+                    renewed[watch, default: [:]][FileWatch.anyName, default: []].insert(path)
+                    directories[watch] = path
+                }
             }
         }
         for watch in concerns.keys where renewed[watch] == nil { _ = inotify_rm_watch(source.raw, watch) }

@@ -39,26 +39,20 @@ package struct Policy: Equatable, Sendable {
     /// What genuine answers for a name are like, by the longest rule that says it.
     package func expectation(of name: Name) -> RuleExpectation? { rules.rule(for: name)?.expectation }
 
-    /// Whether an answer for the name may be accepted only under the rules in force: it must meet an expectation, or
-    /// come from a nameserver.
-    package func isGuarded(_ name: Name) -> Bool { expectation(of: name) != nil || upstreams(for: name).isNameserver }
-
-    /// Every guarded name is in one of these.
-    package var guardedScopes: [QuestionScope] {
-        guard rules.guardedLists.isEmpty else { return [.everything] }
-        return (rules.expectations.map(\.name) + rules.namesOfNameservers).map {
-            QuestionScope($0, includesDescendants: true)
-        }
+    /// The names whose answers are accepted under terms only, with all names below them: answers must meet an
+    /// expectation, or come from a nameserver. The root with a list of such names.
+    package var namesWithAcceptanceTerms: [Name] {
+        rules.hasListsWithAcceptanceTerms ? [.root] : rules.namesWithAcceptanceTerms
     }
 
-    /// A digest of all expectations and of the names of nameservers, equal in every process; "" without any.
-    package var guardDigest: String {
-        let texts =
-            rules.expectations.map { "\($0.name) \($0.expectation)" }
-            + rules.namesOfNameservers.map { "\($0) nameserver" }.sorted() + rules.guardedLists
-        guard !texts.isEmpty else { return "" }
+    /// A digest of these terms, equal in every process; nil without any.
+    ///
+    /// - Parameter nameserver: returns a text for a nameserver.
+    package func acceptanceDigest(_ nameserver: (ProviderID) -> String) -> String? {
+        let terms = rules.acceptanceTerms(nameserver)
+        guard !terms.isEmpty else { return nil }
         var digest = StableDigest()
-        digest.add(Array(texts.joined(separator: "\n").utf8))
+        digest.add(Array(terms.joined(separator: "\n").utf8))
         return String(digest.value, radix: 16)
     }
 

@@ -234,15 +234,6 @@ package struct RuleTable: Equatable, Sendable {
         }
     }
 
-    /// The rule names with an expectation of their own, sorted by their text.
-    var expectations: [(name: Name, expectation: RuleExpectation)] {
-        ruleOfName.compactMap { name, named in named.rule.expectation.map { (name, "\(name)", $0) } }
-            .sorted { $0.1 < $1.1 }.map { ($0.0, $0.2) }
-    }
-
-    /// The rule names that belong to a nameserver.
-    var namesOfNameservers: [Name] { ruleOfName.filter { $0.value.rule.upstreams?.isNameserver == true }.map(\.key) }
-
     /// Returns the merged rule for a name; nil if no rule matches.
     func rule(for name: Name) -> Rule? {
         guard !isEmpty else { return nil }
@@ -344,18 +335,41 @@ package struct RuleTable: Equatable, Sendable {
         }
     }
 
-    /// The lists of rules with an expectation or a nameserver, as texts that are equal in every process.
-    var guardedLists: [String] {
-        lists.compactMap { listed in
-            guard let rule = ruleOfIndex[listed.index] else { return nil }
-            let terms = [rule.expectation?.description, rule.upstreams?.isNameserver == true ? "nameserver" : nil]
-            guard case let texts = terms.compactMap(\.self), !texts.isEmpty else { return nil }
-            return "\(listed.list.path) \(listed.list.names.fileDigest.value) \(texts.joined(separator: " "))"
+    // MARK: terms of acceptance
+
+    /// The names with terms of acceptance of their own, without lists.
+    var namesWithAcceptanceTerms: [Name] { ruleOfName.filter { $0.value.rule.limitsAcceptance }.map(\.key) }
+
+    var hasListsWithAcceptanceTerms: Bool {
+        lists.contains { ruleOfIndex[$0.index]?.limitsAcceptance ?? false }
+    }
+
+    /// The terms under which answers are accepted, in an order that depends on the rules alone.
+    ///
+    /// - Parameter nameserver: returns a text for a nameserver.
+    func acceptanceTerms(_ nameserver: (ProviderID) -> String) -> [String] {
+        let ofNames = ruleOfName.flatMap { name, named in
+            named.rule.acceptanceTerms(nameserver).map { "\(name) \($0)" }
         }
+        let ofLists = lists.flatMap { listed in
+            let terms = ruleOfIndex[listed.index]?.acceptanceTerms(nameserver) ?? []
+            return terms.map { "\(listed.list.path) \(listed.list.names.fileDigest.value) \($0)" }
+        }
+        return ofNames.sorted() + ofLists
     }
 }
 
 extension Rule {
+    /// Answers must meet an expectation, or come from a nameserver.
+    fileprivate var limitsAcceptance: Bool { expectation != nil || upstreams?.isNameserver == true }
+
+    /// One text for each of these.
+    fileprivate func acceptanceTerms(_ nameserver: (ProviderID) -> String) -> [String] {
+        var terms = expectation.map { ["\($0)"] } ?? []
+        if case .nameserver(let server) = upstreams { terms.append(nameserver(server)) }
+        return terms
+    }
+
     fileprivate func filled(from other: Rule) -> Rule {
         var filled = self
         filled.fill(from: other)

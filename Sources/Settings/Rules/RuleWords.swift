@@ -73,9 +73,11 @@ extension Settings.Rule {
     }
 
     /// Returns the first form of the value that the key takes: as it is, as a string, and both as an array. A string or
-    /// an array of strings if it takes none, so that the error names what was given.
+    /// an array of strings if it takes none, so that the error names what was given. Commas belong to a text.
     private static func literal(_ value: String, for key: String) -> String {
-        let list = value.split(separator: ",", omittingEmptySubsequences: false).map { tomlString(String($0)) }
+        let parts =
+            key == "txt" ? [value] : value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        let list = parts.map(tomlString)
         let strings = "[\(list.joined(separator: ", "))]"
         let forms = [value, tomlString(value), "[\(value)]", strings]
         return forms.first { isTaken($0, by: key) } ?? (list.count > 1 ? strings : tomlString(value))
