@@ -50,7 +50,8 @@ let package = Package(
             "Daemon",
             [
                 "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
-                "LinuxIO", "Network", "PublicSuffix", "Resolver", "Serving", "Settings", "Store", "Telemetry",
+                "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Resolver", "Serving", "Settings", "Store",
+                "Telemetry",
             ]),
 
         module("Serving", ["DNSWire", "LinuxIO", "Telemetry"]),
@@ -64,6 +65,7 @@ let package = Package(
         module("Store", ["CSQLite", "DNSWire"]),
         module("Settings", ["CTOML", "DNSWire", "InternationalNames"]),
         module("Confinement", ["CSeccomp"]),
+        module("LinkDNS", ["CSystemd", "DNSWire"]),
         module("LinuxIO", ["CLinux", "DNSWire"]),
         module("Telemetry", ["DNSWire"]),
         module("Control", ["DNSWire", "InternationalNames", "Telemetry"]),
@@ -79,6 +81,7 @@ let package = Package(
         debian("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         debian("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         debian("CSeccomp", pkgConfig: "libseccomp", package: "libseccomp-dev"),
+        debian("CSystemd", pkgConfig: "libsystemd", package: "libsystemd-dev"),
         debian("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
 
         tests("DNSWireTests", ["DNSWire", "Serving", "TestSupport"], resources: ["Vectors"]),
@@ -96,6 +99,7 @@ let package = Package(
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["CLinux", "LinuxIO", "DNSWire", "TestSupport"]),
+        tests("LinkDNSTests", ["DNSWire", "LinkDNS"]),
         tests("ConfinementTests", ["Confinement", "CSeccomp", "LinuxIO"]),
         tests("TelemetryTests", ["Telemetry", "DNSWire", "LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "DNSWire", "Telemetry", "TestSupport"]),

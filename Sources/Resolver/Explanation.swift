@@ -55,6 +55,8 @@ package struct Explanation: Sendable {
     /// The name of the rule that answers; nil: no rule does, or /etc/hosts or a special name precedes it.
     package let answeringRule: Name?
     package let upstreams: NameUpstreams
+    /// The link that announces the name's domain, present or ended; nil if none does, or if the rule names no link.
+    package let link: (domain: Name, owner: LinkRoutes.Owner)?
     package let grounds: RouteGrounds
     /// The names of an account that the name belongs to; nil: none, or a rule precedes it.
     package let account: QuestionScope?
@@ -102,7 +104,7 @@ extension Resolver {
             rule: routing.policy.rules.rule(for: question.name),
             answeringRule: routing.isPlacedByRule(question)
                 ? routing.policy.answeringRule(for: question.name)?.match : nil,
-            upstreams: direction.upstreams,
+            upstreams: direction.upstreams, link: routing.policy.link(of: question.name),
             grounds: direction.grounds, account: routing.policy.account(of: question.name)?.scope,
             unservedUntil: state.ranking.unservedUntil(question, among: direction.upstreams, now: now),
             switchedOff: routing.switchedOff.covering(question.name, now: now),

@@ -273,7 +273,7 @@ struct Findings {
     }
 
     private mutating func judge(_ rule: Settings.Rule, _ element: TOMLNode) {
-        if rule.match.isEmpty, rule.matchFiles.isEmpty {
+        if rule.match.isEmpty, rule.matchFiles.isEmpty, rule.resolver != .link {
             note(element, aboutKey: true, "this [[rule]] has no match and no match-file; every rule needs one of them")
         }
         var empty = Settings.Rule(match: rule.match)
@@ -312,7 +312,7 @@ struct Findings {
         _ resolver: Settings.Rule.RuleResolver?, _ element: TOMLNode, _ upstreams: [String]
     ) {
         guard case .provider(let name) = resolver, !upstreams.contains(name) else { return }
-        let known = ["httpdns", "system"] + upstreams
+        let known = ["httpdns", "system", "link"] + upstreams
         let hint = nearestName(to: name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
         note(
             element.member("resolver") ?? element,

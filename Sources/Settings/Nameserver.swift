@@ -17,6 +17,11 @@ extension Settings {
 
             package let endpoint: SocketAddress
             package let transport: Transport
+
+            package init(endpoint: SocketAddress, transport: Transport) {
+                self.endpoint = endpoint
+                self.transport = transport
+            }
         }
 
         /// As for a provider, and different from the names of all providers.
@@ -28,6 +33,18 @@ extension Settings {
         package var names: [Name] = []
         /// Absolute path; nil: the system's certificate authorities.
         package var caFile: String?
+        /// The only network interface that queries leave through; nil: the kernel chooses by the routes.
+        package var interface: String?
+
+        package init(
+            name: String, servers: [Server], names: [Name] = [], caFile: String? = nil, interface: String? = nil
+        ) {
+            self.name = name
+            self.servers = servers
+            self.names = names
+            self.caFile = caFile
+            self.interface = interface
+        }
     }
 }
 
@@ -90,6 +107,7 @@ struct NameserverDraft: TableDraft {
     var servers: [Settings.Nameserver.Server] = []
     var names: [Name] = []
     var caFile: String?
+    var interface: String?
 
     /// More servers only delay a failure.
     private static let maxServers = 8
@@ -103,6 +121,7 @@ struct NameserverDraft: TableDraft {
             Format.namedServer.list(of: "strings \"ADDR[:PORT]\" or \"tls://ADDR[:PORT][#NAME]\"", 1...maxServers)),
         Key("names", \.names, Format.ruleName.list(of: "names", 0...maxNames).leavingOut([])),
         Key("ca-file", \.caFile, Format.path().orEmpty()),
+        Key("interface", \.interface, Format.interfaceName.orEmpty()),
     ]
 }
 
@@ -110,13 +129,14 @@ extension NameserverDraft {
     /// For writing.
     init(_ nameserver: Settings.Nameserver) {
         self.init(
-            name: nameserver.name, servers: nameserver.servers, names: nameserver.names, caFile: nameserver.caFile)
+            name: nameserver.name, servers: nameserver.servers, names: nameserver.names, caFile: nameserver.caFile,
+            interface: nameserver.interface)
     }
 
     /// Nil if a required key is missing.
     var nameserver: Settings.Nameserver? {
         guard let name, !servers.isEmpty else { return nil }
-        return Settings.Nameserver(name: name, servers: servers, names: names, caFile: caFile)
+        return Settings.Nameserver(name: name, servers: servers, names: names, caFile: caFile, interface: interface)
     }
 
     /// Missing or conflicting keys, as for a receiver.

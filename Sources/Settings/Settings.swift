@@ -177,6 +177,9 @@ package struct Settings: Equatable, Sendable {
         /// The resolver for the names.
         package enum RuleResolver: Hashable, Sendable {
             case httpdns, system
+            /// The servers of the network link that announces the domain of the name; without one, the name fails. A
+            /// rule with this resolver and no names is one for all announced domains.
+            case link
             /// One of `providers` by name; a shadow may answer for these names.
             case provider(String)
             /// One of `nameservers` by name.
@@ -235,6 +238,9 @@ package struct Settings: Equatable, Sendable {
         package init(match: [Name]) {
             self.match = match
         }
+
+        /// It has no names of its own.
+        package var isForAnnouncedDomains: Bool { resolver == .link && match.isEmpty && matchFiles.isEmpty }
     }
 }
 

@@ -83,11 +83,12 @@ extension Format<Settings.Provider.Proxy> {
 extension Format<Settings.Rule.RuleResolver> {
     /// Checked after all tables are read. A name becomes a nameserver's then if one has it.
     static let ruleResolver = Format.text(
-        allowed: "\"httpdns\", \"system\" or the name of a [[provider]] or [[nameserver]]",
+        allowed: "\"httpdns\", \"system\", \"link\" or the name of a [[provider]] or [[nameserver]]",
         parse: { text in
             switch text {
             case "httpdns": .httpdns
             case "system": .system
+            case "link": .link
             default: .provider(text)
             }
         },
@@ -95,6 +96,7 @@ extension Format<Settings.Rule.RuleResolver> {
             switch resolver {
             case .httpdns: "httpdns"
             case .system: "system"
+            case .link: "link"
             case .provider(let name), .nameserver(let name): name
             }
         })
@@ -180,7 +182,7 @@ extension Format<String> {
     /// Fits any vendor's name and a statistics line.
     private static let maxProviderNameBytes = 32
     /// Values of `resolver` in rules that are not provider names.
-    private static let reservedProviderNames = ["httpdns", "system"]
+    private static let reservedProviderNames = ["httpdns", "system", "link"]
     /// NAME_MAX of Linux, since a credential is a file.
     private static let maxCredentialBytes = 255
     /// Fits on a line of a settings file even with every character escaped.
@@ -189,12 +191,22 @@ extension Format<String> {
     private static let maxAccountBytes = 64
 
     static let providerName = Format.text(
-        allowed: "1 to 32 letters, digits, \"-\", \"_\" or \".\"; not \"httpdns\" or \"system\"",
+        allowed: "1 to 32 letters, digits, \"-\", \"_\" or \".\"; not \"httpdns\", \"system\" or \"link\"",
         parse: { text in
             guard (1...maxProviderNameBytes).contains(text.utf8.count), text.utf8.allSatisfy(isWordByte) else {
                 return nil
             }
             return reservedProviderNames.contains(text) ? nil : text
+        },
+        write: { $0 })
+
+    /// As the kernel accepts it (dev_valid_name), in ASCII.
+    static let interfaceName = Format.text(
+        allowed: "the name of a network interface: 1 to 15 printable characters, but not \"/\", \":\", \"%\" or a "
+            + "space",
+        parse: { text in
+            let isPlain = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"/:%".utf8.contains($0) }
+            return (1...15).contains(text.utf8.count) && isPlain && text != "." && text != ".." ? text : nil
         },
         write: { $0 })
 

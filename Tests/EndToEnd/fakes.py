@@ -1,5 +1,6 @@
 # Upstreams that say exactly what a test wants, bytes and all, each on threads of its own until it is closed.
 
+import contextlib
 import socket
 import struct
 import threading
@@ -78,7 +79,8 @@ class FakeNameserver:
             self.queries.append((query, client, False))
             for reply in self.respond(query, False):
                 packet, from_elsewhere = reply if isinstance(reply, tuple) else (reply, False)
-                (self.stranger if from_elsewhere else self.datagrams).sendto(packet, client)
+                with contextlib.suppress(OSError):  # The way back may be gone.
+                    (self.stranger if from_elsewhere else self.datagrams).sendto(packet, client)
 
     def _streams(self):
         while True:

@@ -238,7 +238,7 @@ class RulesAtRunTime(Answering):
         for arguments, expected in (
                 (("add", "a.example", "answer=nxdomian"), 'rule.answer: found "nxdomian"'),
                 (("add", "a.example", "answr=nxdomain"), 'did you mean "answer"?'),
-                (("add", "a.example", "resolver=nowhere"), 'allowed: "httpdns", "system", "doh"'),
+                (("add", "a.example", "resolver=nowhere"), 'allowed: "httpdns", "system", "link", "doh"'),
                 (("add", "a.example", "cname=x.a.example"), "leads back"),
                 (("add", "a.example", "answer=nodata", "stale=true"), "rule.answer: found with stale"),
                 (("add", "a.example"), "KEY=VALUE"), (("rm", "a.example"), "no rule was added for a.example")):

@@ -225,6 +225,20 @@ class Plain(Named):
         self.assertIn(f'nameserver.servers of "corp": found "{server.listen[0]}", where the daemon itself', text)
         self.assertEqual(CORP, dig(server, "www.corp.lab.example", "A").data)
 
+    def test_an_interface_is_the_only_way(self):
+        corp = self.unbound()
+        server = self.serve(nameserver([corp.server], interface="lo"))
+        self.assertEqual(CORP, dig(server, "www.corp.lab.example", "A").data)
+        self.assertEqual(CORP, dig(server, "www.corp.lab.example", "A", "+tcp").data)
+        # No such interface: no route is tried, over UDP or TCP.
+        server = self.serve(nameserver([corp.server], interface="nosuch0"))
+        for name, type in (("www.corp.lab.example", "A"), ("3.2.1.10.in-addr.arpa", "PTR")):
+            began = time.monotonic()
+            self.assertEqual("SERVFAIL", dig(server, name, type).status)
+            self.assertLess(time.monotonic() - began, 0.8)
+        self.assertEqual(2, self.entry(server)["failures"]["unreachable"])
+        self.assertNoLeak()
+
     def test_it_is_explained_and_counted(self):
         corp = self.unbound()
         server = self.serve(nameserver([corp.server]), pages="127.0.0.1:0")

@@ -143,7 +143,7 @@ ttl = 60                                    # provider.template.ttl: found 60; a
 success = true                              # provider.template.success: found true; allowed: 0 to 2000 printable ASCII
 [[rule]]
 match = ["*.example"]                       # rule.match: found "*.example"; allowed: ...: write "example"
-resolver = true                             # rule.resolver: found true; allowed: "httpdns", "system" or the name of
+resolver = true                             # rule.resolver: found true; allowed: "httpdns", "system", "link" or the
 family = "ip4"                              # rule.family: found "ip4"; allowed: ...; did you mean "ipv4"?
 allow-private = "yes"                       # rule.allow-private: found "yes"; allowed: true or false
 stale = 0                                   # rule.stale: found 0; allowed: true or false
@@ -197,7 +197,7 @@ class Mistakes(Case):
             '1:1: this [[provider]] has no key-file; dialect "alicloud-v2" needs a file with the account\'s token or '
             'key: write key-file = "/etc/httpdnsd/alicloud-v2.key"',
             '5:10: provider.cipher: found without cipher-key-file; name the file with the AES key there',
-            '8:12: rule.resolver: found "emass"; allowed: "httpdns", "system", "emas"; did you mean "emas"?',
+            '8:12: rule.resolver: found "emass"; allowed: "httpdns", "system", "link", "emas"; did you mean "emas"?',
         ], found)
 
 

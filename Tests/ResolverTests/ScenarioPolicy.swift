@@ -10,6 +10,7 @@ struct ScenarioPolicy {
     private(set) var policy = Policy()
     private var rules: [Rule] = []
     private var accounts: [AccountNames] = []
+    private var links = LinkDomains()
 
     init() {
         policy.prefetches = false
@@ -21,7 +22,7 @@ struct ScenarioPolicy {
     /// "stands-in WHEN", "order ORDER", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "keep NAME ...",
     /// "partition NUMBER", "probes [off]", "stale [max-age TIME] [answer-ttl TIME] [client-timeout TIME]
     /// [recheck TIME]", "patience TIME", "only-listed", "rule NAME ..." with what the rule says,
-    /// "account PROVIDER [exclusive] NAME ...".
+    /// "account PROVIDER [exclusive] NAME ...", "link PROVIDER NAME ..." without names for a link that has ended.
     ///
     /// - Returns: false when the line speaks of something else, and nothing of it was read.
     mutating func change(_ line: inout ScenarioLine, providers: [String]) throws -> Bool {
@@ -48,6 +49,9 @@ struct ScenarioPolicy {
         } else if line.take("rule") {
             rules.append(try rule(&line, providers))
             policy.rules = RuleTable(rules)
+        } else if line.take("link") {
+            let interface = try line.word("a provider")
+            try announce(interface, names(&line), providers, line)
         } else if line.take("account") {
             let account = try account(&line, providers)
             accounts.removeAll { $0.provider == account.provider }
@@ -58,6 +62,16 @@ struct ScenarioPolicy {
         }
         try line.end()
         return true
+    }
+
+    private mutating func announce(
+        _ interface: String, _ domains: [Name], _ providers: [String], _ line: ScenarioLine
+    ) throws {
+        _ = try provider(interface, providers, line)
+        let others = links.links.filter { $0.interface != interface }
+        let link = AnnouncingLink(interface: interface, servers: [], domains: domains)
+        links.set(domains.isEmpty ? others : others + [link])
+        policy.links = LinkRoutes(links) { name in providers.firstIndex(of: name).map { ProviderID($0) } }
     }
 
     private func names(_ line: inout ScenarioLine) throws -> [Name] {
@@ -94,8 +108,8 @@ struct ScenarioPolicy {
 
     /// "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "probe on|off",
     /// "allow-private on|off", "stands-in WHEN", "order ORDER", "family FAMILY",
-    /// "resolver httpdns|system|PROVIDER|nameserver PROVIDER", "min-ttl TIME", "max-ttl TIME", "fallback ADDRESS" (for
-    /// more addresses, more than once), "expect" and what `expect` reads.
+    /// "resolver httpdns|system|link|PROVIDER|nameserver PROVIDER", "min-ttl TIME", "max-ttl TIME", "fallback ADDRESS"
+    /// (for more addresses, more than once), "expect" and what `expect` reads.
     private func rule(_ line: inout ScenarioLine, _ providers: [String]) throws -> Rule {
         let name = try line.word("a name")
         guard let match = Name(name) else { throw line.error("\"\(name)\" is no name") }
@@ -159,6 +173,7 @@ struct ScenarioPolicy {
         switch try line.word("httpdns, system or a provider") {
         case "httpdns": return .providers
         case "system": return .system
+        case "link": return .link
         case "nameserver":
             return .nameserver(try provider(try line.word("a nameserver"), providers, line))
         case let name: return .provider(try provider(name, providers, line))

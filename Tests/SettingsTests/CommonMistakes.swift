@@ -152,7 +152,7 @@ let commonMistakes: [Case] = [
     Case(
         #"[[rule]]\#nmatch = ["a.example"]\#nresolver = "alidn""#,
         #"""
-        f:3:12: rule.resolver: found "alidn"; allowed: "httpdns", "system", "alidns", "dnspod", "google", \#
+        f:3:12: rule.resolver: found "alidn"; allowed: "httpdns", "system", "link", "alidns", "dnspod", "google", \#
         "cloudflare"; did you mean "alidns"?
         """#),
     // A wildcard in a rule.

@@ -66,7 +66,8 @@ struct EffectiveTOMLTests {
                 + "events = [\"evidence\", \"outage\", \"recovery\"]",
             "[[nameserver]]\nname = \"corp\"\nservers = [\"192.0.2.53:53\", \"[2001:db8::53]:5353\", "
                 + "\"tls://192.0.2.54:853\", \"tls://[2001:db8::54]:8853#dns.corp.example\"]\n"
-                + "names = [\"corp.example\", \"10.in-addr.arpa\", \"lan\"]\nca-file = \"/etc/corp.pem\"",
+                + "names = [\"corp.example\", \"10.in-addr.arpa\", \"lan\"]\nca-file = \"/etc/corp.pem\"\n"
+                + "interface = \"tun0\"",
             "[[nameserver]]\nname = \"least\"\nservers = [\"192.0.2.55:53\"]\n", "resolver = \"corp\"",
             "query = {\"sdns-level\" = \"v=i_p-\", \"sdns-region\" = \"eu\"}", "tags = [\"ios\", \"beta-2\"]",
             "query = {\"sdns-a\" = \"b\"}\ntags = [\"c\"]\n", "app-id = \"com.demo\"",
@@ -135,6 +136,7 @@ private let oddFile = #"""
     ]
     names = ["corp.example", "10.in-addr.arpa", "lan"]
     ca-file = "/etc/corp.pem"
+    interface = "tun0"
     [[nameserver]]
     name = "least"
     servers = ["192.0.2.55"]

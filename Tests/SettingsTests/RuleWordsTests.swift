@@ -49,7 +49,7 @@ struct RuleWordsTests {
                 """)
         #expect(
             refusal("resolver=alidn") == """
-                rule.resolver: found "alidn"; allowed: "httpdns", "system", "alidns", "corp"; did you mean \
+                rule.resolver: found "alidn"; allowed: "httpdns", "system", "link", "alidns", "corp"; did you mean \
                 "alidns"?
                 """)
         #expect(

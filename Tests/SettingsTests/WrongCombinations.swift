@@ -127,12 +127,12 @@ let wrongCombinations: [Case] =
         Case(
             "[[rule]]\nmatch = [\".\"]\nresolver = \"alidnss\"",
             """
-            f:3:12: rule.resolver: found "alidnss"; allowed: "httpdns", "system", "alidns", "dnspod", "google", \
-            "cloudflare"; did you mean "alidns"?
+            f:3:12: rule.resolver: found "alidnss"; allowed: "httpdns", "system", "link", "alidns", "dnspod", \
+            "google", "cloudflare"; did you mean "alidns"?
             """),
         Case(
             provider("doh", "[[rule]]\nmatch = [\".\"]\nresolver = \"alidns\""),
-            "f:7:12: rule.resolver: found \"alidns\"; allowed: \"httpdns\", \"system\", \"a\""),
+            "f:7:12: rule.resolver: found \"alidns\"; allowed: \"httpdns\", \"system\", \"link\", \"a\""),
         Case(
             provider("dh", "[[rule]]\nmatch = [\".\"]\nresolver = \"a\""),
             """

@@ -257,7 +257,7 @@ let wrongProviders: [Case] = [
         #"[[provider]]\#nname = "system"\#ndialect = "jsom"\#nurl = "ftp://x/""#,
         #"""
         f:2:8: provider.name: found "system"; allowed: 1 to 32 letters, digits, "-", "_" or "."; not \#
-        "httpdns" or "system"
+        "httpdns", "system" or "link"
         """#,
         #"""
         f:3:11: provider.dialect: found "jsom"; allowed: "dnspod", "dnspod-des", "dnspod-aes", \#

@@ -20,7 +20,7 @@ let wrongKeys: [Mistake] = [
     (
         "name = \"a b\"", 8,
         """
-        provider.name: found "a b"; allowed: 1 to 32 letters, digits, "-", "_" or "."; not "httpdns" or "system"
+        provider.name: found "a b"; allowed: 1 to 32 letters, digits, "-", "_" or "."; not "httpdns", "system" or "link"
         """
     ),
     (
@@ -185,7 +185,8 @@ let wrongKeys: [Mistake] = [
     ),
     (
         "resolver = true", 12,
-        "rule.resolver: found true; allowed: \"httpdns\", \"system\" or the name of a [[provider]] or [[nameserver]]"
+        "rule.resolver: found true; allowed: \"httpdns\", \"system\", \"link\" or the name of a [[provider]] or "
+            + "[[nameserver]]"
     ),
     ("query = {\"level\" = \"vip\"}", 9, "rule.query: found a table; allowed: \(query)"),
     ("tags = \"beta\"", 8, "rule.tags: found \(hidden); allowed: \(tags)"),

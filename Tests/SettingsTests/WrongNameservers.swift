@@ -42,7 +42,7 @@ let wrongNameservers: [Case] =
         Case(
             nameserver("192.0.2.1", name: "system"),
             "f:2:8: nameserver.name: found \"system\"; allowed: 1 to 32 letters, digits, \"-\", \"_\" or \".\"; "
-                + "not \"httpdns\" or \"system\""),
+                + "not \"httpdns\", \"system\" or \"link\""),
         Case(
             nameserver("192.0.2.1", name: "alidns"),
             "f:2:8: nameserver.name: found \"alidns\", the name of a [[provider]]; "
@@ -69,14 +69,18 @@ let wrongNameservers: [Case] =
             nameserver("192.0.2.1", "ca-file = \"/ca.pem\""),
             "f:4:11: nameserver.ca-file: found without a server \"tls://...\"; allowed: with one"),
         Case(
+            nameserver("192.0.2.1", "interface = \"tun/0\""),
+            "f:4:13: nameserver.interface: found \"tun/0\"; allowed: the name of a network interface: 1 to 15 "
+                + "printable characters, but not \"/\", \":\", \"%\" or a space"),
+        Case(
             "[[rule]]\nmatch = [\"b.example\", \"a.example\"]\nresolver = \"system\"\n"
                 + nameserver("192.0.2.1", "names = [\"a.example\"]"),
             "f:2:23: rule.match: found \"a.example\" with another resolver than nameserver \"corp\", which has it in "
                 + "names; allowed: in one of both"),
         Case(
             nameserver("192.0.2.1") + "[[rule]]\nmatch = [\"a.example\"]\nresolver = \"crop\"",
-            "f:6:12: rule.resolver: found \"crop\"; allowed: \"httpdns\", \"system\", \"alidns\", \"dnspod\", "
-                + "\"google\", \"cloudflare\", \"corp\"; did you mean \"corp\"?"),
+            "f:6:12: rule.resolver: found \"crop\"; allowed: \"httpdns\", \"system\", \"link\", \"alidns\", "
+                + "\"dnspod\", \"google\", \"cloudflare\", \"corp\"; did you mean \"corp\"?"),
         Case(
             nameserver("192.0.2.1") + "[[rule]]\nmatch = [\"a.example\"]\nresolver = \"corp\"\ntags = [\"x\"]",
             "f:4:1: this [[rule]] has query, tags or app-id and no provider that gets them; "

@@ -16,7 +16,8 @@ enum Arrows {
         // Crypto: probes carry the bytes of a handshake, and the start checks whether OpenSSL has DES.
         "Daemon": [
             "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
-            "LinuxIO", "Network", "PublicSuffix", "Resolver", "Serving", "Settings", "Store", "Synchronization",
+            "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Resolver", "Serving", "Settings", "Store",
+            "Synchronization",
             "Telemetry",
         ],
         // Telemetry: it counts and records the queries that it answers.
@@ -38,6 +39,8 @@ enum Arrows {
         "Settings": ["CTOML", "DNSWire", "InternationalNames"],
         // A module of its own, so that only the daemon is linked with libseccomp.
         "Confinement": ["CSeccomp"],
+        // A module of its own, so that only the daemon is linked with libsystemd.
+        "LinkDNS": ["CSystemd", "DNSWire"],
         // DNSWire: socket addresses.
         "LinuxIO": ["CLinux", "DNSWire", "Glibc", "Synchronization"],
         "Telemetry": ["DNSWire", "Glibc", "Synchronization"],

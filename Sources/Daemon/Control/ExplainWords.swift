@@ -109,9 +109,24 @@ struct ExplainWords {
             owners.map { nameOfSource(.provider($0)) }.joined(separator: ", ")
                 + (isExclusive ? " only" : " before other providers")
         case .provider(let only): "\(nameOfSource(.provider(only))) only"
-        case .nameserver(let only): "nameserver \(nameOfSource(.provider(only))) only"
+        case .nameserver(let only):
+            if let (domain, owner) = known.link {
+                link(owner, domain)
+            } else if only == .noLink {
+                "nothing: no link announces the domain"
+            } else {
+                "nameserver \(nameOfSource(.provider(only))) only"
+            }
         case .system: "the system resolver"
         }
+    }
+
+    private func link(_ owner: LinkRoutes.Owner, _ domain: Name) -> String {
+        guard owner.nameserver != nil else {
+            return "nothing: link \(owner.interface), which announced \(domain), has ended"
+        }
+        let servers = owner.servers.map(\.description).joined(separator: ", ")
+        return "link \(owner.interface) only, which announces \(domain) with \(servers)"
     }
 
     /// As in the settings.
@@ -158,6 +173,7 @@ struct ExplainWords {
         // No rule has owners.
         case nil, .owners: break
         case .providers: said.append("resolver = httpdns")
+        case .link: said.append("resolver = link")
         case .provider(let only), .nameserver(let only):
             said.append("resolver = \(nameOfSource(.provider(only)))")
         case .system: said.append("resolver = system")

@@ -95,6 +95,7 @@ enum LogEvent {
             .providersWork,
             .providerThrottled, .providerAskedAgain, .networkLost, .networkChanged, .networkRecovered,
             .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserver(.askedAgain), .nameserver(.up),
+            .nameserver(.announced), .nameserver(.linkEnded),
             .providersAvoided,
             .switchedOn, .stillSwitchedOff, .rule(.ended), .storeLoaded, .storeWorks,
             .receiver(.works), .query,

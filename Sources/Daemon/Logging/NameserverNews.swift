@@ -1,6 +1,8 @@
 // What the log says about a nameserver: of the operator, by its name, or of the system, by its address.
 
 import Control
+import DNSWire
+import Resolver
 
 enum NameserverNews {
     /// Every server of the operator's nameserver fails.
@@ -9,6 +11,10 @@ enum NameserverNews {
     /// A server of the system forwards queries back to this daemon.
     case loops(String)
     case askedAgain(String)
+    /// A link's servers answer for domains from now on.
+    case announced(AnnouncingLink)
+    /// The link with this interface announces nothing any more.
+    case linkEnded(String)
 
     var word: String {
         switch self {
@@ -16,6 +22,8 @@ enum NameserverNews {
         case .up: "nameserver-up"
         case .loops: "nameserver-loops"
         case .askedAgain: "nameserver-asked-again"
+        case .announced: "link-announces"
+        case .linkEnded: "link-ended"
         }
     }
 
@@ -25,6 +33,9 @@ enum NameserverNews {
         case .up(let name): "nameserver \(name) is up"
         case .loops(let server): "nameserver \(server) forwards queries back to this daemon; not used"
         case .askedAgain(let server): "nameserver \(server) no longer forwards queries back to this daemon; used again"
+        case .announced(let link):
+            "link \(link.interface) announces \(words(link.domains)); its servers are \(words(link.servers))"
+        case .linkEnded(let interface): "link \(interface) announces no domain any more"
         }
     }
 
@@ -33,6 +44,16 @@ enum NameserverNews {
         case .down(let name, let reason): ["nameserver": .text(name), "reason": .text(reason)]
         case .up(let name): ["nameserver": .text(name)]
         case .loops(let server), .askedAgain(let server): ["server": .text(server)]
+        case .announced(let link):
+            [
+                "link": .text(link.interface), "domains": .list(link.domains.map(\.description)),
+                "servers": .list(link.servers.map(\.description)),
+            ]
+        case .linkEnded(let interface): ["link": .text(interface)]
         }
+    }
+
+    private func words(_ values: [some CustomStringConvertible]) -> String {
+        values.map(\.description).joined(separator: ", ")
     }
 }

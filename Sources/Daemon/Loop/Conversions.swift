@@ -55,9 +55,10 @@ extension Policy {
     ///   - providers: those that rules may name, as the nameservers.
     ///   - lists: those of the rules, by path.
     ///   - added: rules that the operator added at run time.
+    ///   - links: the domains that links announce.
     init(
         _ settings: Settings, _ providers: [Provider], _ nameservers: [NamedServer] = [],
-        lists: [String: NameList] = [:], added: [Settings.Rule] = []
+        lists: [String: NameList] = [:], added: [Settings.Rule] = [], links: LinkDomains = LinkDomains()
     ) {
         let upstreamOfName = Dictionary(
             providers.map { ($0.name, NameUpstreams.provider($0.id)) }
@@ -80,8 +81,14 @@ extension Policy {
         standsIn = StandInPolicy(settings.systemResolver.standsIn)
         order = UpstreamOrder(settings.systemResolver.order)
         accounts = AccountTable(providers.map(\.ownNames))
+        let forLinks = settings.rules.filter(\.isForAnnouncedDomains).map { rule in
+            var rule = Rule(rule, upstreamOfName)
+            rule.match = links.domains
+            return rule
+        }
+        self.links = LinkRoutes(links) { interface in nameservers.first { $0.link == interface }?.id }
         rules = RuleTable(
-            settings.rules.map { Rule($0, upstreamOfName, lists) },
+            settings.rules.map { Rule($0, upstreamOfName, lists) } + forLinks,
             overriding: nameservers.map { Rule($0) } + added.map { Rule($0, upstreamOfName) })
         onlyListed = settings.onlyListed
         isSystemOnly = settings.avoidsProviders
@@ -164,6 +171,7 @@ extension Rule {
             switch resolver {
             case .httpdns: .providers
             case .system: .system
+            case .link: .link
             case .provider(let name): upstreamOfName[name] ?? .providers
             // One that an added rule names, and that the settings lack: its names get no answer.
             case .nameserver(let name): upstreamOfName[name] ?? .nameserver(.none)

@@ -17,6 +17,8 @@ final class Daemon {
     private static let lastAnswers: Duration = .milliseconds(500)
     /// Longest wait for the store at startup. Shorter than TimeoutStartSec of the unit.
     private static let rulesPatience: Duration = .seconds(3)
+    /// Longest wait for the first reports of links: programs on the system bus answer within milliseconds.
+    private static let firstLinks: Duration = .milliseconds(500)
 
     private let options: Options
     /// The settings of the last reload. Those that take effect only at startup apply from the next restart.
@@ -51,6 +53,10 @@ final class Daemon {
     private var pendingReload: PendingReload?
     private let translation: NAT64
     private let upstreams: Upstreams
+    private let linkMonitor: LinkMonitor
+    private var linkDomains = LinkDomains()
+    /// `NetworkMonitor.routeChanges` when the links were last read.
+    private var linksReadFor: Int?
     /// Nil if the settings disable network watching: all networks then share one part of the cache.
     private let roaming: NetworkChangeHandler?
     private var hosts = HostsTable.empty
@@ -123,7 +129,7 @@ final class Daemon {
                 answers: CachedAnswers(cache, view), view: view, seed: entropy.next(), fastPath: makeFastPath(),
                 recorder: recorder)
             (switches, rules) = (ProviderSwitches(resolving, cache), RuntimeRules(resolving))
-            translation = NAT64(resolving, cache, view)
+            (translation, linkMonitor) = (NAT64(resolving, cache, view), LinkMonitor(loop: loop))
             (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
             upstreams = Upstreams(
                 files: localFiles, ports: ports, resolving: resolving, translation: translation, lists: addressLists)
@@ -147,6 +153,7 @@ final class Daemon {
         apply(settings)
         // Reads the routes before the first query.
         roaming?.follow(settings, lateBy: .zero, now: Clock.now()).forEach { log($0) }
+        try awaitLinks()
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
         listening.news(routeChanges: roaming?.network.routeChanges ?? 0).forEach { log($0) }
         try awaitAddedRules()
@@ -224,6 +231,7 @@ final class Daemon {
         rules.takeNews().forEach { log($0) }
         if localFiles.takeHostsChange() { readHosts(now: now) }
         takeLists(now: now)
+        followLinks(now: now)
         takeStoreEvents(now: now)
         resolving.settle(now: now)
         if let news = roaming?.followExits(settings, now: now), !news.isEmpty {
@@ -321,6 +329,7 @@ final class Daemon {
             provisions = try LoadedSecrets(for: new, options, bound: ports, lists: try lists.joined(outcomes))
             var report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
             settings = new
+            linkDomains.forgetEnded()
             apply(new)
             settingsAtWall = Clock.wallMilliseconds()
             let complaints = lists.complaints.values.flatMap(\.self).sorted()
@@ -375,12 +384,14 @@ final class Daemon {
     /// upstreams or the order of these, their address family, what is expected of their answers, or a rule's answer.
     private func setPolicy(_ settings: Settings, now: Instant) {
         let new = Policy(
-            settings, resolving.providers.providers, resolving.nameservers.all, lists: lists.lists, added: rules.rules)
+            settings, resolving.providers.providers, resolving.nameservers.all, lists: lists.lists, added: rules.rules,
+            links: linkDomains)
         let old = policy
         policy = new
         announcePolicy(new, now: now)
         if let old { removeAnswersDiffering(new, from: old, now: now) }
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
+        linkMonitor.setOn((settings.rules + rules.rules).contains { $0.resolver == .link }, now: now)
     }
 
     /// Names of lists are not enumerated. Of these, the file forgets the ones in the cache; for more than
@@ -434,6 +445,36 @@ final class Daemon {
         upstreams.readNameservers(settings.systemResolver, areOthers: false, now: now).forEach { log($0) }
         upstreams.announce(now: now)
         roaming?.found(searchDomains: upstreams.nameservers.searchDomains, now: now)
+    }
+
+    // MARK: links
+
+    /// Waits for the first reports, so that no name of a link goes elsewhere after a restart.
+    private func awaitLinks() throws(SystemError) {
+        let end = Clock.now() + Daemon.firstLinks
+        while linkMonitor.isWaiting, Clock.now() < end {
+            try loop.turn(until: min(end, linkMonitor.nextDeadline ?? end))
+            linkMonitor.timePassed(now: Clock.now())
+        }
+        followLinks(now: Clock.now())
+    }
+
+    private func followLinks(now: Instant) {
+        let routeChanges = roaming?.network.routeChanges
+        guard linkMonitor.takeNews() || linkMonitor.isOn && routeChanges != linksReadFor else { return }
+        linksReadFor = routeChanges
+        let former = linkDomains
+        linkDomains.set(linkMonitor.links(without: ports.addresses, roaming?.network))
+        guard linkDomains != former else { return }
+        for link in linkDomains.links where !former.links.contains(where: { $0.isSame(as: link) }) {
+            log(.nameserver(.announced(link)))
+        }
+        for link in former.links where !linkDomains.links.contains(where: { $0.interface == link.interface }) {
+            log(.nameserver(.linkEnded(link.interface)))
+        }
+        upstreams.setLinks(linkDomains, now: now)
+        upstreams.announce(now: now)
+        setPolicy(settings, now: now)
     }
 
     // MARK: store

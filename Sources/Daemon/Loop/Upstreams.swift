@@ -17,6 +17,8 @@ final class Upstreams {
     private let addressLists: AddressLists
     private var accounts: [ProviderAccount] = []
     private var named = NameserverSetup.none
+    /// Links whose servers rules may ask.
+    private var links = LinkDomains()
 
     init(
         files: LocalFiles, ports: PortBinding, resolving: ResolvingLoop, translation: NAT64,
@@ -34,9 +36,23 @@ final class Upstreams {
         (self.accounts, self.named) = (accounts, named)
     }
 
+    /// Takes effect at the next announcement.
+    func setLinks(_ links: LinkDomains, now: Instant) {
+        let former = askable
+        self.links = links
+        if askable != former { resolving.setNameservers(askable, now: now) }
+    }
+
+    /// The system's nameservers without those of a link, which are in the same file; all if there are no others.
+    private var askable: [Nameserver] {
+        let aside = links.serversAside
+        let others = nameservers.list.servers.filter { !aside.contains($0.address) }
+        return others.isEmpty || nameservers.path == nil ? nameservers.list.servers : others
+    }
+
     /// Announces the providers; some of them may be unreachable.
     func announce(now: Instant) {
-        let traits = resolving.providers.setProviders(accounts) + resolving.nameservers.setServers(named)
+        let traits = resolving.providers.setProviders(accounts) + resolving.nameservers.setServers(named, links.links)
         resolving.handle(
             .upstreamsChanged(providers: traits, hasSystem: resolving.system.hasReachableServer), now: now)
         translation.providersChanged(now: now)
@@ -55,10 +71,9 @@ final class Upstreams {
             news.append(.fileUnreadable(path: $0, reason: $1.description))
         }
         let isOther = new.list != nameservers.list || new.path != nameservers.path
-        if areOthers || new.list.servers != nameservers.list.servers {
-            resolving.setNameservers(new.list.servers, now: now)
-        }
+        let former = nameservers
         nameservers = new
+        if areOthers || new.list.servers != former.list.servers { resolving.setNameservers(askable, now: now) }
         guard isOther || areOthers else { return news }
         addressLists.nameserversChanged(now: now)
         guard isOther else { return news }

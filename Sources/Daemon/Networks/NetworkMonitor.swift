@@ -82,6 +82,9 @@ final class NetworkMonitor {
     var hasWayOut: Bool { reach.hasWayOut(.a) || reach.hasWayOut(.aaaa) }
     var isUnsettled: Bool { epochs.isUnsettled }
 
+    /// As the tables were at the last evaluation.
+    func use(of interface: String) -> LinkUse? { tables.use(of: interface) }
+
     var nextDeadline: Instant? {
         let conclusion = hasChanges ? concludedAt.map { $0 + conclusionPause } : nil
         return [epochs.nextDeadline, conclusion, retryAt].compactMap { $0 }.min()

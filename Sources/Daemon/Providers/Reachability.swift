@@ -23,6 +23,8 @@ struct Reachability: Equatable {
         return way == address ? endpoint : endpoint.dialled(at: way.description)
     }
 
-    /// Returns whether the server is reachable. A link-local address follows its interface, so it always is.
-    func leads(to server: Nameserver) -> Bool { server.zone != nil || reach.includes(server.address) }
+    /// Returns whether the server may be reachable. The kernel tells at once if one with an interface is not.
+    func leads(to server: Nameserver) -> Bool {
+        server.zone != nil || server.interface != nil || reach.includes(server.address)
+    }
 }

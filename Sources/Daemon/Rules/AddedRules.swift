@@ -17,7 +17,7 @@ struct AddedRule: Equatable {
     /// Other settings may refuse it: its upstream may be gone, and its alias may lead back.
     var dependsOnSettings: Bool {
         switch rule.resolver {
-        case nil, .httpdns, .system: rule.cname != nil
+        case nil, .httpdns, .system, .link: rule.cname != nil
         case .provider, .nameserver: true
         }
     }

@@ -13,6 +13,8 @@ final class NamedServer {
     let id: ProviderID
     fileprivate(set) var settings: Settings.Nameserver
     let servers: [Nameserver]
+    /// The interface of the link that announces them; nil for those of the settings.
+    let link: String?
     fileprivate(set) var requests: UInt64 = 0
     fileprivate(set) var answered: UInt64 = 0
     fileprivate(set) var failures: [FetchFailure: UInt64] = [:]
@@ -26,7 +28,16 @@ final class NamedServer {
     init(id: ProviderID, _ settings: Settings.Nameserver) {
         self.id = id
         self.settings = settings
-        servers = settings.servers.map { Nameserver($0, caFile: settings.caFile) }
+        servers = settings.servers.map { Nameserver($0, caFile: settings.caFile, interface: settings.interface) }
+        link = nil
+    }
+
+    /// The servers of a link. Names of the settings have no colon.
+    init(id: ProviderID, _ link: AnnouncingLink) {
+        self.id = id
+        settings = Settings.Nameserver(name: "link:\(link.interface)", servers: [], interface: link.interface)
+        servers = link.servers
+        self.link = link.interface
     }
 
     var name: String { settings.name }
@@ -56,14 +67,30 @@ final class NamedServers {
     init(asking system: SystemFetches) { self.system = system }
 
     /// Replaces the nameservers. Those with an unchanged name and unchanged servers keep their state.
-    func setServers(_ setup: NameserverSetup) -> [ProviderTraits] {
+    func setServers(_ setup: NameserverSetup, _ links: [AnnouncingLink]) -> [ProviderTraits] {
+        let former = all
         all = setup.nameservers.map { new in
-            if let same = all.first(where: { $0.name == new.name && $0.settings.isReached(as: new) }) {
+            if let same = former.first(where: {
+                $0.link == nil && $0.name == new.name && $0.settings.isReached(as: new)
+            }) {
                 same.settings = new
                 return same
             }
             defer { nextID -= 1 }
             return NamedServer(id: ProviderID(nextID), new)
+        }
+        all += links.map { link in
+            if let same = former.first(where: { $0.link == link.interface && $0.servers == link.servers }) {
+                return same
+            }
+            defer { nextID -= 1 }
+            return NamedServer(id: ProviderID(nextID), link)
+        }
+        for (id, fetch) in running where fetch.server.link != nil && !all.contains(where: { $0 === fetch.server }) {
+            // Its replies cannot arrive any more.
+            system.cancel(fetch.request)
+            running[id] = nil
+            finished.append((id, .failure(.unreachable)))
         }
         system.secure.setServers(Set(all.flatMap(\.servers).filter { $0.tls != nil }), setup.contexts)
         return all.map(\.traits)
@@ -131,18 +158,20 @@ extension NamedServer {
 }
 
 extension Settings.Nameserver {
-    fileprivate func isReached(as other: Self) -> Bool { servers == other.servers && caFile == other.caFile }
+    fileprivate func isReached(as other: Self) -> Bool {
+        servers == other.servers && caFile == other.caFile && interface == other.interface
+    }
 }
 
 extension Nameserver {
-    fileprivate init(_ server: Settings.Nameserver.Server, caFile: String?) {
+    fileprivate init(_ server: Settings.Nameserver.Server, caFile: String?, interface: String?) {
         let address = server.endpoint.address
         switch server.transport {
-        case .plain: self.init(address, port: server.endpoint.port)
+        case .plain: self.init(address, port: server.endpoint.port, interface: interface)
         case .tls(let name):
             self.init(
                 address, port: server.endpoint.port,
-                tls: TLS(certificateName: name ?? address.description, caFile: caFile))
+                tls: TLS(certificateName: name ?? address.description, caFile: caFile), interface: interface)
         }
     }
 }

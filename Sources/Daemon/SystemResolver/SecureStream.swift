@@ -54,12 +54,12 @@ final class SecureStream {
     /// Reads before the other sockets are served.
     private static let maxReadsPerTurn = 16
 
-    /// Starts to connect. Throws if there is no route.
+    /// Starts to connect. Throws if there is no route, or not the interface.
     init(
-        to peer: SocketAddress, _ tls: TLSConnection, _ loop: EventLoop,
+        to peer: SocketAddress, through interface: String?, _ tls: TLSConnection, _ loop: EventLoop,
         _ tell: @escaping (SecureStream, News) -> Void
     ) throws(SystemError) {
-        socket = try StreamSocket(connectingTo: peer)
+        socket = try StreamSocket(connectingTo: peer, through: interface)
         try socket.endWhenSilent(milliseconds: SecureStream.silence, idleSeconds: SecureStream.idleSeconds)
         (self.tls, self.loop, self.tell) = (tls, loop, tell)
         registration = try loop.watch(socket.descriptor.raw, for: .writable) { [weak self] _ in self?.proceed() }

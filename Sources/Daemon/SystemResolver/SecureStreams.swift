@@ -66,7 +66,9 @@ final class SecureStreams {
         guard let tls = tls(for: server), let peer = SocketAddress(withZone: server.description) else { return .tls }
         let stream: SecureStream
         do throws(SystemError) {
-            stream = try SecureStream(to: peer, tls, loop) { [unowned self] in take($1, of: $0, server) }
+            stream = try SecureStream(to: peer, through: server.interface, tls, loop) { [unowned self] in
+                take($1, of: $0, server)
+            }
         } catch {
             return error.isRefused ? .refused : .unreachable
         }

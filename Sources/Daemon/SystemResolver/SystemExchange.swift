@@ -23,17 +23,18 @@ struct SystemExchange {
     private static let maxDatagramBytes = 4096
     private static let readBytes = 16 * 1024
 
-    /// Sends at once. Returns nil if there is no route to the server.
+    /// Sends at once. Returns nil if there is no route to the server, or not its interface.
     static func datagram(to server: Nameserver, _ message: [UInt8]) -> SystemExchange? {
         guard let peer = SocketAddress(withZone: server.description),
-            let socket = try? DatagramSocket(connectedTo: peer),
+            let socket = try? DatagramSocket(connectedTo: peer, through: server.interface),
             (try? socket.send(message.span)) != nil
         else { return nil }
         return SystemExchange(socket: .datagram(socket))
     }
 
     static func stream(to server: Nameserver, _ message: [UInt8]) -> SystemExchange? {
-        guard let peer = SocketAddress(withZone: server.description), let socket = try? StreamSocket(connectingTo: peer)
+        guard let peer = SocketAddress(withZone: server.description),
+            let socket = try? StreamSocket(connectingTo: peer, through: server.interface)
         else {
             return nil
         }

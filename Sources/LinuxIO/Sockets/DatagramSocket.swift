@@ -37,11 +37,16 @@ package final class DatagramSocket: Sendable {
     /// Creates a socket for one question, with a random local port from the kernel. It receives only from `peer` (RFC
     /// 5452 sections 4 and 9).
     ///
-    /// - Parameter source: source address; nil: the kernel chooses by the route.
+    /// - Parameters:
+    ///   - source: source address; nil: the kernel chooses by the route.
+    ///   - interface: the only one that packets leave and arrive through; nil: the kernel chooses by the route.
     /// - Throws: ENETUNREACH, EHOSTUNREACH and the like without a route to the peer; EINVAL without one from that
-    ///   source.
-    package init(connectedTo peer: SocketAddress, from source: SocketAddress? = nil) throws(SystemError) {
+    ///   source; ENODEV without such an interface.
+    package init(
+        connectedTo peer: SocketAddress, from source: SocketAddress? = nil, through interface: String? = nil
+    ) throws(SystemError) {
         let descriptor = try FileDescriptor(socketOf: peer.family, type: SOCK_DGRAM)
+        if let interface { try descriptor.bindSocket(toInterface: interface) }
         if let source { try descriptor.bindSocket(to: source) }
         try descriptor.ignorePathMTU(isIPv6: peer.isIPv6)
         _ = try descriptor.connectSocket(to: peer)

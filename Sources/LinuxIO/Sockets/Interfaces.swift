@@ -45,6 +45,15 @@ package enum Interfaces {
         return addresses
     }
 
+    /// Returns the name of the interface with an index; nil if there is none.
+    package static func name(of index: Int) -> String? {
+        guard let index = UInt32(exactly: index) else { return nil }
+        return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(IF_NAMESIZE)) { room in
+            guard let start = room.baseAddress else { return nil }
+            return unsafe if_indextoname(index, start).map { unsafe String(cString: $0) }
+        }
+    }
+
     /// Returns the listen addresses that no interface has. Queries to them do not arrive.
     package static func missing(of listen: [SocketAddress]) -> [SocketAddress] {
         // No interface names the whole of 127.0.0.0/8.

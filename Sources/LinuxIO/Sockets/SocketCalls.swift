@@ -41,6 +41,15 @@ extension FileDescriptor {
         }
     }
 
+    /// Lets packets leave and arrive through one interface only, whatever the routes say (socket(7), SO_BINDTODEVICE).
+    ///
+    /// - Throws: ENODEV without such an interface; EPERM before Linux 5.7.
+    func bindSocket(toInterface name: String) throws(SystemError) {
+        try SystemCall.run("setsockopt") {
+            unsafe setsockopt(raw, SOL_SOCKET, SO_BINDTODEVICE, name, socklen_t(name.utf8.count))
+        }
+    }
+
     func bindSocket(to address: SocketAddress) throws(SystemError) {
         var kernel = address.kernel
         try SystemCall.run("bind") { unsafe kernel.withPointer { unsafe bind(raw, $0, $1) } }

@@ -9,9 +9,12 @@ package final class StreamSocket: Sendable {
 
     /// Starts to connect. `connectOutcome()` returns the result once the descriptor is writable.
     ///
-    /// - Throws: an immediate failure, such as ENETUNREACH or, on loopback, ECONNREFUSED.
-    package init(connectingTo peer: SocketAddress) throws(SystemError) {
+    /// - Parameter interface: the only one that packets leave and arrive through; nil: the kernel chooses by the route.
+    /// - Throws: an immediate failure, such as ENETUNREACH or, on loopback, ECONNREFUSED; ENODEV without such an
+    ///   interface.
+    package init(connectingTo peer: SocketAddress, through interface: String? = nil) throws(SystemError) {
         let descriptor = try FileDescriptor(socketOf: peer.family, type: SOCK_STREAM)
+        if let interface { try descriptor.bindSocket(toInterface: interface) }
         try descriptor.sendWithoutDelay()
         _ = try descriptor.connectSocket(to: peer)
         self.descriptor = descriptor

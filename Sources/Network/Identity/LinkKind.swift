@@ -1,8 +1,19 @@
 // Kind of an interface, as its driver reports it, and address blocks that matter for default routes.
 
-import DNSWire
+package import DNSWire
 
 extension NetworkTables {
+    /// How an interface is used; nil if there is none.
+    package func use(of interface: String) -> LinkUse? {
+        links.first { $0.name == interface }.map { link in
+            LinkUse(
+                isTunnel: link.networkKind == .tunnel,
+                hasDefaultRoute: routes.contains {
+                    $0.link == link.index && NetworkReach.leadsFarAway($0.destination)
+                })
+        }
+    }
+
     var usableLinks: [Int: Link] {
         Dictionary(links.filter(\.isUp).map { ($0.index, $0) }) { first, _ in first }
     }
@@ -38,6 +49,12 @@ extension NetworkTables.Link {
     ]
 }
 
+package struct LinkUse: Equatable, Sendable {
+    package let isTunnel: Bool
+    /// A default route or a part of one leads over it.
+    package let hasDefaultRoute: Bool
+}
+
 extension NetworkTables.Route {
     var family: RecordType { destination.address.recordType }
 }
@@ -48,7 +65,7 @@ extension Prefix {
 
 extension Address {
     /// fe80::/10
-    var isLinkLocal6: Bool {
+    package var isLinkLocal6: Bool {
         guard case .v6(let high, _) = self else { return false }
         return high >> 54 == 0x3FA
     }

@@ -21,6 +21,8 @@ package struct Policy: Equatable, Sendable {
     package var order = UpstreamOrder.providersFirst
     package var rules = RuleTable([])
     package var accounts = AccountTable([])
+    /// For names whose rule sends them to their link.
+    package var links = LinkRoutes.none
     /// Names without a rule go to the system resolver.
     package var onlyListed = false
     /// No name goes to a provider.
@@ -71,7 +73,8 @@ package struct Policy: Equatable, Sendable {
         guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly, order == other.order else {
             return [.everything]
         }
-        return rules.namesDiffering(from: other.rules).map { QuestionScope($0, includesDescendants: true) }
+        let names = rules.namesDiffering(from: other.rules) + links.domainsDiffering(from: other.links)
+        return names.map { QuestionScope($0, includesDescendants: true) }
             + accounts.scopesDiffering(from: other.accounts)
     }
 
@@ -86,10 +89,15 @@ package struct Policy: Equatable, Sendable {
         return exception.wire.count < match.scope.name.wire.count ? match : nil
     }
 
+    /// Returns the link that a rule sends the name to; nil without such a rule or link.
+    func link(of name: Name) -> (domain: Name, owner: LinkRoutes.Owner)? {
+        rules.rule(for: name)?.upstreams == .link ? links.owner(of: name) : nil
+    }
+
     private func direction(of name: Name, _ rule: Rule?) -> Direction {
         let account = account(of: name)
         if account == nil, let upstreams = rule?.upstreams, upstreams.isNameserver {
-            return Direction(upstreams: upstreams, grounds: .rule)
+            return Direction(upstreams: links.upstreams(upstreams, of: name), grounds: .rule)
         }
         if isSystemOnly { return Direction(upstreams: .system, grounds: .systemOnly) }
         if let account { return Direction(upstreams: account.upstreams, grounds: .account) }

@@ -9,6 +9,8 @@ package struct Nameserver: Hashable, Sendable {
     package let zone: String?
     /// DNS over TLS only (RFC 7858); nil: UDP and TCP.
     package let tls: TLS?
+    /// The only interface that queries leave through; nil: the kernel chooses by the routes.
+    package let interface: String?
 
     package struct TLS: Hashable, Sendable {
         /// The host name or IP address that the certificate must be valid for.
@@ -24,11 +26,15 @@ package struct Nameserver: Hashable, Sendable {
 
     package static let standardPort: UInt16 = 53
 
-    package init(_ address: Address, port: UInt16 = Nameserver.standardPort, zone: String? = nil, tls: TLS? = nil) {
+    package init(
+        _ address: Address, port: UInt16 = Nameserver.standardPort, zone: String? = nil, tls: TLS? = nil,
+        interface: String? = nil
+    ) {
         self.address = address
         self.port = port
         self.zone = zone
         self.tls = tls
+        self.interface = interface
     }
 }
 

@@ -1,0 +1,211 @@
+// Follows the nameservers and domains that the machine's links announce: asks NetworkManager and systemd-resolved over
+// the system bus and reads the files of systemd-networkd. Does nothing before a rule needs links.
+
+import DNSWire
+import LinkDNS
+import LinuxIO
+import Network
+import Resolver
+
+final class LinkMonitor: LoopPart {
+    private(set) var isOn = false
+
+    private let loop: EventLoop
+    private var bus: SystemBus?
+    private var busWatch: EventLoop.Registration?
+    private var isBusReady = false
+    private var busDeadline: Instant?
+    /// When to connect again; nil while connected.
+    private var retryAt: Instant?
+    /// When systemd-resolved is asked again.
+    private var rereadAt: Instant?
+    private var rereads = 0
+    private var files: FileWatch?
+    private var filesWatch: EventLoop.Registration?
+    /// From the bus. Kept while it is not connected.
+    private var reportsOfBus: [LinkReport] = []
+    private var reportsOfFiles: [LinkReport] = []
+    private var hasNews = false
+
+    private static let properties = [
+        LinkReport.ofNetworkManager, LinkReport.serversOfResolved, LinkReport.domainsOfResolved,
+    ]
+    private static let busSocket = "/run/dbus/system_bus_socket"
+    /// Before another attempt to connect.
+    private static let retryPause: Duration = .seconds(5)
+    /// systemd-resolved reports a change of a link's servers but not of its domains. Programs set them one after the
+    /// other, so it is asked again after these pauses, at last with the last one. A reply costs less than 1 ms.
+    private static let rereadPauses: [Duration] = [.milliseconds(200), .seconds(1), .seconds(5), .seconds(30)]
+    /// Links with nameservers. Each is an upstream with counters of its own, as the operator's are.
+    private static let maxLinks = 16
+    private static let maxFiles = 256
+
+    init(loop: EventLoop) { self.loop = loop }
+
+    /// Whether the first reports are still to come.
+    var isWaiting: Bool { bus.map { !$0.isComplete } ?? false }
+
+    var nextDeadline: Instant? { Instant.earliest(retryAt, Instant.earliest(busDeadline, rereadAt)) }
+
+    /// Begins or ends to follow the links. Without them, no link announces a domain.
+    func setOn(_ isNeeded: Bool, now: Instant) {
+        guard isNeeded != isOn else { return }
+        isOn = isNeeded
+        hasNews = true
+        if isNeeded {
+            watchFiles()
+            readFiles()
+            connect(now: now)
+        } else {
+            disconnect()
+            if let filesWatch { loop.unwatch(filesWatch) }
+            (files, filesWatch, retryAt) = (nil, nil, nil)
+            (reportsOfBus, reportsOfFiles) = ([], [])
+        }
+    }
+
+    func timePassed(now: Instant) {
+        guard isOn else { return }
+        if let retryAt, retryAt <= now { connect(now: now) }
+        if let rereadAt, rereadAt <= now { readAgain(now: now) }
+        if isBusReady || busDeadline.map({ $0 <= now }) ?? false { process(now: now) }
+    }
+
+    /// Whether the links may have changed since the last call.
+    func takeNews() -> Bool {
+        defer { hasNews = false }
+        return hasNews
+    }
+
+    /// Returns the links that announce domains, without the daemon itself as a server.
+    ///
+    /// - Parameters:
+    ///   - listen: the daemon's own addresses.
+    ///   - network: tells tunnels and default routes; without it, there are none.
+    func links(without listen: [SocketAddress], _ network: NetworkMonitor?) -> [AnnouncingLink] {
+        let ourselves = ListenAddresses(listen.map { ($0.address, $0.port) }, interfaces: Interfaces.addresses())
+        let links = LinkReport.joined(reportsOfBus + reportsOfFiles).compactMap { report -> AnnouncingLink? in
+            let servers = report.servers.map { Nameserver($0, of: report.interface) }
+            let usable = NameserverList(servers, without: ourselves).servers
+            guard !usable.isEmpty else { return nil }
+            let use = network?.use(of: report.interface)
+            // The kernel knows first that a tunnel has ended.
+            guard network == nil || use != nil else { return nil }
+            return AnnouncingLink(
+                interface: report.interface, servers: usable, domains: report.domains,
+                isTunnel: use?.isTunnel ?? false, hasDefaultRoute: use?.hasDefaultRoute ?? false)
+        }
+        return Array(links.prefix(LinkMonitor.maxLinks))
+    }
+
+    // MARK: bus
+
+    private func connect(now: Instant) {
+        do throws(SystemBus.Failure) {
+            let bus = try SystemBus(LinkMonitor.properties)
+            (self.bus, retryAt) = (bus, nil)
+            busWatch = try? loop.watch(bus.descriptor, for: .readable) { [unowned self] _ in isBusReady = true }
+            process(now: now)
+        } catch {
+            disconnected(now: now)
+        }
+    }
+
+    private func readAgain(now: Instant) {
+        rereads += 1
+        scheduleReread(now: now)
+        do throws(SystemBus.Failure) {
+            try bus?.readAgain([LinkReport.serversOfResolved, LinkReport.domainsOfResolved])
+            process(now: now)
+        } catch {
+            disconnected(now: now)
+        }
+    }
+
+    private func scheduleReread(now: Instant) {
+        let pauses = LinkMonitor.rereadPauses
+        let isThere = bus?.values[LinkReport.serversOfResolved] != nil
+        rereadAt = isThere ? now + pauses[min(rereads, pauses.count - 1)] : nil
+    }
+
+    private func process(now: Instant) {
+        isBusReady = false
+        guard let bus else { return }
+        do throws(SystemBus.Failure) {
+            let wasComplete = bus.isComplete
+            let isChanged = try bus.process()
+            if bus.isComplete, isChanged || !wasComplete {
+                readBus(bus)
+                rereads = 0
+                scheduleReread(now: now)
+            }
+            // The library counts without suspended time. Its deadlines only end requests.
+            busDeadline = bus.deadlineMicroseconds.map {
+                now + max(.zero, .microseconds(Int64(clamping: $0)) - Clock.awake())
+            }
+            let interest = bus.interest
+            if let busWatch {
+                try? loop.change(busWatch, to: interest.writes ? [.readable, .writable] : .readable)
+            }
+        } catch {
+            disconnected(now: now)
+        }
+    }
+
+    private func readBus(_ bus: SystemBus) {
+        hasNews = true
+        let (ofManager, servers, domains) = (
+            bus.values[LinkReport.ofNetworkManager], bus.values[LinkReport.serversOfResolved],
+            bus.values[LinkReport.domainsOfResolved]
+        )
+        reportsOfBus = ofManager.map { LinkReport.reports(networkManager: $0) } ?? []
+        guard let servers, let domains else { return }
+        reportsOfBus += LinkReport.reports(resolvedServers: servers, domains: domains) { Interfaces.name(of: $0) }
+    }
+
+    private func disconnected(now: Instant) {
+        disconnect()
+        retryAt = now + LinkMonitor.retryPause
+    }
+
+    private func disconnect() {
+        if let busWatch { loop.unwatch(busWatch) }
+        (bus, busWatch, isBusReady, busDeadline, rereadAt) = (nil, nil, false, nil, nil)
+    }
+
+    // MARK: files
+
+    /// Without another watch from the kernel, changes of the files go unnoticed.
+    private func watchFiles() {
+        guard let watch = try? FileWatch([LinkReport.networkdDirectory, LinkMonitor.busSocket]) else { return }
+        files = watch
+        filesWatch = try? loop.watch(watch.descriptor, for: .readable) { [unowned self] _ in filesChanged() }
+    }
+
+    private func filesChanged() {
+        let changed = (try? files?.takeChangedPaths()) ?? []
+        if changed.contains(LinkMonitor.busSocket), bus == nil { retryAt = Clock.now() }
+        if changed.contains(LinkReport.networkdDirectory) { readFiles() }
+    }
+
+    private func readFiles() {
+        hasNews = true
+        let names = Directory.names(in: LinkReport.networkdDirectory).sorted().prefix(LinkMonitor.maxFiles)
+        reportsOfFiles = names.compactMap { name in
+            guard let interface = Int(name).flatMap({ Interfaces.name(of: $0) }),
+                let text = try? TextFile.read(
+                    LinkReport.networkdDirectory + name, maxBytes: LinkReport.maxNetworkdBytes)
+            else { return nil }
+            return LinkReport(networkd: text, interface: interface)
+        }
+    }
+}
+
+extension Nameserver {
+    /// Only a link-local address needs the interface as zone.
+    fileprivate init(_ server: LinkReport.Server, of interface: String) {
+        self.init(
+            server.address, port: server.port, zone: server.address.isLinkLocal6 ? interface : nil,
+            interface: interface)
+    }
+}
