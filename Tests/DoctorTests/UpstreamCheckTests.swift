@@ -96,6 +96,24 @@ struct UpstreamCheckTests {
         #expect(NameserverCheck(servers: []).findings.isEmpty)
     }
 
+    @Test("each server of a nameserver with a name is judged alone")
+    func named() {
+        let (fine, dead) = (NameserverCheck.Reply.answered(code: 3, bytes: 60), NameserverCheck.Reply.silent)
+        func text(_ udp: NameserverCheck.Reply, _ tcp: NameserverCheck.Reply, forwards: Bool = false) -> String? {
+            let named = NameserverCheck.Named("corp", "10.0.0.53:53", udp: udp, tcp: tcp, forwardsToDaemon: forwards)
+            let findings = NameserverCheck(servers: [], named: [named]).findings
+            let start = "10.0.0.53:53 of nameserver corp "
+            #expect(findings.allSatisfy { $0.gravity == .warning && $0.text.hasPrefix(start) })
+            return findings.first?.text
+        }
+        #expect(text(fine, fine) == nil)
+        #expect(text(dead, dead)?.hasSuffix("does not answer (silence)") == true)
+        #expect(text(fine, .refused)?.hasSuffix("does not answer over TCP (connection refused)") == true)
+        #expect(text(.noRoute, fine)?.hasSuffix("does not answer over UDP (no route)") == true)
+        #expect(text(.answered(code: 5, bytes: 12), fine)?.hasSuffix("refuses to answer this machine") == true)
+        #expect(text(fine, fine, forwards: true)?.contains("forwards queries to the daemon") == true)
+    }
+
     private func clock(_ now: Int64, _ certificates: [ClockCheck.Dates], _ isSynchronised: Bool? = true) -> ClockCheck {
         ClockCheck(now: now, releasedAt: 1_795_219_200, certificates: certificates, isSynchronised: isSynchronised)
     }

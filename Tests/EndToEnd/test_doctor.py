@@ -58,8 +58,8 @@ class Machine(Case):
 
     # MARK: what is on it
 
-    def fake(self, respond):
-        nameserver = self.inside.within(lambda: FakeNameserver(respond, (NAMESERVER, 53)))
+    def fake(self, respond, host=NAMESERVER):
+        nameserver = self.inside.within(lambda: FakeNameserver(respond, (host, 53)))
         self.addCleanup(lambda: nameserver.close())
         return nameserver
 
@@ -284,6 +284,23 @@ class Up(Machine):
             with self.subTest(text):
                 self.nameserver.respond = respond
                 self.assertFinds(subject, text, remedy, self.examine())
+
+    def test_nameservers_with_a_name(self):
+        corp = self.fake(answers, "127.0.0.7")
+        text = '\n[[nameserver]]\nname = "corp"\nservers = ["{}"]\nnames = ["corp.example"]\n'
+        config = self.changed_settings(lambda settings: settings + text.format(corp.server))
+        self.assertNotIn("corp", str(self.examine(config=config)))
+        for respond, words, remedy in (
+            (lambda query, is_stream: [reply(query, flags=0x8185)], "of nameserver corp refuses", "access list"),
+            (lambda query, is_stream: [] if is_stream else [reply(query)], "does not answer over TCP", "firewall"),
+            (lambda query, is_stream: [], "of nameserver corp does not answer (silence)", "connect its network"),
+        ):
+            with self.subTest(words):
+                corp.respond = respond
+                self.assertFinds("nameservers", words, remedy, self.examine(config=config))
+        forwarder = self.own(Dnsmasq((US, 53), prefix=self.inside.prefix, host="127.0.0.8", port=53)).up()
+        config = self.changed_settings(lambda settings: settings + text.format(forwarder.server))
+        self.assertFinds("nameservers", "forwards queries to the daemon", "remove it", self.examine(config=config))
 
     def test_a_terminal_is_told_what_is_waited_for(self):
         self.nameserver.respond = lambda query, is_stream: []

@@ -61,6 +61,8 @@ struct DaemonCheck: Equatable, Sendable {
         let unresolvedProviders: [String]
         /// Providers whose replies or connections fail, or that refuse the account.
         var failingProviders: [String] = []
+        /// Nameservers of the operator and of links without a server that answers.
+        var failingNameservers: [String] = []
         /// Quotas of which 80 % or all are used.
         var quotas: [QuotaWarning] = []
 
@@ -107,6 +109,11 @@ struct DaemonCheck: Equatable, Sendable {
                 .warning, .providers,
                 "\(provider) gives the daemon no usable replies: unreachable, or wrong account or key",
                 remedy: "httpdnsctl providers test \(provider) shows its reply, and the daemon's log the reason")
+        }
+        findings += knowledge.failingNameservers.map { nameserver in
+            Finding(
+                .warning, .nameservers, "\(nameserver) gives the daemon no answers: its names fail",
+                remedy: "httpdnsctl stats shows the failures, and the daemon's log the reason")
         }
         if let portal = knowledge.portal {
             findings.append(

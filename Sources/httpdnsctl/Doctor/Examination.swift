@@ -48,6 +48,7 @@ struct Examination {
                     loopingServers: $0.loopingServers, portal: $0.portal, isSwitchedOff: !$0.switches.isEmpty,
                     unresolvedProviders: $0.providers.filter { $0.state == "unresolved" }.map(\.name),
                     failingProviders: $0.providers.filter { ["down", "blocked"].contains($0.state) }.map(\.name),
+                    failingNameservers: ($0.nameservers ?? []).filter { $0.state == "down" }.map(\.name),
                     quotas: $0.quotas ?? [])
             } ?? .none
         places =
@@ -64,7 +65,12 @@ struct Examination {
         let nameservers = sources.list.servers.compactMap { NameserverQuestions($0, entropy) }
         let passages = ResolvConfCheck.otherServers(MachineFiles.resolvConfFile(), without: ourselves)
             .compactMap { PassageQuestion($0, entropy) }
-        let asked = daemon.flatMap(\.checks) + nameservers.flatMap(\.checks) + passages.map(\.check)
+        let named = settings.settings.nameservers.flatMap { nameserver in
+            nameserver.servers.compactMap { NamedServerQuestions($0, of: nameserver, entropy) }
+        }
+        let asked =
+            daemon.flatMap(\.checks) + nameservers.flatMap(\.checks) + passages.map(\.check)
+            + named.flatMap(\.checks)
         try NetworkChecks(checks: asked + providers.checks).run()
         let resolvConf = resolvConf(Set(passages.filter(\.isPassed).map(\.server)))
         let daemonCheck = DaemonCheck(
@@ -73,7 +79,8 @@ struct Examination {
         let findings =
             settings.check.findings + daemonCheck.findings + portCheck(daemon).findings
             + resolvConf.findings + switches.findings + providers.clock.findings + providers.authorities.findings
-            + providers.check.findings + NameserverCheck(servers: nameservers.map(\.server)).findings
+            + providers.check.findings
+            + NameserverCheck(servers: nameservers.map(\.server), named: named.map(\.server)).findings
             + providers.routes.findings + buffers(isUp: daemonCheck.isUp).findings + files.findings
             + container(isUp: daemonCheck.isUp, resolvConf).findings + rewriters(resolvConf)
         return DoctorReport(

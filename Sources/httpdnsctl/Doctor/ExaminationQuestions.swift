@@ -3,6 +3,7 @@
 import DNSWire
 import LinuxIO
 import Resolver
+import Settings
 
 /// Version queries to one listen address of the daemon, over UDP and TCP.
 struct DaemonQuestions {
@@ -77,7 +78,7 @@ struct NameserverQuestions {
             largeUDP: NameserverQuestions.reply(largeUDP))
     }
 
-    private static func reply(_ check: QueryCheck) -> NameserverCheck.Reply {
+    fileprivate static func reply(_ check: QueryCheck) -> NameserverCheck.Reply {
         switch check.outcome {
         case .answer(let bytes):
             .answered(code: Header(bytes.span).map(\.responseCode) ?? 0, bytes: bytes.count)
@@ -86,6 +87,47 @@ struct NameserverQuestions {
         case .noRoute: .noRoute
         case .failed(let why): .failed(why)
         }
+    }
+}
+
+/// Queries to one server of a [[nameserver]] without TLS.
+struct NamedServerQuestions {
+    private let nameserver: String
+    private let udp: QueryCheck
+    private let tcp: QueryCheck
+    private let passage: QueryCheck
+
+    /// Nil for a server with TLS: the daemon tells whether it works.
+    init?(_ server: Settings.Nameserver.Server, of nameserver: Settings.Nameserver, _ entropy: SystemEntropy) {
+        guard server.transport == .plain else { return nil }
+        self.nameserver = nameserver.name
+        // It may refuse all other names.
+        let question = Question(nameserver.names.first ?? .root, .soa)
+        func check(_ question: Question, _ transport: QueryCheck.Transport) -> QueryCheck {
+            QueryCheck(
+                { UpstreamQuery.message(for: question, id: $0) }, to: server.endpoint, transport,
+                id: UInt16(truncatingIfNeeded: entropy.next()), through: nameserver.interface)
+        }
+        (udp, tcp) = (check(question, .udp), check(question, .tcp))
+        passage = QueryCheck(
+            DaemonProof.zone.question, to: server.endpoint, .udp, id: UInt16(truncatingIfNeeded: entropy.next()),
+            through: nameserver.interface)
+    }
+
+    var checks: [any NetworkCheck] { [udp, tcp, passage] }
+
+    var server: NameserverCheck.Named {
+        NameserverCheck.Named(
+            nameserver, "\(udp.place)", udp: NameserverQuestions.reply(udp), tcp: NameserverQuestions.reply(tcp),
+            forwardsToDaemon: passage.isPassed)
+    }
+}
+
+extension QueryCheck {
+    /// The reply to the question for the daemon's zone is the daemon's.
+    var isPassed: Bool {
+        guard case .answer(let bytes) = outcome else { return false }
+        return DaemonProof.zone.isProved(by: bytes, id: id)
     }
 }
 
@@ -101,10 +143,7 @@ struct PassageQuestion {
             DaemonProof.zone.question, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
     }
 
-    var isPassed: Bool {
-        guard case .answer(let bytes) = check.outcome else { return false }
-        return DaemonProof.zone.isProved(by: bytes, id: check.id)
-    }
+    var isPassed: Bool { check.isPassed }
 }
 
 /// The DNS queries that the doctor sends to nameservers.

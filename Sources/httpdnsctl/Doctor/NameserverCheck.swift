@@ -1,4 +1,5 @@
 // Checks how the system's nameservers answer: a short answer over UDP, over TCP, and a fragmented answer over UDP.
+// Checks that the servers of [[nameserver]] answer, and not by asking the daemon.
 
 struct NameserverCheck: Sendable {
     enum Reply: Equatable, Sendable {
@@ -30,9 +31,30 @@ struct NameserverCheck: Sendable {
         }
     }
 
-    let servers: [Server]
+    /// A server of a [[nameserver]].
+    struct Named: Equatable, Sendable {
+        let nameserver: String
+        let place: String
+        let udp: Reply
+        let tcp: Reply
+        let forwardsToDaemon: Bool
 
-    init(servers: [Server]) { self.servers = servers }
+        init(_ nameserver: String, _ place: String, udp: Reply, tcp: Reply, forwardsToDaemon: Bool = false) {
+            self.nameserver = nameserver
+            self.place = place
+            self.udp = udp
+            self.tcp = tcp
+            self.forwardsToDaemon = forwardsToDaemon
+        }
+    }
+
+    let servers: [Server]
+    let named: [Named]
+
+    init(servers: [Server], named: [Named] = []) {
+        self.servers = servers
+        self.named = named
+    }
 
     private static let refusedCode: UInt16 = 5
     private static let serverFailureCode: UInt16 = 2
@@ -40,6 +62,30 @@ struct NameserverCheck: Sendable {
     var findings: [Finding] {
         let gravity: Finding.Gravity = servers.contains { $0.udp.isAnswer || $0.tcp.isAnswer } ? .warning : .fault
         return servers.compactMap { finding($0, gravity) } + servers.compactMap(fragments)
+            + named.compactMap(finding)
+    }
+
+    /// Names that go to a nameserver go nowhere else, and fail without it.
+    private func finding(_ server: Named) -> Finding? {
+        let place = "\(server.place) of nameserver \(server.nameserver)"
+        if server.forwardsToDaemon {
+            return Finding(
+                .warning, .nameservers, "\(place) forwards queries to the daemon: its names fail",
+                remedy: "let it answer its names itself, or remove it from servers")
+        }
+        if case .answered(NameserverCheck.refusedCode, _) = server.udp {
+            return Finding(
+                .warning, .nameservers, "\(place) refuses to answer this machine",
+                remedy: "allow this machine in its access list, or remove it from servers")
+        }
+        guard !server.udp.isAnswer || !server.tcp.isAnswer else { return nil }
+        let isSilent = !server.udp.isAnswer && !server.tcp.isAnswer
+        let over = isSilent ? "" : server.udp.isAnswer ? " over TCP" : " over UDP"
+        let why = NameserverCheck.words(server.udp.isAnswer ? server.tcp : server.udp)
+        return Finding(
+            .warning, .nameservers, "\(place) does not answer\(over) (\(why))",
+            remedy: isSilent
+                ? "connect its network, or remove it from servers" : "allow port 53\(over) in the firewall")
     }
 
     private func finding(_ server: Server, _ gravity: Finding.Gravity) -> Finding? {

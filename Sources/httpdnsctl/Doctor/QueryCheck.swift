@@ -25,6 +25,7 @@ final class QueryCheck: NetworkCheck {
     let transport: Transport
     let id: UInt16
     private let message: [UInt8]
+    private let interface: String?
     private var socket: Socket?
     private var registration: EventLoop.Registration?
     private var unsent: [UInt8] = []
@@ -36,12 +37,18 @@ final class QueryCheck: NetworkCheck {
     private static let lengthBytes = 2
     private static let headerBytes = 12
 
-    /// - Parameter message: builds the query with this ID, which must be new and random.
-    init(_ message: (_ id: UInt16) -> [UInt8], to place: SocketAddress, _ transport: Transport, id: UInt16) {
+    /// - Parameters:
+    ///   - message: builds the query with this ID, which must be new and random.
+    ///   - interface: the only one that the query leaves through; nil: any.
+    init(
+        _ message: (_ id: UInt16) -> [UInt8], to place: SocketAddress, _ transport: Transport, id: UInt16,
+        through interface: String? = nil
+    ) {
         self.place = place
         self.transport = transport
         self.id = id
         self.message = message(id)
+        self.interface = interface
     }
 
     var what: String { "\(place) over \(transport.rawValue)" }
@@ -51,7 +58,7 @@ final class QueryCheck: NetworkCheck {
         do throws(SystemError) {
             switch transport {
             case .udp:
-                let datagrams = try DatagramSocket(connectedTo: place)
+                let datagrams = try DatagramSocket(connectedTo: place, through: interface)
                 socket = .datagram(datagrams)
                 registration = try loop.watch(datagrams.descriptor.raw, for: .readable) { [unowned self] _ in
                     self.proceed(loop)
@@ -61,7 +68,7 @@ final class QueryCheck: NetworkCheck {
             case .tcp:
                 let count = UInt16(message.count)
                 unsent = [UInt8(count >> 8), UInt8(truncatingIfNeeded: count)] + message
-                let stream = try StreamSocket(connectingTo: place)
+                let stream = try StreamSocket(connectingTo: place, through: interface)
                 socket = .stream(stream)
                 registration = try loop.watch(stream.descriptor.raw, for: .writable) { [unowned self] _ in
                     self.proceed(loop)
