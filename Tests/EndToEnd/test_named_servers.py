@@ -1,5 +1,6 @@
 # Nameservers with a name of their own ([[nameserver]]): their names go there and nowhere else, over UDP, TCP and TLS.
 
+import concurrent.futures
 import socket
 import tempfile
 import threading
@@ -9,7 +10,7 @@ from pathlib import Path
 from cases import LAB_WWW, Case
 from certificates import Authority
 from digging import dig
-from fakes import FakeNameserver, reply
+from fakes import FakeNameserver, question, reply
 from places import entrust, eventually, free_port
 from programs import Unbound, ctl
 
@@ -180,6 +181,21 @@ class Plain(Named):
         entry = self.entry(server)
         self.assertEqual(3, entry["failures"]["refused"])
         self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
+
+    def test_a_silent_nameserver_costs_the_whole_time_twice(self):
+        corp = FakeNameserver(lambda *_: [])
+        self.addCleanup(corp.close)
+        server = self.serve(nameserver([corp.server]))
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            answers = list(pool.map(lambda name: dig(server, f"{name}.corp.lab.example", "A"), ("one", "two")))
+        self.assertEqual(["SERVFAIL"] * 2, [answer.status for answer in answers])
+        for name in ("three", "four"):
+            answer = dig(server, f"{name}.corp.lab.example", "A")
+            self.assertEqual("SERVFAIL", answer.status)
+            self.assertLess(answer.seconds, 2.6, "two requests of 1 s each")
+        corp.respond = lambda query, _: [reply(query, [(question(query)[0], 1, 60, bytes([10, 1, 2, 3]))])]
+        self.assertEqual(CORP, dig(server, "five.corp.lab.example", "A").data)
+        self.assertNoLeak()
 
     def test_an_expired_answer_serves_while_it_is_dead(self):
         corp = self.unbound()

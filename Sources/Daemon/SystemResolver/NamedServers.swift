@@ -22,8 +22,27 @@ final class NamedServer {
     /// Reason of the last failure, for the log.
     fileprivate(set) var lastReason = ""
 
+    /// Requests in a row that ended without a reply of any server.
+    fileprivate var silences = 0
+    /// When the last request with the whole time began.
+    fileprivate var testedAt: Instant?
+
     /// As long as a client waits: time for a second and a third server.
     fileprivate static let timeout: Duration = .seconds(4)
+    /// Instead, if `silencesToShorten` requests in a row got no reply: clients need not wait for what is known. A
+    /// server that works answers sooner.
+    fileprivate static let shortTimeout: Duration = .seconds(1)
+    fileprivate static let silencesToShorten = 2
+    /// One request in this time has the whole time all the same, so that a slow server is not given up.
+    fileprivate static let testInterval: Duration = .seconds(10)
+
+    /// Returns when a request that begins now ends without a reply; nil: when the resolver abandons it.
+    fileprivate func deadline(now: Instant) -> Instant? {
+        let isTested = testedAt.map { now < $0 + NamedServer.testInterval } ?? false
+        if silences >= NamedServer.silencesToShorten, isTested { return now + NamedServer.shortTimeout }
+        testedAt = now
+        return nil
+    }
 
     init(id: ProviderID, _ settings: Settings.Nameserver) {
         self.id = id
@@ -49,7 +68,7 @@ final class NamedServer {
     }
 }
 
-final class NamedServers {
+final class NamedServers: LoopPart {
     private(set) var all: [NamedServer] = []
     private let system: SystemFetches
     /// Providers count up from 0.
@@ -62,6 +81,8 @@ final class NamedServers {
         let request: SystemFetches.OwnRequest
         let server: NamedServer
         let startedAt: Instant
+        /// Nil: the resolver's.
+        let deadline: Instant?
     }
 
     init(asking system: SystemFetches) { self.system = system }
@@ -110,7 +131,20 @@ final class NamedServers {
             server.finished(with: result, after: now.duration(to: Clock.now()))
             finished.append((id, result))
         }
-        running[id] = Running(request: request, server: server, startedAt: now)
+        running[id] = Running(
+            request: request, server: server, startedAt: now, deadline: server.deadline(now: now))
+    }
+
+    var nextDeadline: Instant? { running.values.compactMap(\.deadline).min() }
+
+    func timePassed(now: Instant) {
+        guard let deadline = nextDeadline, deadline <= now else { return }
+        for (id, fetch) in running where fetch.deadline.map({ $0 <= now }) ?? false {
+            running[id] = nil
+            system.cancel(fetch.request)
+            fetch.server.finished(with: .failure(.timeout), after: fetch.startedAt.duration(to: now))
+            finished.append((id, .failure(.timeout)))
+        }
     }
 
     /// The resolver abandons a fetch at its time-out, too.
@@ -149,9 +183,11 @@ extension NamedServer {
         switch result {
         case .success, .nameFailed, .notServed:
             answered += 1
+            silences = 0
             latency.record(elapsed)
         case .failure(let failure):
             failures[failure, default: 0] += 1
+            silences = failure == .timeout ? silences + 1 : 0
             lastReason = failure.rawValue
         }
     }
