@@ -110,7 +110,7 @@ package struct FetchID: Hashable, Sendable {
 
 package struct ProviderID: Hashable, Sendable {
     /// No provider has it.
-    package static let none = ProviderID(.min)
+    package static let none = ProviderID(.min + 1)
 
     package let number: Int
 
