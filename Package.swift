@@ -125,7 +125,7 @@ let package = Package(
         .target(
             name: "FuzzEntries",
             dependencies: [
-                "Control", "Crypto", "DNSWire", "LinuxIO", "Network", "Serving", "Telemetry", "TestSupport",
+                "Control", "Crypto", "DNSWire", "LinuxIO", "Network", "Resolver", "Serving", "Telemetry", "TestSupport",
             ],
             path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),
         .target(

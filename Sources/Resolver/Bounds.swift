@@ -134,10 +134,12 @@ package enum Bounds {
     /// Lifetime of a comparison: longer than any lookup.
     static let shadowPatience: Duration = .milliseconds(5000)
 
-    /// TTL of answers from /etc/hosts. The file is watched, so clients should not cache an entry for long.
+    /// Longest TTL of answers from hosts files, leases and local zones. The files are watched, so clients should not
+    /// cache an entry for long.
     static let hostsTTLSeconds: UInt32 = 10
-    /// Names of /etc/hosts that are kept, counted from the top. Block lists of this size exist.
-    static let maxHostsEntries = 500_000
+    /// Names of /etc/hosts that are kept, counted from the top, and as many of a directory. Block lists of this size
+    /// exist.
+    package static let maxHostsEntries = 500_000
 
     /// Wait for each nameserver before the next is asked as well, by round. A cached answer arrives within 100 ms over
     /// any link, a full recursion mostly within 1 s. Late replies are still accepted, so a short wait costs only one

@@ -50,7 +50,11 @@ package enum Event: Sendable {
     case upstreamsChanged(providers: [ProviderTraits], hasSystem: Bool)
     /// Indirect: a policy is larger than every other event.
     indirect case policyChanged(Policy)
-    case hostsChanged(HostsTable)
+    case hostsChanged(HostsFiles)
+    /// Leases were given, renewed or ended, or the wall clock was set.
+    ///
+    /// - Parameter new: the labels and reverse names without a lease before.
+    case leasesChanged(Leases, new: Set<Name>)
     /// An HTTP redirect to this host, received in place of a provider's reply or for a check name.
     case redirected(Name)
     case network(NetworkEvent)

@@ -52,8 +52,8 @@ package struct Explanation: Sendable {
     /// Where rules match, the longest name first, and their combined settings.
     package let matches: [RuleMatch]
     package let rule: Rule?
-    /// The name of the rule that answers; nil: no rule does, or /etc/hosts or a special name precedes it.
-    package let answeringRule: Name?
+    /// What answers instead of upstreams; nil: they are asked, or a rule's `family` leaves out the type.
+    package let localOrigin: LocalOrigin?
     package let upstreams: NameUpstreams
     /// The link that announces the name's domain, present or ended; nil if none does, or if the rule names no link.
     package let link: (domain: Name, owner: LinkRoutes.Owner)?
@@ -102,8 +102,7 @@ extension Resolver {
         return Explanation(
             question: question, matches: routing.policy.rules.matches(of: question.name),
             rule: routing.policy.rules.rule(for: question.name),
-            answeringRule: routing.isPlacedByRule(question)
-                ? routing.policy.answeringRule(for: question.name)?.match : nil,
+            localOrigin: routing.localOrigin(of: question, now: now),
             upstreams: direction.upstreams, link: routing.policy.link(of: question.name),
             grounds: direction.grounds, account: routing.policy.account(of: question.name)?.scope,
             unservedUntil: state.ranking.unservedUntil(question, among: direction.upstreams, now: now),

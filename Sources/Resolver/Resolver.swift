@@ -93,6 +93,7 @@ package struct Resolver {
             redirect(now: now) { $0.set(policy) }
             plan.keep(routing.policy.keptQuestions, now: now)
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
+        case .leasesChanged(let leases, let names): leasesChanged(leases, new: names, now: now)
         case .redirected(let host): state.portal.redirected(to: host, now: now)
         case .network(let news):
             state.portal.heard(news, now: now)
@@ -592,7 +593,7 @@ package struct Resolver {
     /// Restarts a lookup for its waiters on the current network.
     mutating func startAnew(_ number: Int, on network: NetworkStanding, now: Instant) {
         guard let question = lookups[number]?.question else { return }
-        if case .here(let reply) = routing.place(of: question) {
+        if case .here(let reply, _) = routing.place(of: question, now: now) {
             return change(number, now: now) { $0.answeredHere(reply, &$1) }
         }
         let policy = routing.policy.of(question.name)

@@ -91,6 +91,7 @@ struct Findings {
             }
         }
         judge(settings.rules, root.member("rule"), beside: settings.nameservers)
+        judgeLocalNames(settings, in: root)
         giveParameters(to: &settings.providers, of: settings.rules, in: root.member("rule"))
         judgeListen(settings.server, in: root)
         judgeRepeated(settings.probe.ports, "probe.ports", root.member("probe")?.member("ports"))

@@ -188,6 +188,23 @@ extension Format {
             }, secrecy: secrecy)
     }
 
+    /// One value without brackets, or an array of up to `most`, which `elements` names in the plural.
+    func oneOrMore(of elements: String, upTo most: Int) -> Format<[Value]> {
+        let list = list(of: elements, 0...most)
+        let allowed = "\(allowed), or \(list.allowed)"
+        return Format<[Value]>(
+            allowed: allowed,
+            read: { [self] node throws(Misfit) in
+                if case .array = node.value { return try list.read(node) }
+                do throws(Misfit) {
+                    return [try read(node)]
+                } catch {
+                    throw error.replacing(self.allowed, with: allowed)
+                }
+            },
+            write: { $0.count == 1 ? $0.first.flatMap(write) : list.write($0) }, secrecy: secrecy)
+    }
+
     /// Omits one value, the default, when writing.
     func leavingOut(_ value: Value) -> Format where Value: Equatable & Sendable {
         Format(allowed: allowed, read: read, write: { $0 == value ? nil : write($0) }, secrecy: secrecy)

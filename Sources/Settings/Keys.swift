@@ -20,10 +20,18 @@ struct Key<Section>: Sendable {
 }
 
 extension Settings {
+    /// Each is compared with every name that is not in the cache.
+    private static let maxLocalZones = 16
+    /// A machine has a DHCP server or two.
+    private static let maxLeaseFiles = 4
+
     /// Keys above the first table.
     static let keys: [Key<Settings>] = [
         Key("only-listed", \.onlyListed, .truth),
         Key("direct-only", \.directOnly, .truth),
+        Key("local-zone", \.localZones, Format.name.oneOrMore(of: "names", upTo: maxLocalZones)),
+        Key("hosts-directory", \.hostsDirectory, Format.path().orEmpty(written: true)),
+        Key("lease-files", \.leaseFiles, Format.path().oneOrMore(of: "absolute paths", upTo: maxLeaseFiles)),
     ]
 }
 

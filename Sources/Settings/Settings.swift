@@ -7,6 +7,12 @@ package struct Settings: Equatable, Sendable {
     package var onlyListed = false
     /// Asks no provider while the environment variables set a system-wide proxy.
     package var directOnly = false
+    /// Names in these zones never go to an upstream; up to 16, all different, none of them the root.
+    package var localZones: [Name] = []
+    /// A directory with hosts files: an absolute path; nil: none.
+    package var hostsDirectory: String?
+    /// Files of DHCP servers: absolute paths, up to 4, all different.
+    package var leaseFiles: [String] = []
     package var server = Server()
     /// At least one is not a shadow; names are unique. The order has no meaning.
     package var providers = Provider.builtIn

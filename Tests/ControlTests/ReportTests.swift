@@ -315,6 +315,10 @@ struct ReportTests {
         #expect(
             status.text.hasSuffix(
                 "lists      /a 120,000 names | /b 1 name (as before a change: /b:2:1: found \"..\")\n"))
+        var leases = StatusReport.List(path: "/l", names: 2, fault: nil)
+        (leases.ignoredLines, leases.refusedNames) = (3, 1)
+        status.localNames = [leases]
+        #expect(status.text.contains("local      /l 2 names, 3 lines ignored, 1 name refused\n"))
         var reload = ReloadReport(needRestart: ["server.threads"])
         reload.keptLists = ["/b:2:1: no", "/c: can't be read"]
         #expect(

@@ -55,7 +55,7 @@ struct ConversionTests {
         let settings = try Settings.parse(bytes: Array(text.utf8), file: "f")
         let digest = { (names: String) in
             folder.write(Array(names.utf8), to: folder("list"))
-            let lists = try NameLists.read(for: settings)
+            let lists = try NameLists.read(for: settings).lists
             var policy = Policy()
             policy.rules = RuleTable(settings.rules.map { Rule($0, [:], lists) })
             return try #require(policy.acceptanceDigest { _ in "" })

@@ -33,7 +33,8 @@ struct FreshStartTests {
         let settings = try Settings.parse(bytes: Array(text.utf8), file: "f")
         let accounts = try settings.providers.map { try ProviderAccount($0) }
         let start = FreshStart(
-            settings, accounts, HostsTable(parsing: Array(hosts.utf8)), hasSystem: hasSystem, now: Clock.now())
+            settings, accounts, HostsFiles([HostsTable(parsing: Array(hosts.utf8), path: "/etc/hosts")]),
+            hasSystem: hasSystem, now: Clock.now())
         return start.report(of: Question(try #require(Name(name)), type)).text
     }
 

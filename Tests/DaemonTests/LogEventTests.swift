@@ -39,6 +39,7 @@ struct LogEventTests {
         (.receiver(.works(name: "a", after: .seconds(1))), "receiver-works"),
         (.listLoaded(path: "a", names: 1), "list-loaded"),
         (.listRefused(path: "a", complaints: ["c"]), "list-refused"),
+        (.localNamesRefused(path: "a", complaints: ["c"], isWhole: true), "local-names-refused"),
         (.fileUnreadable(path: "a", reason: "r"), "file-unreadable"), (.storeWorks(path: "a"), "store-works"),
     ]
 

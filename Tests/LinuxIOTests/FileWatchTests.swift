@@ -25,6 +25,15 @@ struct FileWatchTests {
         #expect(try watch.takeChangedPaths() == [directory("conf")])
     }
 
+    @Test func `a file that its writer keeps open is reported only if writes are asked for`() throws {
+        directory.write("1", to: "leases")
+        let watches = try [false, true].map { try FileWatch([directory("leases")], seesWrites: $0) }
+        let file = unsafe open(directory("leases"), O_WRONLY | O_APPEND)
+        defer { close(file) }
+        #expect(unsafe write(file, "2", 1) == 1)
+        #expect(try watches.map { try $0.takeChangedPaths() } == [[], [directory("leases")]])
+    }
+
     @Test func `neighbours are not reported`() throws {
         directory.write("1", to: "conf")
         directory.write("1", to: "other")

@@ -108,7 +108,8 @@ struct SettingsPageTests {
     /// A value that is not the default, for each key but those of providers, receivers, nameservers and rules, all of
     /// which SIGHUP changes.
     private static let otherValues: [String: String] = [
-        "only-listed": "true", "direct-only": "true",
+        "only-listed": "true", "direct-only": "true", "local-zone": "\"lan\"",
+        "hosts-directory": "\"/h\"", "lease-files": "\"/l\"",
         "[server] listen": "[\"127.0.0.1:1\"]", "[server] threads": "1", "[server] allow": "[\"::/0\"]",
         "[server] client-rate": "\"off\"", "[server] prefix-rate": "\"1/s\"",
         "[server] user": "\"x\"", "[server] filter-aaaa": "\"no-route\"", "[server] dns64": "\"auto\"",

@@ -8,7 +8,7 @@ import Testing
 @Suite("/etc/hosts")
 struct HostsTableTests {
     private func answer(_ text: String, _ name: String, _ type: RecordType) throws -> Answer? {
-        HostsTable(parsing: Array(text.utf8)).answer(Question(try #require(Name(name)), type))
+        HostsFiles([HostsTable(parsing: Array(text.utf8))]).answer(Question(try #require(Name(name)), type))?.answer
     }
 
     private func addresses(_ text: String, _ name: String, _ type: RecordType = .a) throws -> [String]? {
@@ -61,14 +61,15 @@ struct HostsTableTests {
 
     @Test("it speaks of its names and of its addresses' reverse names, and of no others")
     func speaks() throws {
-        let table = HostsTable(parsing: Array("192.0.2.1 n.example alias\n# 192.0.2.2 no.example\n".utf8))
+        let text = "192.0.2.1 n.example alias\n# 192.0.2.2 no.example\n"
+        let files = HostsFiles([HostsTable(parsing: Array(text.utf8))])
         for (name, isSpokenOf) in [
             ("N.example", true), ("alias", true), ("1.2.0.192.IN-ADDR.arpa", true), ("example", false),
             ("www.n.example", false), ("no.example", false), ("2.2.0.192.in-addr.arpa", false), (".", false),
         ] {
-            #expect(table.speaks(of: try #require(Name(name))) == isSpokenOf, "\(name)")
+            #expect(files.speaks(of: try #require(Name(name))) == isSpokenOf, "\(name)")
         }
-        #expect(!HostsTable.empty.speaks(of: .root))
+        #expect(!HostsFiles.none.speaks(of: .root))
     }
 
     @Test(
@@ -103,8 +104,8 @@ struct HostsTableTests {
     @Test("bytes that are no text are passed over")
     func bytes() throws {
         let junk: [UInt8] = [0xFF, 0xFE, 0x0A, 0x31, 0x20, 0xC3, 0x0A]
-        let table = HostsTable(parsing: junk + Array("192.0.2.1 a.example\n".utf8) + junk)
-        #expect(table.answer(Question(try #require(Name("a.example")), .a))?.addresses.count == 1)
+        let files = HostsFiles([HostsTable(parsing: junk + Array("192.0.2.1 a.example\n".utf8) + junk)])
+        #expect(files.answer(Question(try #require(Name("a.example")), .a))?.answer.addresses.count == 1)
     }
 
     @Test("a final dot makes no other name")

@@ -11,7 +11,7 @@ struct LocalNamesTests {
         case here, system, anywhere
     }
 
-    private func way(_ name: String, _ type: RecordType = .a, _ hosts: HostsTable = .empty) throws -> Way {
+    private func way(_ name: String, _ type: RecordType = .a, _ hosts: HostsFiles = .none) throws -> Way {
         switch LocalNames.route(Question(try #require(Name(name)), type), hosts) {
         case .here: .here
         case .system: .system
@@ -71,12 +71,13 @@ struct LocalNamesTests {
 
     @Test("/etc/hosts comes before every other rule")
     func hostsFirst() throws {
-        let hosts = HostsTable(parsing: Array("192.0.2.1 nas.local x.invalid www.example\n".utf8))
+        let text = "192.0.2.1 nas.local x.invalid www.example\n"
+        let hosts = HostsFiles([HostsTable(parsing: Array(text.utf8))])
         #expect(try way("nas.local", .a, hosts) == .here)
         #expect(try way("www.example", .aaaa, hosts) == .here)
         #expect(try way("www.example", .txt, hosts) == .anywhere)
         let question = Question(try #require(Name("x.invalid")), .a)
-        #expect(LocalNames.route(question, hosts) != LocalNames.route(question, .empty))
+        #expect(LocalNames.route(question, hosts) != LocalNames.route(question, .none))
     }
 
     @Test("reverse names are those of RFC 1035 section 3.5 and RFC 3596 section 2.5")

@@ -40,7 +40,8 @@ struct RuleAnswerTests {
         let provider = ProviderTraits(id: ProviderID(0), types: .any)
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: true), now: now, actions: &actions)
         resolver.handle(.policyChanged(policy), now: now, actions: &actions)
-        resolver.handle(.hostsChanged(HostsTable(parsing: Array(hosts.utf8))), now: now, actions: &actions)
+        let files = HostsFiles([HostsTable(parsing: Array(hosts.utf8))])
+        resolver.handle(.hostsChanged(files), now: now, actions: &actions)
         return resolver
     }
 

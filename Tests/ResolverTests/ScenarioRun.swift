@@ -73,7 +73,7 @@ struct ScenarioRun {
             throw line.error("nothing that can be given")
         }
         try handle(.policyChanged(policy.policy))
-        try handle(.hostsChanged(HostsTable(parsing: Array(hosts.utf8))))
+        try handle(.hostsChanged(HostsFiles([HostsTable(parsing: Array(hosts.utf8))])))
         try handle(announced)
         for var line in failed { try failEarlier(&line) }
     }
@@ -145,7 +145,7 @@ struct ScenarioRun {
             try handle(try vocabulary.upstreams(line.take("none") ? [] : line.parts(",")))
             _ = line.rest()
         } else if line.take("hosts") {
-            try handle(.hostsChanged(HostsTable(parsing: Array(line.rest().utf8))))
+            try handle(.hostsChanged(HostsFiles([HostsTable(parsing: Array(line.rest().utf8))])))
         } else if line.take("translation") {
             let synthesises = !line.take("without-dns64")
             try handle(.translation(try vocabulary.prefixes(&line), synthesises: synthesises))

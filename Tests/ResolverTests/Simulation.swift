@@ -113,7 +113,7 @@ struct Simulation {
             try handle(.policyChanged(policy))
         case 10..<15:
             let line = "192.0.2.1 n\(Int.random(in: 0..<40, using: &random)).example\n"
-            let hosts = HostsTable(parsing: Array(line.utf8))
+            let hosts = HostsFiles([HostsTable(parsing: Array(line.utf8))])
             account.hostsChanged(hosts)
             try handle(.hostsChanged(hosts))
         case 15..<30:

@@ -107,7 +107,7 @@ struct SimulationAccount {
         questionsOf = questionsOf.filter { asked in providers.contains { $0.id == asked.key } }
     }
 
-    mutating func hostsChanged(_ hosts: HostsTable) {
+    mutating func hostsChanged(_ hosts: HostsFiles) {
         for question in lookups.keys where hosts.speaks(of: question.name) { lookups[question]?.isLocalNow = true }
     }
 
@@ -207,7 +207,7 @@ struct SimulationAccount {
         if case .provider(let provider) = upstream {
             let traits = providers.first { $0.id == provider }
             try require(traits?.supports(question.type) == true, "\(upstream) cannot be asked \(question)")
-            try require(LocalNames.route(question, .empty) == .anywhere, "\(question) leaves the local network")
+            try require(LocalNames.route(question, .none) == .anywhere, "\(question) leaves the local network")
             try require(traits?.shadowShare == nil, "a shadow is asked for a client")
             try require(!unreachable.contains(provider), "\(provider) is not reachable")
             try checkAppetite(provider, question, now: now)
@@ -237,7 +237,7 @@ struct SimulationAccount {
     }
 
     private mutating func lookupBegun(_ question: Question, _ upstream: Upstream, now: Instant) throws {
-        let isLocal = LocalNames.route(question, .empty) != .anywhere
+        let isLocal = LocalNames.route(question, .none) != .anywhere
         // Providers with a quota of queries need not be queried.
         let candidates = providers.filter {
             $0.supports(question.type) && $0.shadowShare == nil && $0.questionsPerSecond == nil && !isLocal
@@ -265,7 +265,7 @@ struct SimulationAccount {
         lastFetch = Int64(id.number)
         let traits = providers.first { $0.id == provider }
         try require(traits?.supports(question.type) == true, "\(provider) cannot be asked \(question)")
-        try require(LocalNames.route(question, .empty) == .anywhere, "\(question) leaves the local network")
+        try require(LocalNames.route(question, .none) == .anywhere, "\(question) leaves the local network")
         try require(!unreachable.contains(provider), "\(provider) is not reachable")
         try checkAppetite(provider, question, now: now)
         let isShadow = traits?.shadowShare != nil
@@ -358,7 +358,7 @@ struct SimulationAccount {
             // No upstream to query, or no room for a lookup.
             let candidates = providers.filter { $0.supports(question.type) && $0.shadowShare == nil }
             let isAlone =
-                !hasSystem && LocalNames.route(question, .empty) == .system
+                !hasSystem && LocalNames.route(question, .none) == .system
                 || !hasSystem && candidates.allSatisfy { leftAlone.contains($0.id) }
             try require(
                 cause == .failure && (isAlone || lookups.count >= Bounds.maxLookups), "\(question): \(cause), no lookup"

@@ -44,7 +44,8 @@ let commonMistakes: [Case] = [
         #"[[providers]]\#nname = "a""#,
         #"""
         f:1:1: unknown key "providers" at the top; did you mean "provider"? allowed: only-listed, direct-only, \#
-        server, provider, system-resolver, cache, prefetch, stale, probe, network, control, log, notify, nameserver, \#
+        local-zone, hosts-directory, lease-files, server, provider, \#
+        system-resolver, cache, prefetch, stale, probe, network, control, log, notify, nameserver, \#
         rule
         """#),
     // Single brackets.
@@ -104,7 +105,8 @@ let commonMistakes: [Case] = [
         #"listen = ["127.0.0.1:53"]"#,
         #"""
         f:1:1: unknown key "listen" at the top; it belongs under [server]; allowed: only-listed, direct-only, \#
-        server, provider, system-resolver, cache, prefetch, stale, probe, network, control, log, notify, nameserver, \#
+        local-zone, hosts-directory, lease-files, server, provider, \#
+        system-resolver, cache, prefetch, stale, probe, network, control, log, notify, nameserver, \#
         rule
         """#),
     // A key of the top in a table.

@@ -14,6 +14,9 @@ struct EffectiveTOMLTests {
                 """
                 only-listed = false
                 direct-only = false
+                local-zone = []
+                hosts-directory = ""
+                lease-files = []
 
                 [server]
                 listen = ["127.0.0.1:53", "[::1]:53"]
@@ -46,6 +49,8 @@ struct EffectiveTOMLTests {
             "store = \"\"", "budget = \"250/s\"", "client-timeout = \"1750ms\"", "max-age = \"48h\"",
             "[[rule]]\nmatch = [\"corp.example\", \"lan\"]\nstale = false",
             "dialect = \"dnspod-https\"", "key-file = \"/k\"", "only-listed = true", "direct-only = true",
+            "local-zone = \"lan\"",
+            "hosts-directory = \"/h\"", "lease-files = [\"/l\", \"/m\"]",
             "client-subnet = \"2001:db8::/32\"", "client-subnet = \"auto\"",
             "proxy = \"socks5h://u.1@[2001:db8::1]:1080\"", "proxy-key-file = \"proxy.password\"", "shadow = 0.05",
             "shadow = 1.0", "timeout = \"250ms\"", "idle = \"90s\"", "connection-requests = 100000",
@@ -66,7 +71,7 @@ struct EffectiveTOMLTests {
                 + "events = [\"evidence\", \"outage\", \"recovery\"]",
             "[[nameserver]]\nname = \"corp\"\nservers = [\"192.0.2.53:53\", \"[2001:db8::53]:5353\", "
                 + "\"tls://192.0.2.54:853\", \"tls://[2001:db8::54]:8853#dns.corp.example\"]\n"
-                + "names = [\"corp.example\", \"10.in-addr.arpa\", \"lan\"]\nca-file = \"/etc/corp.pem\"\n"
+                + "names = [\"corp.example\", \"10.in-addr.arpa\", \"x.lan\"]\nca-file = \"/etc/corp.pem\"\n"
                 + "interface = \"tun0\"",
             "[[nameserver]]\nname = \"least\"\nservers = [\"192.0.2.55:53\"]\n", "resolver = \"corp\"",
             "query = {\"sdns-level\" = \"v=i_p-\", \"sdns-region\" = \"eu\"}", "tags = [\"ios\", \"beta-2\"]",
@@ -121,6 +126,9 @@ private func example() throws -> String {
 private let oddFile = #"""
     only-listed = true
     direct-only = true
+    local-zone = ["LAN."]
+    hosts-directory = "/h"
+    lease-files = ["/l", "/m"]
     [[notify]]
     url = "https://alerts.example:8443/a?b=c&d"
     addresses = ["2001:db8::7"]
@@ -134,7 +142,7 @@ private let oddFile = #"""
     servers = [
         "192.0.2.53", "[2001:db8::53]:5353", "tls://192.0.2.54", "tls://[2001:db8::54]:8853#DNS.corp.example"
     ]
-    names = ["corp.example", "10.in-addr.arpa", "lan"]
+    names = ["corp.example", "10.in-addr.arpa", "x.lan"]
     ca-file = "/etc/corp.pem"
     interface = "tun0"
     [[nameserver]]

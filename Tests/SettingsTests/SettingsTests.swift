@@ -83,6 +83,8 @@ struct SettingsTests {
             ("log.level = \"error\"", { $0.log.level = .error }),
             ("only-listed = true", { $0.onlyListed = true }),
             ("direct-only = true", { $0.directOnly = true }),
+            ("local-zone = [\"lan\", \"168.in-addr.arpa\"]", { $0.localZones = names("lan", "168.in-addr.arpa") }),
+            ("lease-files = \"/l\"", { $0.leaseFiles = ["/l"] }),
         ]
         for (text, change) in cases {
             var expected = Settings.defaults

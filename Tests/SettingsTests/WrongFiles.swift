@@ -21,7 +21,9 @@ let wrongSections: [Case] = [
         #"[sever]\#nthreads = 1"#,
         #"""
         f:1:1: unknown key "sever" at the top; did you mean "server"? allowed: only-listed, \#
-        direct-only, server, provider, system-resolver, cache, prefetch, stale, probe, network, control, log, \#
+        direct-only, \#
+        local-zone, hosts-directory, lease-files, server, provider, \#
+        system-resolver, cache, prefetch, stale, probe, network, control, log, \#
         notify, nameserver, rule
         """#),
     Case(
@@ -54,7 +56,8 @@ let wrongSections: [Case] = [
     Case(
         #"a = {b = {c = 1}}"#,
         #"""
-        f:1:1: unknown key "a" at the top; allowed: only-listed, direct-only, server, provider, \#
+        f:1:1: unknown key "a" at the top; allowed: only-listed, direct-only, \#
+        local-zone, hosts-directory, lease-files, server, provider, \#
         system-resolver, cache, prefetch, stale, probe, network, control, log, notify, \#
         nameserver, rule
         """#),

@@ -16,6 +16,20 @@ private let text = "0 to 2000 printable ASCII characters"
 let wrongKeys: [Mistake] = [
     ("only-listed = \"yes\"", 15, "only-listed: found \"yes\"; allowed: true or false; write true"),
     ("direct-only = 1", 15, "direct-only: found 1; allowed: true or false"),
+    (
+        "local-zone = 7", 14,
+        "local-zone: found 7; allowed: a domain name, such as \"www.example.com\", or an array of 0 to 16 names"
+    ),
+    (
+        "hosts-directory = \"h\"", 19,
+        "hosts-directory: found \"h\"; allowed: an absolute path of at most 4095 bytes"
+    ),
+    (
+        "lease-files = \"l\"", 15,
+        """
+        lease-files: found "l"; allowed: an absolute path of at most 4095 bytes, or an array of 0 to 4 absolute paths
+        """
+    ),
     ("[[provider]]", 0, nil),
     (
         "name = \"a b\"", 8,

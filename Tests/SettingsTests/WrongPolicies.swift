@@ -2,6 +2,39 @@
 
 let wrongPolicies: [Case] = [
     Case(
+        "local-zone = [\"lan\", \"a.lan\", \"LAN\", \".\"]",
+        #"f:1:38: local-zone: found "."; allowed: a domain name, such as "www.example.com""#),
+    Case(
+        "local-zone = [\"lan\", \"a.lan\", \"LAN\"]\nlease-files = [\"/l\", \"/l\"]",
+        #"f:1:31: local-zone: found "LAN" for the second time; allowed: each once"#,
+        #"f:2:22: lease-files: found "/l" for the second time; allowed: each once"#),
+    Case(
+        """
+        local-zone = "lan"
+        [[nameserver]]
+        name = "corp"
+        servers = ["192.0.2.53"]
+        names = ["corp.lan", "lan"]
+        [[rule]]
+        match = ["Lan", "x.lan", "."]
+        resolver = "system"
+        [[rule]]
+        match = ["lan"]
+        stale = false
+        """,
+        """
+        f:5:22: nameserver.names: found "lan", which local-zone keeps on this machine; allowed: names below it; for \
+        the whole of it, remove it from local-zone
+        """,
+        """
+        f:7:10: rule.match: found "lan" with another resolver than nameserver "corp", which has it in names; \
+        allowed: in one of both
+        """,
+        """
+        f:7:10: rule.match: found "lan", which local-zone keeps on this machine; allowed: names below it; for the \
+        whole of it, remove it from local-zone
+        """),
+    Case(
         "[prefetch]\nenabled = \"true\"",
         #"f:2:11: prefetch.enabled: found "true"; allowed: true or false; leave out the quotes"#),
     Case(

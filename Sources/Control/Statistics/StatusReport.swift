@@ -34,6 +34,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var settingsFile: String?
     /// The lists of names for rules; nil if there are none.
     package var lists: [List]?
+    /// The directory of hosts files and the lease files; nil if there are none.
+    package var localNames: [List]?
     /// Why a captive portal is suspected, also if the network is not monitored. Contains host names that the portal
     /// chose.
     package var portal: String? {
@@ -60,23 +62,34 @@ package struct StatusReport: Codable, Equatable, Sendable {
         case processID = "pid"
         case missingListeners = "missing_listeners"
         case settingsFile = "settings_file"
+        case localNames = "local_names"
         case openDescriptors = "open_fds"
         case descriptorLimit = "max_fds"
         case systemServers = "system_servers"
         case loopingServers = "looping_servers"
     }
 
-    /// A file of `match-file`.
+    /// A file of `match-file`, a directory of hosts files or a lease file.
     package struct List: Codable, Equatable, Sendable {
         package var path: String
         package var names: Int
         /// What is wrong with the file now; nil: it is in force as it is.
         package var fault: String?
+        /// Lines that are no lines of the format; nil: none.
+        package var ignoredLines: Int?
+        /// Leases whose client has a name that no host may have; nil: none.
+        package var refusedNames: Int?
 
         package init(path: String, names: Int, fault: String?) {
             self.path = path
             self.names = names
             self.fault = fault
+        }
+
+        package enum CodingKeys: String, CodingKey {
+            case path, names, fault
+            case ignoredLines = "ignored_lines"
+            case refusedNames = "refused_names"
         }
     }
 
@@ -129,17 +142,20 @@ extension StatusReport {
             ("missing", missingListeners.map { "\($0.joined(separator: " ")): no interface has the address" }),
             ("network", network?.line), ("portal", portal ?? network?.portal),
             ("rights", rights), ("files", descriptorText),
-            ("lists", listsText),
+            ("lists", StatusReport.text(lists)), ("local", StatusReport.text(localNames)),
             ("quota", quotas.map { $0.map(\.text).joined(separator: " | ") }),
             ("switched", switches.isEmpty ? nil : switches.map(\.text).joined(separator: " | ")),
         ]
         return facts.compactMap { label, text in text.map { (label, $0) } }
     }
 
-    private var listsText: String? {
+    private static func text(_ lists: [List]?) -> String? {
         lists?.map { list in
+            let ignored = list.ignoredLines.map { ", \(counted($0, "line", "lines")) ignored" } ?? ""
+            let refused = list.refusedNames.map { ", \(counted($0, "name", "names")) refused" } ?? ""
             let fault = list.fault.map { " (as before a change: \($0))" } ?? ""
-            return "\(list.path) \(LineFormat.grouped(list.names)) \(list.names == 1 ? "name" : "names")\(fault)"
+            let names = "\(LineFormat.grouped(list.names)) \(list.names == 1 ? "name" : "names")"
+            return "\(list.path) \(names)\(ignored)\(refused)\(fault)"
         }.joined(separator: " | ")
     }
 

@@ -91,6 +91,15 @@ package struct Name: Sendable {
     /// The name without its first label; nil for the root.
     package var parent: Name? { isRoot ? nil : Name(unchecked: Array(wire[(1 + Int(wire[0]))...])) }
 
+    /// The first label as a name; the root for the root.
+    package var firstLabel: Name { isRoot ? self : Name(unchecked: wire[...Int(wire[0])] + [0]) }
+
+    /// Returns the name below another one; nil if it has more than 255 bytes.
+    package func appending(_ parent: Name) -> Name? {
+        let whole = wire.dropLast() + parent.wire
+        return whole.count <= Name.maxWireBytes ? Name(unchecked: Array(whole)) : nil
+    }
+
     /// Returns the name's last `count` labels, or the name itself if it has no more.
     package func last(_ count: Int) -> Name {
         var at = 0

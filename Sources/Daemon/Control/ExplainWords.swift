@@ -43,10 +43,7 @@ struct ExplainWords {
     /// Nil if upstreams are asked.
     private var groundsOfOwnAnswer: String? {
         switch known.prospect {
-        case .here(let answer):
-            known.answeringRule.map { "the rule for \($0)" }
-                ?? (answer.remark == .familyOfRule ? "\(family), by a rule" : "special-use name or /etc/hosts")
-        case .refused: known.answeringRule.map { "the rule for \($0)" }
+        case .here, .refused: known.localOrigin.map(words) ?? "\(family), by a rule"
         case .expired, .fallback, .fails, .substitute, .waits: nil
         }
     }
@@ -150,6 +147,18 @@ struct ExplainWords {
         switch upstream {
         case .provider(let provider): nameOfSource(.provider(provider))
         case .system: "the system resolver"
+        }
+    }
+
+    private func words(_ origin: LocalOrigin) -> String {
+        switch origin {
+        case .hosts(let place): "\(place.path) line \(place.line)"
+        case .specialName: "special-use name"
+        case .rule(let match): "the rule for \(match)"
+        case .lease(let place, nil): "DHCP lease without end, \(place.path) line \(place.line)"
+        case .lease(let place, let end?):
+            "DHCP lease for \(span(until: end)) more, \(place.path) line \(place.line)"
+        case .zone(let zone): "no local name; local-zone = \"\(zone)\""
         }
     }
 

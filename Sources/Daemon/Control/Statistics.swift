@@ -62,6 +62,7 @@ struct Statistics {
         let quotas = billing.warnings
         report.quotas = quotas.isEmpty ? nil : quotas
         report.lists = lists.reports
+        report.localNames = lists.localReports
         report.network = currentNetwork
         report.portal = portal
         report.rights = rights

@@ -73,7 +73,8 @@ final class FlightRecorder {
             records.ofMainThread.record(event)
         case .asked, .prefetchDue, .servedAgain, .answeredFromCache, .hitsCounted, .requested, .restored, .forgotten,
             .volunteered, .probeFinished, .probeRequested, .switchedOff, .throttled, .overQuota, .unacknowledged,
-            .providerReset, .upstreamsChanged, .policyChanged, .hostsChanged, .redirected, .network, .translation,
+            .providerReset, .upstreamsChanged, .policyChanged, .hostsChanged, .leasesChanged, .redirected, .network,
+            .translation,
             .timePassed:
             break
         }

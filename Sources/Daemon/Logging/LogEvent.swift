@@ -76,6 +76,8 @@ enum LogEvent {
     /// A list of names for rules was read after a change.
     case listLoaded(path: String, names: Int)
     case listRefused(path: String, complaints: [String])
+    /// Hosts files or a lease file have faults: what they had before stays in force, or all lines but these are.
+    case localNamesRefused(path: String, complaints: [String], isWhole: Bool)
     case fileUnreadable(path: String, reason: String)
     case storeLoaded(path: String, LoadReport)
     case storeSetAside(path: String, SetAside)
@@ -105,8 +107,7 @@ enum LogEvent {
         case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providerUnresolved,
             .providersFail, .portal(.suspected), .nameserver(.loops), .nameserver(.down), .fileUnreadable, .quota,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
-            .contradiction, .rule, .recorderWritten,
-            .recorderFails, .receiver(.fails):
+            .contradiction, .rule, .localNamesRefused, .recorderWritten, .recorderFails, .receiver(.fails):
             .warning
         case .settingsRefused, .listRefused, .notStarted: .error
         case .requestFailed: .debug

@@ -18,8 +18,7 @@ extension LogEvent {
     var timesAtOnce: Int? {
         switch self {
         case .notStarted, .ready, .servesAs, .sharesUser, .stopping, .stopped, .settingsReloaded, .settingsRefused,
-            .listLoaded, .listRefused, .levelChanged,
-            .switchedOn, .rule,
+            .listLoaded, .listRefused, .localNamesRefused, .levelChanged, .switchedOn, .rule,
             .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .openResolver, .recorderWritten, .query,
             .requestFailed, .quota:
             nil
@@ -57,6 +56,7 @@ extension LogEvent {
         case .settingsRefused: "settings-refused"
         case .listLoaded: "list-loaded"
         case .listRefused: "list-refused"
+        case .localNamesRefused: "local-names-refused"
         case .levelChanged: "level-changed"
         case .providerDown: "provider-down"
         case .providerUp: "provider-up"
@@ -100,7 +100,9 @@ extension LogEvent {
 
     private var details: [String] {
         switch self {
-        case .settingsRefused(let complaints), .listRefused(_, let complaints): complaints
+        case .settingsRefused(let complaints), .listRefused(_, let complaints),
+            .localNamesRefused(_, let complaints, _):
+            complaints
         case .notStarted(let lines): Array(lines.dropFirst())
         default: []
         }
@@ -164,7 +166,8 @@ extension LogEvent {
         case .nameserversChanged(let nameservers, _):
             ["servers": .list(nameservers.servers.map(\.description))]
         case .listLoaded(let path, let names): ["path": .text(path), "names": .number(names)]
-        case .fileUnreadable(let path, _), .listRefused(let path, _), .storeLoaded(let path, _),
+        case .fileUnreadable(let path, _), .listRefused(let path, _), .localNamesRefused(let path, _, _),
+            .storeLoaded(let path, _),
             .storeSetAside(let path, _),
             .storeFails(let path, _), .storeWorks(let path), .recorderWritten(let path), .recorderFails(let path, _):
             ["path": .text(path)]

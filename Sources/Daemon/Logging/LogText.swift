@@ -30,6 +30,7 @@ extension LogEvent {
         case .settingsRefused: "settings not reloaded, the old ones stay in force:"
         case .listLoaded(let path, let names): "\(counted(names, "name", "names")) loaded from \(path)"
         case .listRefused(let path, _): "\(path) not loaded, its last good list stays in force:"
+        case .localNamesRefused(let path, _, let isWhole): LogEvent.faulty(path, isWhole)
         case .providerDown(let name, let reason): "provider \(name) is down: \(reason)"
         case .providerUp(let name): "provider \(name) is up"
         case .providerBlocked(let name, let reason): "provider \(name) is blocked: \(reason)"
@@ -66,6 +67,10 @@ extension LogEvent {
         case .query(let report): String(report.line.dropLast())
         case .queriesLeftOut(let count): "\(count) queries not logged because of the rate limit"
         }
+    }
+
+    private static func faulty(_ path: String, _ isWhole: Bool) -> String {
+        isWhole ? "\(path) is not in force as it is now; its earlier names are:" : "\(path) has lines that are ignored:"
     }
 
     private static func setAside(_ path: String, _ setAside: SetAside) -> String {

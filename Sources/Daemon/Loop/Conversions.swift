@@ -92,6 +92,7 @@ extension Policy {
             overriding: nameservers.map { Rule($0) } + added.map { Rule($0, upstreamOfName) })
         onlyListed = settings.onlyListed
         isSystemOnly = settings.avoidsProviders
+        localZones = LocalZones(settings.localZones)
     }
 }
 

@@ -59,7 +59,10 @@ final class Daemon {
     private var linksReadFor: Int?
     /// Nil if the settings disable network watching: all networks then share one part of the cache.
     private let roaming: NetworkChangeHandler?
+    /// /etc/hosts.
     private var hosts = HostsTable.empty
+    private var hostsFiles = HostsFiles.none
+    private var leases = Leases.none
     /// Nil until `apply` has run once.
     private var policy: Policy?
     /// The rules under which the store's answers were accepted.
@@ -232,6 +235,7 @@ final class Daemon {
         if localFiles.takeHostsChange() { readHosts(now: now) }
         takeLists(now: now)
         followLinks(now: now)
+        followWallClock(now: now)
         takeStoreEvents(now: now)
         resolving.settle(now: now)
         if let news = roaming?.followExits(settings, now: now), !news.isEmpty {
@@ -300,10 +304,10 @@ final class Daemon {
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
             let waiting = (pendingReload?.waiting ?? []) + [tell]
-            let paths = new.listPaths
+            let paths = new.nameFilePaths
             pendingReload = PendingReload(
-                settings: new, batch: paths.isEmpty ? nil : lists.read(paths), waiting: waiting)
-            if paths.isEmpty { finishReload([:]) }
+                settings: new, batch: paths == .none ? nil : lists.read(paths), waiting: waiting)
+            if paths == .none { finishReload(nil) }
         } catch {
             pendingReload = pendingReload ?? PendingReload(settings: settings, batch: nil, waiting: [])
             pendingReload?.waiting.append(tell)
@@ -315,18 +319,20 @@ final class Daemon {
         guard let (batch, news) = lists.takeBatch(requested: pendingReload?.batch) else { return }
         news.forEach { log($0) }
         if pendingReload?.batch == batch.number {
-            finishReload(batch.outcomes)
-        } else if !news.isEmpty {
-            setPolicy(settings, now: now)
+            finishReload(batch)
+        } else {
+            if !batch.lists.isEmpty, !news.isEmpty { setPolicy(settings, now: now) }
+            announceLocalNames(batch.local, now: now)
         }
-        // The former lists, and what reading took.
-        Machine.returnMemory()
+        // The former lists, and what reading took. Lease files are small, and change often.
+        if !batch.lists.isEmpty || batch.local.values.contains(where: { !$0.isLeases }) { Machine.returnMemory() }
     }
 
-    private func finishReload(_ outcomes: [String: Result<NameList, SettingsFile.Unusable>]) {
+    /// - Parameter batch: nil: there are no files with names.
+    private func finishReload(_ batch: NameLists.Batch?) {
         guard let new = pendingReload?.settings else { return }
         do throws(SettingsFile.Unusable) {
-            provisions = try LoadedSecrets(for: new, options, bound: ports, lists: try lists.joined(outcomes))
+            provisions = try LoadedSecrets(for: new, options, bound: ports, names: try lists.joined(batch))
             var report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
             settings = new
             linkDomains.forgetEnded()
@@ -365,7 +371,8 @@ final class Daemon {
         } else {
             view.set(Partition(nil, settings.providers), settings.providers)
         }
-        if let warning = lists.set(provisions.takeLists()) { log(warning) }
+        let names = provisions.takeNames()
+        lists.set(names).forEach { log($0) }
         translation.configure(settings.server, now: now)
         addressLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
@@ -375,6 +382,7 @@ final class Daemon {
         if let problem = provisions.probes.problem { log(.probesOff(problem)) }
         rules.settingsChanged(to: settings, now: now)
         setPolicy(settings, now: now)
+        announceLeases(names.local.values.reduce(into: []) { $0.formUnion($1.newNames) }, now: now)
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
         billing.providersChanged(now: now)
         resolving.prefetch(settings.prefetch.names, now: now)
@@ -384,8 +392,8 @@ final class Daemon {
     /// upstreams or the order of these, their address family, what is expected of their answers, or a rule's answer.
     private func setPolicy(_ settings: Settings, now: Instant) {
         let new = Policy(
-            settings, resolving.providers.providers, resolving.nameservers.all, lists: lists.lists, added: rules.rules,
-            links: linkDomains)
+            settings, resolving.providers.providers, resolving.nameservers.all, lists: lists.names.lists,
+            added: rules.rules, links: linkDomains)
         let old = policy
         policy = new
         announcePolicy(new, now: now)
@@ -421,23 +429,51 @@ final class Daemon {
     private func readHosts(now: Instant) {
         do throws(SystemError) {
             hosts = try localFiles.readHosts()
-            resolving.handle(.hostsChanged(hosts), now: now)
-            removeNamesOfHosts()
         } catch {
             log(.fileUnreadable(path: LocalFiles.hostsFile, reason: error.description))
         }
+        announceHosts(now: now)
     }
 
-    /// Removes cached answers that would hide the hosts file until they expire: the cache is searched first.
-    private func removeNamesOfHosts() { _ = cache.remove { name, _, _ in hosts.speaks(of: name) } }
+    /// - Parameter changed: files that were read.
+    private func announceLocalNames(_ changed: [String: LocalNameFile], now: Instant) {
+        if changed.values.contains(where: { !$0.isLeases }) { announceHosts(now: now) }
+        guard changed.values.contains(where: \.isLeases) else { return }
+        announceLeases(changed.values.reduce(into: []) { $0.formUnion($1.newNames) }, now: now)
+    }
+
+    private func announceHosts(now: Instant) {
+        hostsFiles = HostsFiles([hosts] + lists.names.hosts)
+        resolving.handle(.hostsChanged(hostsFiles), now: now)
+        removeNamesOfHosts()
+    }
+
+    private func announceLeases(_ new: Set<Name>, now: Instant) {
+        leases = Leases(lists.names.leases, epoch: Clock.epoch())
+        resolving.handle(.leasesChanged(leases, new: new), now: now)
+        if !new.isEmpty { _ = cache.remove { name, _, _ in new.contains(name) } }
+    }
+
+    private static func differ(_ epoch: Instant, _ other: Instant) -> Bool {
+        max(epoch, other) - min(epoch, other) > .seconds(1)
+    }
+
+    /// Leases end by the wall clock, which a time service may set.
+    private func followWallClock(now: Instant) {
+        guard !leases.isEmpty, Daemon.differ(Clock.epoch(), leases.epoch) else { return }
+        announceLeases([], now: now)
+    }
+
+    /// Removes cached answers that would hide local names until they expire: the cache is searched first.
+    private func removeNamesOfHosts() { _ = cache.remove { name, _, _ in hostsFiles.speaks(of: name) } }
 
     /// Removes cached provider answers of names that a rule or a switch sends to the system resolver, answers of an
-    /// address family that a rule limits, and answers of names that a rule answers.
+    /// address family that a rule limits, and answers of names that a rule, a local zone or a lease answers.
     private func removeAnswersAgainstPolicy() {
         guard let policy else { return }
         _ = cache.remove { name, type, provenance in
             provenance == .provider && (policy.upstreams(for: name) == .system || switches.isOff(name))
-                || policy.limits(type, of: name) || policy.ruleAnswer(for: name) != nil
+                || policy.limits(type, of: name) || policy.isAnsweredHere(name) || leases.has(name)
         }
     }
 

@@ -6,7 +6,7 @@ import Resolver
 final class LocalFiles {
     static let hostsFile = "/etc/hosts"
     /// Bound of /etc/hosts: a block list can be large, but a larger file is a mistake.
-    private static let maxHostsBytes = 32 << 20
+    static let maxHostsBytes = 32 << 20
     private static let maxResolvConfBytes = 64 << 10
     /// Bound of files read from a directory with one file per interface or tool.
     private static let maxFiles = 32
@@ -47,7 +47,7 @@ final class LocalFiles {
 
     /// Returns the parsed hosts file; a missing file is treated as empty.
     func readHosts() throws(SystemError) -> HostsTable {
-        HostsTable(parsing: try LocalFiles.read(hosts, maxBytes: LocalFiles.maxHostsBytes))
+        HostsTable(parsing: try LocalFiles.read(hosts, maxBytes: LocalFiles.maxHostsBytes), path: hosts)
     }
 
     /// Returns the contents of the nameserver files by path. An unreadable file keeps its last contents.

@@ -1,34 +1,83 @@
-// The files of `match-file`: read on a thread of their own after a change, so that no query waits for one. A file with
-// a fault keeps its last good list.
+// Files with names: lists for rules (`match-file`), hosts files and lease files. Read on a thread of their own after a
+// change, so that no query waits for one. A file with a fault keeps its last good contents.
 
 import Control
 import DNSWire
 import LinuxIO
+import Resolver
 import Settings
 
-final class NameLists {
+/// The files with names that the settings have.
+struct NameFilePaths: Equatable, Sendable {
+    var lists: Set<String> = []
+    var hosts: Set<String> = []
+    var leases: Set<String> = []
+
+    static let none = NameFilePaths()
+
+    mutating func formUnion(_ other: NameFilePaths) {
+        lists.formUnion(other.lists)
+        hosts.formUnion(other.hosts)
+        leases.formUnion(other.leases)
+    }
+}
+
+/// What files with names have.
+struct NamesInFiles: Sendable {
+    var lists: [String: NameList] = [:]
+    /// Directories of hosts files, and lease files.
+    var local: [String: LocalNameFile] = [:]
+
+    /// In the order of their paths and names.
+    var hosts: [HostsTable] { sorted.flatMap(\.file.hosts) }
+    var leases: [LeaseTable] { sorted.compactMap(\.file.leases) }
+
+    fileprivate var sorted: [(path: String, file: LocalNameFile)] {
+        local.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// What is wrong with hosts and lease files.
+    var localComplaints: [String] { sorted.flatMap { $0.file.faults + $0.file.ignored } }
+}
+
+final class NameLists: LoopPart {
+    typealias Outcome = Result<NameList, SettingsFile.Unusable>
+
     /// Files that were read together.
     struct Batch: Sendable {
         let number: Int
-        let outcomes: [String: Result<NameList, SettingsFile.Unusable>]
+        let lists: [String: Outcome]
+        let local: [String: LocalNameFile]
+        let took: Duration
     }
 
-    /// Those in force, by path.
-    private(set) var lists: [String: NameList] = [:]
-    /// The complaints about files that are not in force as they are now.
+    /// A lease file is read this long after a write to it: its server writes it in pieces, and keeps it open.
+    private static let leaseDelay: Duration = .milliseconds(200)
+    /// Large lease files that change all the time take up a fifth of a processor at most.
+    private static let leasePause = 4
+
+    /// What is in force, by path.
+    private(set) var names = NamesInFiles()
+    /// The complaints about lists that are not in force as they are now.
     private(set) var complaints: [String: [String]] = [:]
     private let loop: EventLoop
     private let finished: Mailbox<Batch>
     private var finishedWatch: EventLoop.Registration?
     private var watch: FileWatch?
     private var fileWatch: EventLoop.Registration?
+    private var leaseWatch: FileWatch?
+    private var leaseFileWatch: EventLoop.Registration?
     /// To be read in the next batch.
-    private var wanted: Set<String> = []
+    private var wanted = NameFilePaths.none
     private var batches = 0
     /// Reads a batch; nil: none is being read.
     private var thread: NamedThread?
     /// Saves a system call in turns without news.
     private var hasFinished = false
+    /// When lease files that changed are read; nil: none has changed.
+    private(set) var nextDeadline: Instant?
+    private var changedLeases: Set<String> = []
+    private var leasesNotBefore = Instant(nanoseconds: 0)
 
     init(loop: EventLoop) throws(SystemError) {
         self.loop = loop
@@ -40,33 +89,37 @@ final class NameLists {
         thread.take()?.join()
     }
 
-    /// Puts lists in force and watches their files.
+    private var lists: [String: NameList] { names.lists }
+
+    /// Puts names in force and watches their files.
     ///
-    /// - Returns: a warning if the kernel allows no watch: changes then go unnoticed until the next reload.
-    func set(_ lists: [String: NameList]) -> LogEvent? {
-        let isSame = Set(lists.keys) == Set(self.lists.keys)
-        self.lists = lists
-        complaints = complaints.filter { lists[$0.key] != nil }
-        guard !isSame else { return nil }
-        do throws(SystemError) {
-            try watchFiles()
-            return nil
-        } catch {
-            return .rule(.unwatched(reason: error.description))
-        }
+    /// - Returns: what is wrong with hosts and lease files, for the log; and a warning if the kernel allows no watch:
+    ///   changes then go unnoticed until the next reload.
+    func set(_ new: NamesInFiles) -> [LogEvent] {
+        let news = new.sorted.flatMap { NameLists.news(of: $0.file, $0.path, old: names.local[$0.path]) }
+        names = new
+        complaints = complaints.filter { new.lists[$0.key] != nil }
+        return news + watchFiles()
     }
 
     /// Reads files again.
     ///
     /// - Returns: the number of the batch that will have them.
-    func read(_ paths: Set<String>) -> Int {
+    func read(_ paths: NameFilePaths) -> Int {
         wanted.formUnion(paths)
         beginBatch()
-        return wanted.isEmpty ? batches : batches + 1
+        return wanted == .none ? batches : batches + 1
     }
 
-    /// Returns the batch that was read since the last call, if any. Lists in force are replaced by good ones. Call it
-    /// in every turn of the loop.
+    func timePassed(now: Instant) {
+        guard let deadline = nextDeadline, deadline <= now else { return }
+        nextDeadline = nil
+        _ = read(NameFilePaths(leases: changedLeases))
+        changedLeases = []
+    }
+
+    /// Returns the batch that was read since the last call, if any. What is in force is replaced by what is good. Call
+    /// it in every turn of the loop.
     ///
     /// - Parameter requested: the number of a batch that the operator asked for. In others, a file without a name keeps
     ///   its last good list: a writer may have failed.
@@ -75,15 +128,14 @@ final class NameLists {
         hasFinished = false
         guard let batch = finished.takeAll().first else { return nil }
         thread.take()?.join()
-        beginBatch()
         var news: [LogEvent] = []
-        for (path, outcome) in batch.outcomes.sorted(by: { $0.key < $1.key }) {
+        for (path, outcome) in batch.lists.sorted(by: { $0.key < $1.key }) {
             guard let old = lists[path] else { continue }
             switch batch.number == requested ? outcome : outcome.flatMap({ NameLists.checked($0, path, after: old) }) {
             case .success(let list):
                 let wasRefused = complaints.removeValue(forKey: path) != nil
                 if list != old || wasRefused { news.append(.listLoaded(path: path, names: list.count)) }
-                lists[path] = list
+                names.lists[path] = list
             case .failure(let fault):
                 if complaints[path] != fault.complaints {
                     news.append(.listRefused(path: path, complaints: fault.complaints))
@@ -91,16 +143,41 @@ final class NameLists {
                 complaints[path] = fault.complaints
             }
         }
+        for (path, file) in batch.local.sorted(by: { $0.key < $1.key }) {
+            guard let old = names.local[path] else { continue }
+            news += NameLists.news(of: file, path, old: old)
+            names.local[path] = file
+            if file.isLeases { leasesNotBefore = Clock.now() + batch.took * NameLists.leasePause }
+        }
+        if batch.local.values.contains(where: { !$0.isLeases }) { news += watchFiles() }
+        beginBatch()
         return (batch, news)
     }
 
+    /// Leases come and go all the time: only faults of their files are news.
+    private static func news(of file: LocalNameFile, _ path: String, old: LocalNameFile?) -> [LogEvent] {
+        var news: [LogEvent] = []
+        if !file.faults.isEmpty, file.faults != old?.faults {
+            news.append(.localNamesRefused(path: path, complaints: file.faults, isWhole: true))
+        }
+        if !file.ignored.isEmpty, file.ignored != old?.ignored {
+            news.append(.localNamesRefused(path: path, complaints: file.ignored, isWhole: false))
+        }
+        let isRepaired = file.faults.isEmpty && old?.faults.isEmpty == false
+        if isRepaired || old.map({ !file.isLeases && $0.hosts != file.hosts }) ?? (file.faults.isEmpty) {
+            news.append(.listLoaded(path: path, names: file.names))
+        }
+        return news
+    }
+
     private func beginBatch() {
-        guard thread == nil, !wanted.isEmpty else { return }
+        guard thread == nil, wanted != .none else { return }
         batches += 1
-        let (number, paths) = (batches, wanted)
-        wanted = []
+        let (number, paths, local) = (batches, wanted, names.local)
+        wanted = .none
         let read = { @Sendable [finished] in
-            let outcomes = paths.map { path in
+            let begun = Clock.now()
+            let lists = paths.lists.map { path in
                 (
                     path,
                     Result(catching: { () throws(SettingsFile.Unusable) in
@@ -109,7 +186,10 @@ final class NameLists {
                 )
             }
             // One batch at a time, so there is room.
-            _ = finished.post(Batch(number: number, outcomes: Dictionary(uniqueKeysWithValues: outcomes)))
+            _ = finished.post(
+                Batch(
+                    number: number, lists: Dictionary(uniqueKeysWithValues: lists),
+                    local: NameLists.readLocal(paths, old: local), took: begun.duration(to: Clock.now())))
         }
         do throws(SystemError) {
             thread = try NamedThread("lists", read)
@@ -130,17 +210,68 @@ final class NameLists {
             ]))
     }
 
-    private func watchFiles() throws(SystemError) {
-        if let fileWatch { loop.unwatch(fileWatch) }
-        (watch, fileWatch) = (nil, nil)
-        guard !lists.isEmpty else { return }
-        let new = try FileWatch(Array(lists.keys))
-        watch = new
-        fileWatch = try loop.watch(new.descriptor, for: .readable) { [unowned self] _ in
-            if let changed = try? new.takeChangedPaths(), !changed.isEmpty { _ = read(changed) }
+    // MARK: watches
+
+    /// - Returns: a warning if the kernel allows no watch.
+    private func watchFiles() -> [LogEvent] {
+        do throws(SystemError) {
+            try watchAll()
+            return []
+        } catch {
+            return [.rule(.unwatched(reason: error.description))]
         }
-        // They may have changed since they were read.
-        _ = read(Set(lists.keys))
+    }
+
+    private func watchAll() throws(SystemError) {
+        let directories = names.local.filter { !$0.value.isLeases }
+        let paths =
+            lists.keys.sorted() + directories.keys.sorted().map { $0.hasSuffix("/") ? $0 : $0 + "/" }
+            + directories.values.flatMap(\.hosts).map(\.path)
+        if paths != watch?.paths ?? [] {
+            let former = watch
+            if let fileWatch { loop.unwatch(fileWatch) }
+            (watch, fileWatch) = try NameLists.begin(paths, seesWrites: false, loop) { [unowned self] in changed($0) }
+            changed(NameLists.unseen(former, paths))
+        }
+        let leases = names.local.filter { $0.value.isLeases }.keys.sorted()
+        if leases != leaseWatch?.paths ?? [] {
+            let former = leaseWatch
+            if let leaseFileWatch { loop.unwatch(leaseFileWatch) }
+            (leaseWatch, leaseFileWatch) = try NameLists.begin(leases, seesWrites: true, loop) { [unowned self] in
+                leasesChanged($0)
+            }
+            leasesChanged(NameLists.unseen(former, leases))
+        }
+    }
+
+    /// Returns the paths that may have changed between their reading and the begin of a new watch.
+    private static func unseen(_ former: FileWatch?, _ paths: [String]) -> Set<String> {
+        let new = Set(paths).subtracting(former?.paths ?? [])
+        return new.union((try? former?.takeChangedPaths()) ?? [])
+    }
+
+    private static func begin(
+        _ paths: [String], seesWrites: Bool, _ loop: EventLoop, _ take: @escaping (Set<String>) -> Void
+    ) throws(SystemError) -> (FileWatch?, EventLoop.Registration?) {
+        guard !paths.isEmpty else { return (nil, nil) }
+        let watch = try FileWatch(paths, seesWrites: seesWrites)
+        let registration = try loop.watch(watch.descriptor, for: .readable) { [unowned watch] _ in
+            if let changed = try? watch.takeChangedPaths(), !changed.isEmpty { take(changed) }
+        }
+        return (watch, registration)
+    }
+
+    private func changed(_ paths: Set<String>) {
+        let directories = names.local.filter { path, file in
+            !file.isLeases && paths.contains { $0.hasPrefix(path) }
+        }
+        _ = read(NameFilePaths(lists: paths.filter { lists[$0] != nil }, hosts: Set(directories.keys)))
+    }
+
+    private func leasesChanged(_ paths: Set<String>) {
+        guard !paths.isEmpty else { return }
+        changedLeases.formUnion(paths)
+        if nextDeadline == nil { nextDeadline = max(Clock.now() + NameLists.leaseDelay, leasesNotBefore) }
     }
 }
 
@@ -150,6 +281,17 @@ extension NameLists {
         guard !lists.isEmpty else { return nil }
         return lists.sorted { $0.key < $1.key }.map { path, list in
             StatusReport.List(path: path, names: list.count, fault: complaints[path]?.first)
+        }
+    }
+
+    /// The same for hosts and lease files.
+    var localReports: [StatusReport.List]? {
+        guard !names.local.isEmpty else { return nil }
+        return names.sorted.map { path, file in
+            var report = StatusReport.List(path: path, names: file.names, fault: file.faults.first)
+            report.ignoredLines = file.ignoredLines > 0 ? file.ignoredLines : nil
+            report.refusedNames = file.leases.flatMap { $0.refusedNames > 0 ? $0.refusedNames : nil }
+            return report
         }
     }
 }
@@ -166,34 +308,49 @@ struct PendingReload {
 }
 
 extension NameLists {
-    /// Returns the lists of new settings: those that were just read, and for a file with a fault the one in force.
+    /// Returns the names of new settings: those that were just read, and for a list with a fault the one in force.
     ///
     /// - Throws: a file with a fault was never in force.
     func joined(
-        _ outcomes: [String: Result<NameList, SettingsFile.Unusable>]
-    ) throws(SettingsFile.Unusable) -> [String: NameList] {
-        var joined: [String: NameList] = [:]
+        _ batch: Batch?
+    ) throws(SettingsFile.Unusable) -> NamesInFiles {
+        var joined = NamesInFiles(local: batch?.local ?? [:])
         var complaints: [String] = []
-        for (path, outcome) in outcomes.sorted(by: { $0.key < $1.key }) {
+        for (path, outcome) in (batch?.lists ?? [:]).sorted(by: { $0.key < $1.key }) {
             switch outcome {
-            case .success(let list): joined[path] = list
+            case .success(let list): joined.lists[path] = list
             case .failure(let fault):
-                if let list = lists[path] { joined[path] = list } else { complaints += fault.complaints }
+                if let list = lists[path] { joined.lists[path] = list } else { complaints += fault.complaints }
             }
         }
         guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
         return joined
     }
 
-    /// Reads the files of all rules.
-    static func read(for settings: Settings) throws(SettingsFile.Unusable) -> [String: NameList] {
-        var lists: [String: NameList] = [:]
+    /// Reads the files of all rules, and those with local names, which may still be missing.
+    static func read(for settings: Settings) throws(SettingsFile.Unusable) -> NamesInFiles {
+        var names = NamesInFiles()
         var complaints: [String] = []
-        for path in settings.listPaths.sorted() {
-            do throws(SettingsFile.Unusable) { lists[path] = try read(path) } catch { complaints += error.complaints }
+        let paths = settings.nameFilePaths
+        for path in paths.lists.sorted() {
+            do throws(SettingsFile.Unusable) {
+                names.lists[path] = try read(path)
+            } catch {
+                complaints += error.complaints
+            }
         }
         guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
-        return lists
+        names.local = readLocal(paths, old: [:])
+        return names
+    }
+
+    fileprivate static func readLocal(
+        _ paths: NameFilePaths, old: [String: LocalNameFile]
+    ) -> [String: LocalNameFile] {
+        var local: [String: LocalNameFile] = [:]
+        for path in paths.hosts { local[path] = LocalNameFile(hostsDirectory: path, old: old[path]) }
+        for path in paths.leases { local[path] = LocalNameFile(leaseFile: path, old: old[path]) }
+        return local
     }
 
     private static func read(_ path: String) throws(SettingsFile.Unusable) -> NameList {
@@ -214,6 +371,10 @@ extension NameLists {
 }
 
 extension Settings {
-    /// The files of `match-file`, each once.
-    var listPaths: Set<String> { Set(rules.flatMap(\.matchFiles)) }
+    /// Each file once.
+    var nameFilePaths: NameFilePaths {
+        NameFilePaths(
+            lists: Set(rules.flatMap(\.matchFiles)), hosts: Set(hostsDirectory.map { [$0] } ?? []),
+            leases: Set(leaseFiles))
+    }
 }

@@ -16,11 +16,12 @@ struct FreshStart {
     private let now: Instant
 
     /// - Parameters:
+    ///   - hosts: all hosts files.
     ///   - lists: those of the rules, by path.
     ///   - hasSystem: there is a nameserver to ask.
     init(
-        _ settings: Settings, _ accounts: [ProviderAccount], _ hosts: HostsTable, lists: [String: NameList] = [:],
-        hasSystem: Bool, now: Instant
+        _ settings: Settings, _ accounts: [ProviderAccount], _ hosts: HostsFiles, _ leases: Leases = .none,
+        lists: [String: NameList] = [:], hasSystem: Bool, now: Instant
     ) {
         let providers = accounts.enumerated().map { Provider(id: ProviderID($0.offset), $0.element, seed: 0) }
         let nameservers = settings.nameservers.enumerated().map {
@@ -31,7 +32,8 @@ struct FreshStart {
         for event in [
             Event.upstreamsChanged(
                 providers: providers.map(\.traits) + nameservers.map(\.traits), hasSystem: hasSystem),
-            .hostsChanged(hosts), .policyChanged(Policy(settings, providers, nameservers, lists: lists)),
+            .hostsChanged(hosts), .leasesChanged(leases, new: []),
+            .policyChanged(Policy(settings, providers, nameservers, lists: lists)),
         ] {
             resolver.handle(event, now: now, actions: &actions)
         }
@@ -78,7 +80,8 @@ extension FreshStart {
         let nameservers = Upstreams.nameservers(
             settings.systemResolver, files, options.listenAddresses(settings), complain: complain)
         self.init(
-            settings, secrets.accounts, hosts, lists: secrets.lists, hasSystem: !nameservers.list.servers.isEmpty,
-            now: Clock.now())
+            settings, secrets.accounts, HostsFiles([hosts] + secrets.names.hosts),
+            Leases(secrets.names.leases, epoch: Clock.epoch()), lists: secrets.names.lists,
+            hasSystem: !nameservers.list.servers.isEmpty, now: Clock.now())
     }
 }

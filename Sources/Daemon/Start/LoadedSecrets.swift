@@ -11,16 +11,16 @@ struct LoadedSecrets {
     let receivers: [ReceiverAccount]
     let probes: ProbeSetup
     let nameservers: NameserverSetup
-    /// By path, until they are taken.
-    private(set) var lists: [String: NameList]
+    /// Until they are taken.
+    private(set) var names: NamesInFiles
 
     /// Reports all errors together.
     ///
     /// - Parameters:
     ///   - bound: nil before ports are bound; the addresses of the settings count then.
-    ///   - lists: those of the settings; nil: they are read here, which takes a second for a million names.
+    ///   - read: what the files with names have; nil: they are read here, which takes a second for a million names.
     init(
-        for settings: Settings, _ options: Options, bound: PortBinding? = nil, lists: [String: NameList]? = nil
+        for settings: Settings, _ options: Options, bound: PortBinding? = nil, names read: NamesInFiles? = nil
     ) throws(SettingsFile.Unusable) {
         let wanted = options.listenAddresses(settings)
         var listen = bound?.addresses ?? []
@@ -31,7 +31,7 @@ struct LoadedSecrets {
         var receivers: [ReceiverAccount] = []
         var probes = ProbeSetup.off
         var nameservers = NameserverSetup.none
-        var names = lists ?? [:]
+        var names = read ?? NamesInFiles()
         do throws(SettingsFile.Unusable) {
             accounts = try ProviderAccount.all(in: settings, options)
         } catch {
@@ -43,7 +43,7 @@ struct LoadedSecrets {
             complaints += error.complaints
         }
         do throws(SettingsFile.Unusable) {
-            if lists == nil { names = try NameLists.read(for: settings) }
+            if read == nil { names = try NameLists.read(for: settings) }
         } catch {
             complaints += error.complaints
         }
@@ -64,12 +64,12 @@ struct LoadedSecrets {
         self.receivers = receivers
         self.probes = probes
         self.nameservers = nameservers
-        self.lists = names
+        self.names = names
     }
 
-    /// Returns the lists. They are large, and replaced when their files change.
-    mutating func takeLists() -> [String: NameList] {
-        defer { lists = [:] }
-        return lists
+    /// Returns the names in files. They are large, and replaced when the files change.
+    mutating func takeNames() -> NamesInFiles {
+        defer { names = NamesInFiles() }
+        return names
     }
 }

@@ -6,7 +6,8 @@ import Glibc
 
 package final class FileWatch {
     private let source: FileDescriptor
-    private let paths: [String]
+    package let paths: [String]
+    private let events: UInt32
     /// For each inotify watch, the affected paths by name. The name "" is the watched object itself; `anyName` is
     /// everything in it.
     private var concerns: [Int32: [String: Set<String>]] = [:]
@@ -16,12 +17,15 @@ package final class FileWatch {
     /// A name that no file can have.
     private static let anyName = "/"
 
-    /// - Parameter paths: absolute. Files and directories may be missing: their creation is noticed too. A path that
-    ///   ends with "/" stands for a directory and the files in it.
+    /// - Parameters:
+    ///   - paths: absolute. Files and directories may be missing: their creation is noticed too. A path that ends with
+    ///     "/" stands for a directory and the files in it.
+    ///   - seesWrites: reports each write, too, for files that their writer keeps open.
     /// - Throws: EMFILE, ENOSPC: the limits in fs.inotify.
-    package init(_ paths: [String]) throws(SystemError) {
+    package init(_ paths: [String], seesWrites: Bool = false) throws(SystemError) {
         precondition(paths.allSatisfy { $0.utf8.first == UInt8(ascii: "/") }, "a watched path is absolute")
         self.paths = paths
+        events = FileWatch.changes | (seesWrites ? UInt32(IN_MODIFY) : 0)
         source = FileDescriptor(
             owning: try SystemCall.run("inotify_init1") {
                 inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
@@ -89,7 +93,7 @@ package final class FileWatch {
         return status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1
     }
 
-    private static let events =
+    private static let changes =
         UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_MOVED_FROM) | UInt32(IN_DELETE) | UInt32(IN_CLOSE_WRITE)
         | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF)
 
@@ -132,7 +136,7 @@ package final class FileWatch {
     private func addWatch(_ path: String) throws(SystemError) -> Int32? {
         do throws(SystemError) {
             return try SystemCall.run("inotify_add_watch") {
-                unsafe inotify_add_watch(source.raw, path, FileWatch.events)
+                unsafe inotify_add_watch(source.raw, path, events)
             }
         } catch {
             guard [ENOENT, ENOTDIR, EACCES, ELOOP].contains(error.code) else { throw error }

@@ -22,8 +22,15 @@ package enum Directory {
     }
 
     /// Returns the names without "." and ".."; empty if the directory is missing or unreadable.
-    package static func names(in path: String) -> [String] {
-        guard let stream = unsafe opendir(path) else { return [] }
+    package static func names(in path: String) -> [String] { (try? readableNames(in: path)) ?? [] }
+
+    /// Returns the names without "." and "..".
+    ///
+    /// - Throws: ENOENT, ENOTDIR, EACCES and the like.
+    package static func readableNames(in path: String) throws(SystemError) -> [String] {
+        guard !path.utf8.contains(0), let stream = unsafe opendir(path) else {
+            throw SystemError(call: "opendir", code: path.utf8.contains(0) ? ENOENT : errno)
+        }
         defer { unsafe closedir(stream) }
         var names: [String] = []
         while let entry = unsafe readdir(stream) {

@@ -24,6 +24,9 @@ package enum Clock {
         return (wallNanoseconds() - elapsed) / 1000
     }
 
+    /// Returns 1970-01-01 by the wall clock, which may be set at any time.
+    package static func epoch() -> Instant { Instant(nanoseconds: -1000 * bootMicrosecondsSince1970()) }
+
     /// Time since boot without suspended time (CLOCK_MONOTONIC). Its lag behind `now` is the suspended time.
     package static func awake() -> Duration {
         var time = timespec()

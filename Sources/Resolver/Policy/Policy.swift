@@ -27,6 +27,8 @@ package struct Policy: Equatable, Sendable {
     package var onlyListed = false
     /// No name goes to a provider.
     package var isSystemOnly = false
+    /// Names in these are answered from local names alone.
+    package var localZones = LocalZones.none
     /// Portal names, set while a captive portal is suspected. Only the system resolver answers these, and its answers
     /// are not cached.
     var exceptions: PortalNames?
@@ -62,6 +64,7 @@ package struct Policy: Equatable, Sendable {
     /// this one.
     package func mayDiffer(from other: Policy, for name: Name) -> Bool {
         answerTerms(of: name) != other.answerTerms(of: name)
+            || localZones != other.localZones && localZone(of: name) != other.localZone(of: name)
     }
 
     private func answerTerms(of name: Name) -> AnswerTerms { of(name).answerTerms(answer: ruleAnswer(for: name)) }
@@ -73,7 +76,9 @@ package struct Policy: Equatable, Sendable {
         guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly, order == other.order else {
             return [.everything]
         }
-        let names = rules.namesDiffering(from: other.rules) + links.domainsDiffering(from: other.links)
+        let names =
+            rules.namesDiffering(from: other.rules) + links.domainsDiffering(from: other.links)
+            + localZones.differing(from: other.localZones)
         return names.map { QuestionScope($0, includesDescendants: true) }
             + accounts.scopesDiffering(from: other.accounts)
     }

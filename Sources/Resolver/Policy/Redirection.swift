@@ -1,4 +1,4 @@
-// Lookups in flight when the settings, the hosts file or the operator's switches change.
+// Lookups in flight when the settings or the operator's switches change.
 
 import DNSWire
 
@@ -22,20 +22,9 @@ extension Resolver {
                 continue
             }
             let isRedirected =
-                upstreams != lookup.upstreams || routing.policy.ruleAnswer(for: lookup.question.name) != nil
+                upstreams != lookup.upstreams || routing.policy.isAnsweredHere(lookup.question.name)
             guard isRedirected || policy.mayDiffer(from: lookup.policy) else { continue }
             self.change(number, now: now) { lookup, _ in lookup.disableCaching(isRedirected: isRedirected) }
-        }
-    }
-
-    /// Disables caching in lookups of names in the new hosts file: a cached answer would hide the file's entry.
-    mutating func hostsChanged(_ hosts: HostsTable, now: Instant) {
-        let former = routing
-        routing.hosts = hosts
-        forgetAnswers(after: former, now: now)
-        for number in lookups.indices {
-            guard let question = lookups[number]?.question, hosts.speaks(of: question.name) else { continue }
-            change(number, now: now) { lookup, _ in lookup.disableCaching() }
         }
     }
 }

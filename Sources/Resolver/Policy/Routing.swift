@@ -7,29 +7,108 @@ import PublicSuffix
 struct Routing {
     var policy = Policy()
     var hasSystem = false
-    var hosts = HostsTable.empty
+    private(set) var hosts = HostsFiles.none
+    private(set) var leases = Leases.none
+    /// Names without data between a local zone and a local name, of hosts files and of leases.
+    private var nonTerminals: Set<Name> = []
+    private var nonTerminalsOfLeases: Set<Name> = []
     /// Names that the operator has temporarily excluded from the providers, and until when; nil for no end.
     var switchedOff: [Name: Instant?] = [:]
 
     /// Replaces the settings. Keeps the portal's names and the NAT64 prefixes, which are not settings.
     mutating func set(_ new: Policy) {
-        let (exceptions, prefixes) = (policy.exceptions, policy.translationPrefixes)
+        let (exceptions, prefixes, zones) = (policy.exceptions, policy.translationPrefixes, policy.localZones)
         policy = new
         policy.exceptions = exceptions
         policy.translationPrefixes = prefixes
+        guard new.localZones != zones else { return }
+        set(hosts)
+        set(leases)
     }
 
-    /// Returns the route of special names and of names that a rule answers, which precedes any upstream.
-    func place(of question: Question) -> LocalNames.Route {
-        guard policy.rules.hasAnswers else { return LocalNames.route(question, hosts) }
+    mutating func set(_ new: HostsFiles) {
+        hosts = new
+        nonTerminals = hosts.nonTerminals(below: policy.localZones.names)
+    }
+
+    mutating func set(_ new: Leases) {
+        leases = new
+        nonTerminalsOfLeases = leases.nonTerminals(below: policy.localZones.names)
+    }
+
+    /// Returns the route of local names and of names that a rule answers, which precedes any upstream. What the
+    /// operator wrote precedes what a client of DHCP chose.
+    func place(of question: Question, now: Instant) -> LocalNames.Route {
         let route = LocalNames.route(question, hosts)
+        let hasLocalNames = !leases.isEmpty || !policy.localZones.isEmpty
+        guard policy.rules.hasAnswers || hasLocalNames else { return route }
         if case .here = route { return route }
-        return policy.ruleAnswer(for: question.name).map { .here($0.reply(to: question)) } ?? route
+        if let (match, answer) = answeringRule(for: question.name) {
+            return .here(answer.reply(to: question), .rule(match))
+        }
+        guard hasLocalNames else { return route }
+        let zone = policy.localZone(of: question.name)
+        if let lease = lease(for: question, in: zone, now: now) {
+            return .here(.answer(lease.answer), .lease(lease.place, endsAt: lease.endsAt))
+        }
+        return zone.map { .here(.answer(absence(of: question, in: $0, now: now)), .zone($0)) } ?? route
     }
 
-    /// Whether neither /etc/hosts nor a special name precedes the answer of a rule.
-    func isPlacedByRule(_ question: Question) -> Bool {
-        if case .here = LocalNames.route(question, hosts) { false } else { true }
+    /// Returns the rule that answers the question, unless a hosts file or a special name precedes it.
+    func answeringRule(of question: Question) -> (match: Name, answer: RuleAnswer)? {
+        guard policy.rules.hasAnswers else { return nil }
+        if case .here = LocalNames.route(question, hosts) { return nil }
+        return answeringRule(for: question.name)
+    }
+
+    /// A local zone has precedence over rules of shorter names.
+    private func answeringRule(for name: Name) -> (match: Name, answer: RuleAnswer)? {
+        guard policy.rules.hasAnswers, let rule = policy.answeringRule(for: name) else { return nil }
+        if let zone = policy.localZones.zone(of: name), rule.match.wire.count < zone.wire.count { return nil }
+        return rule
+    }
+
+    // MARK: local names
+
+    /// Returns the answer of a lease: for its address, for the client's name in a local zone, and for that name alone.
+    ///
+    /// - Parameter zone: the local zone that has the name and keeps it.
+    private func lease(for question: Question, in zone: Name?, now: Instant) -> Leases.Found? {
+        guard !leases.isEmpty else { return nil }
+        if question.type == .ptr { return leases.pointer(question, now: now, name: nameOfClient) }
+        guard let label = labelOfClient(question.name, in: zone), nameOfClient(label) != nil else { return nil }
+        return leases.addresses(of: label, for: question, now: now)
+    }
+
+    /// Nil for a name that no client can have.
+    private func labelOfClient(_ name: Name, in zone: Name?) -> Name? {
+        if name.isSingleLabel {
+            // The zone itself is no client, and a rule for the name has precedence.
+            return policy.localZones.zone(of: name) == nil && !policy.rules.haveUpstreams(for: name, below: .root)
+                ? name : nil
+        }
+        guard let zone, name.parent == zone else { return nil }
+        return name.firstLabel
+    }
+
+    /// Returns the whole name of a client. Nil if a hosts file has the name, alone or in a zone: it precedes clients.
+    private func nameOfClient(_ label: Name) -> Name? {
+        let names = policy.localZones.names.compactMap { label.appending($0) }
+        guard !hosts.speaks(of: label), !names.contains(where: hosts.speaks) else { return nil }
+        return policy.localZones.first.flatMap { label.appending($0) } ?? label
+    }
+
+    private func absence(of question: Question, in zone: Name, now: Instant) -> Answer {
+        if question.name == zone { return question.type == .soa ? .apex(zone) : .nothing(.noData, inZone: zone) }
+        let exists =
+            hosts.speaks(of: question.name) || nonTerminals.contains(question.name)
+            || nonTerminalsOfLeases.contains(question.name) || hasLease(question.name, in: zone, now: now)
+        return .nothing(exists ? .noData : .noSuchName, inZone: zone)
+    }
+
+    /// Returns whether a lease in force has the name, with data of another type.
+    private func hasLease(_ name: Name, in zone: Name, now: Instant) -> Bool {
+        [.a, .ptr].contains { lease(for: Question(name, $0), in: zone, now: now) != nil }
     }
 
     /// Returns the route of a question. While all providers fail and the system resolver can stand in, one request at a
@@ -92,7 +171,9 @@ struct Routing {
         of question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
     ) -> Direction {
         guard !policy.upstreams.isNameserver else { return policy.direction }
-        guard place(of: question) == .anywhere else { return Direction(upstreams: .system, grounds: .specialName) }
+        guard place(of: question, now: now) == .anywhere else {
+            return Direction(upstreams: .system, grounds: .specialName)
+        }
         guard switchedOff.covering(question.name, now: now) == nil else {
             return Direction(upstreams: .system, grounds: .switchedOff)
         }

@@ -34,9 +34,7 @@ extension Routing {
     }
 
     private func alias(of question: Question) -> Name? {
-        guard isPlacedByRule(question), case .alias(let target) = policy.ruleAnswer(for: question.name) else {
-            return nil
-        }
+        guard case .alias(let target) = answeringRule(of: question)?.answer else { return nil }
         return target
     }
 }

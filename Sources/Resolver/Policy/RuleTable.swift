@@ -272,6 +272,16 @@ package struct RuleTable: Equatable, Sendable {
         return found
     }
 
+    /// Returns whether a rule sends the name, or one above it but below the zone, to an upstream. Leaves out lists.
+    func haveUpstreams(for name: Name, below zone: Name) -> Bool {
+        var next: Name? = name
+        while let match = next, match.wire.count > zone.wire.count {
+            if ruleOfName[match]?.rule.upstreams != nil { return true }
+            next = match.parent
+        }
+        return false
+    }
+
     private var isEmpty: Bool { ruleOfName.isEmpty && lists.isEmpty }
 
     /// Calls `body` with each name that equals the name or is its ancestor and has rules, the longest first, and with

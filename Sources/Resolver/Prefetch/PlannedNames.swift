@@ -61,10 +61,14 @@ extension Resolver {
         let isLost = { (question: Question) in
             let (old, new) = (former.policy.of(question.name), routing.policy.of(question.name))
             return isElsewhere || new.mayDiffer(from: old)
-                || former.place(of: question) != routing.place(of: question)
+                || former.place(of: question, now: now) != routing.place(of: question, now: now)
                 || former.upstreams(for: question, old, ranking, now: now)
                     != routing.upstreams(for: question, new, ranking, now: now)
         }
+        forgetAnswers(now: now, where: isLost)
+    }
+
+    mutating func forgetAnswers(now: Instant, where isLost: (Question) -> Bool) {
         plan.removed(now: now, where: isLost)
         let copied = state.verification.known.names.flatMap { $0.questions.map(\.question) }
         for question in copied where isLost(question) {

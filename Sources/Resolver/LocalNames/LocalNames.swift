@@ -1,6 +1,6 @@
 // Names that are never sent to a provider: answered locally, or known to the local network only.
 
-import DNSWire
+package import DNSWire
 
 /// A reply of the daemon's own.
 enum LocalReply: Equatable, Sendable {
@@ -16,30 +16,45 @@ enum LocalReply: Equatable, Sendable {
     }
 }
 
+/// What answers a question without an upstream.
+package enum LocalOrigin: Equatable, Sendable {
+    case hosts(FilePlace)
+    /// A name that an RFC reserves.
+    case specialName
+    /// The rule for this name.
+    case rule(Name)
+    /// A DHCP lease; nil: it never ends.
+    case lease(FilePlace, endsAt: Instant?)
+    /// Nothing has the name in this local zone.
+    case zone(Name)
+}
+
 enum LocalNames {
     enum Route: Equatable {
-        case here(LocalReply)
+        case here(LocalReply, LocalOrigin)
         /// The system resolver only. It may know the local network; a provider cannot.
         case system
         case anywhere
     }
 
-    /// /etc/hosts first, as on any Unix; then the special names of RFC 6761, 6303, 7686, 8375.
-    static func route(_ question: Question, _ hosts: HostsTable) -> Route {
-        if let answer = hosts.answer(question) { return .here(.answer(answer)) }
+    /// Hosts files first, as on any Unix; then the special names of RFC 6761, 6303, 7686, 8375.
+    static func route(_ question: Question, _ hosts: HostsFiles) -> Route {
+        if let (answer, place) = hosts.answer(question) { return .here(.answer(answer), .hosts(place)) }
         guard question.name.isSingleLabel || topLevels.contains(question.name.topLevelCode) else { return .anywhere }
         // Other questions in the explanation zone get "no data" here and are not sent upstream.
-        if question.name.isWithin(Explanation.zone) { return .here(.answer(Answer(negative: .noData, ttlSeconds: 0))) }
-        if question.name.isWithin(localhost) { return .here(.answer(loopback(question))) }
+        if question.name.isWithin(Explanation.zone) { return special(Answer(negative: .noData, ttlSeconds: 0)) }
+        if question.name.isWithin(localhost) { return special(loopback(question)) }
         if nonexistent.contains(where: question.name.isWithin) {
-            return .here(.answer(Answer(negative: .noSuchName, ttlSeconds: specialTTLSeconds)))
+            return special(Answer(negative: .noSuchName, ttlSeconds: specialTTLSeconds))
         }
         if question.name.isWithin(designatedResolvers) {
-            return .here(.answer(Answer(negative: .noData, ttlSeconds: specialTTLSeconds)))
+            return special(Answer(negative: .noData, ttlSeconds: specialTTLSeconds))
         }
-        if let target = reverseLoopback[question.name] { return .here(.answer(pointer(question, to: target))) }
+        if let target = reverseLoopback[question.name] { return special(pointer(question, to: target)) }
         return isOfLocalNetwork(question.name) ? .system : .anywhere
     }
+
+    private static func special(_ answer: Answer) -> Route { .here(.answer(answer), .specialName) }
 
     /// Returns whether the name has one label, or is a special-use name of the local network. Its addresses may be
     /// private.
@@ -91,8 +106,7 @@ enum LocalNames {
 
     private static func pointer(_ question: Question, to target: Name) -> Answer {
         guard question.type == .ptr else { return Answer(negative: .noData, ttlSeconds: specialTTLSeconds) }
-        let record = ResourceRecord(owner: question.name, type: .ptr, ttlSeconds: specialTTLSeconds, data: target.wire)
-        return Answer(records: [record])
+        return Answer(pointer: question.name, to: target, ttlSeconds: specialTTLSeconds)
     }
 
     private static func name(_ text: String) -> Name {

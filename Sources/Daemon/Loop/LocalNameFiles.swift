@@ -1,0 +1,149 @@
+// Hosts files of a directory, and lease files of DHCP servers: what each has, and what is wrong with it. A file that
+// cannot be used keeps what it had before.
+
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+import Settings
+
+/// A directory of hosts files, or a lease file, as it was last read.
+struct LocalNameFile: Sendable {
+    enum Content: Sendable {
+        /// By name.
+        case hosts([HostsTable])
+        case leases(LeaseTable)
+    }
+
+    let content: Content
+    /// Why files of it are not in force as they are now: one line for each.
+    let faults: [String]
+    /// Where lines were ignored, one line for each file and place.
+    let ignored: [String]
+    /// How many these are.
+    let ignoredLines: Int
+    /// The labels and reverse names of leases without one before.
+    let newNames: Set<Name>
+
+    private init(_ content: Content, faults: [String], newNames: Set<Name> = []) {
+        (self.content, self.faults, self.newNames) = (content, faults, newNames)
+        let ignored: [(path: String, lines: IgnoredLines)] =
+            switch content {
+            case .hosts(let tables): tables.map { ($0.path, $0.ignored) }
+            case .leases(let table): [(table.path, table.ignored)]
+            }
+        self.ignored = ignored.flatMap { LocalNameFile.lines($0.lines, of: $0.path) }
+        ignoredLines = ignored.reduce(0) { $0 + $1.lines.count }
+    }
+
+    var names: Int {
+        switch content {
+        case .hosts(let tables): tables.reduce(0) { $0 + $1.count }
+        case .leases(let table): table.count
+        }
+    }
+
+    var isLeases: Bool { if case .leases = content { true } else { false } }
+    var hosts: [HostsTable] { if case .hosts(let tables) = content { tables } else { [] } }
+    var leases: LeaseTable? { if case .leases(let table) = content { table } else { nil } }
+}
+
+// MARK: hosts files
+
+extension LocalNameFile {
+    /// More files than any tool writes. Each is searched for every name that is not in the cache.
+    private static let maxFiles = 64
+
+    /// - Parameter old: as it was before, for files that cannot be read now.
+    init(hostsDirectory path: String, old: LocalNameFile?) {
+        var (tables, faults): ([HostsTable], [String]) = ([], [])
+        do throws(SystemError) {
+            let names = try Directory.readableNames(in: path).filter(LocalNameFile.isUsed).sorted()
+            let directory = path.hasSuffix("/") ? path : path + "/"
+            if names.count > LocalNameFile.maxFiles {
+                faults.append(
+                    "\(path): found \(names.count) files; allowed: \(LocalNameFile.maxFiles); those behind "
+                        + "\(names[LocalNameFile.maxFiles - 1]) are ignored: join some of them")
+            }
+            var room = Bounds.maxHostsEntries
+            for name in names.prefix(LocalNameFile.maxFiles) {
+                let file = directory + name
+                let former = old?.hosts.first { $0.path == file }
+                guard let table = LocalNameFile.hosts(file, room: room, former, &faults) else { continue }
+                room -= table.count
+                tables.append(table)
+            }
+        } catch {
+            tables = old?.hosts ?? []
+            faults.append(
+                LocalNameFile.unreadable(path, error, "a directory that user \(Machine.user.userID) can read"))
+        }
+        self.init(.hosts(tables), faults: faults)
+    }
+
+    /// As dnsmasq(8) has it for `hostsdir`: without hidden files and what editors leave behind.
+    private static func isUsed(_ name: String) -> Bool {
+        !name.hasPrefix(".") && !name.hasSuffix("~") && !(name.hasPrefix("#") && name.hasSuffix("#"))
+    }
+
+    private static func hosts(
+        _ path: String, room: Int, _ former: HostsTable?, _ faults: inout [String]
+    ) -> HostsTable? {
+        do throws(SystemError) {
+            guard try FileStatus(at: path).isRegular else { return nil }
+            let text = try TextFile.read(path, maxBytes: LocalFiles.maxHostsBytes)
+            let table = HostsTable(parsing: text, path: path, maxNames: room)
+            guard table.isUnusable else { return table }
+            faults.append(
+                "\(path):\(table.ignored.first.first?.number ?? 1):1: "
+                    + "\(counted(table.ignored.count, "line", "lines")), none of which is a line of hosts(5); "
+                    + "allowed: an IP address with names behind it")
+        } catch {
+            // Removed since the directory was listed.
+            if error.isNoSuchFile { return nil }
+            faults.append(unreadable(path, error, "a file that user \(Machine.user.userID) can read"))
+        }
+        return former
+    }
+}
+
+// MARK: lease files
+
+extension LocalNameFile {
+    /// 65,536 leases of dhcpd, each twice in its log.
+    private static let maxLeaseBytes = 64 << 20
+
+    /// - Parameter old: as it was before, for a file that cannot be read now.
+    init(leaseFile path: String, old: LocalNameFile?) {
+        var faults: [String] = []
+        let table = LocalNameFile.leases(path, &faults)
+        let used = table ?? old?.leases ?? LeaseTable(.none, path: path)
+        self.init(.leases(used), faults: faults, newNames: used.names(missingIn: old?.leases))
+    }
+
+    private static func leases(_ path: String, _ faults: inout [String]) -> LeaseTable? {
+        do throws(SystemError) {
+            let text = try TextFile.read(path, maxBytes: maxLeaseBytes)
+            if let file = LeaseFile(parsing: text) { return LeaseTable(file, path: path) }
+            faults.append("\(path):1:1: not a lease file; allowed: one of dnsmasq, ISC dhcpd or odhcpd")
+        } catch {
+            faults.append(
+                error.isTooLarge
+                    ? "\(path): more than \(maxLeaseBytes >> 20) MiB; allowed: up to that"
+                    : unreadable(path, error, "a file that user \(Machine.user.userID) can read"))
+        }
+        return nil
+    }
+
+    // MARK: words
+
+    private static func unreadable(_ path: String, _ error: SystemError, _ remedy: String) -> String {
+        "\(path): can't be read: \(error); make it \(remedy)"
+    }
+
+    private static func lines(_ ignored: IgnoredLines, of path: String) -> [String] {
+        let further = ignored.count - ignored.first.count
+        return ignored.first.map { "\(path):\($0.number):1: \($0.reason.rawValue)" }
+            + (further > 0 ? ["\(path): \(counted(further, "further line", "further lines"))"] : [])
+    }
+}

@@ -1,0 +1,27 @@
+// What follows from a change of hosts and lease files: lookups under way and copies of answers would hide their names.
+
+import DNSWire
+
+extension Resolver {
+    mutating func hostsChanged(_ hosts: HostsFiles, now: Instant) {
+        let former = routing
+        routing.set(hosts)
+        forgetAnswers(after: former, now: now)
+        disableCaching(where: hosts.speaks, now: now)
+    }
+
+    mutating func leasesChanged(_ leases: Leases, new names: Set<Name>, now: Instant) {
+        routing.set(leases)
+        guard !names.isEmpty else { return }
+        forgetAnswers(now: now) { names.contains($0.name) }
+        disableCaching(where: names.contains, now: now)
+    }
+
+    /// A cached answer would hide the local name.
+    private mutating func disableCaching(where isLocal: (Name) -> Bool, now: Instant) {
+        for number in lookups.indices {
+            guard let question = lookups[number]?.question, isLocal(question.name) else { continue }
+            change(number, now: now) { lookup, _ in lookup.disableCaching() }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// The operator's local zones: names in them are answered from local names alone, or do not exist. No upstream learns
+// of them, whatever the rules for shorter names say. A rule or nameserver with a name below the zone is more specific,
+// as a zone within a zone of unbound's type "static", and sends that name elsewhere.
+
+package import DNSWire
+
+package struct LocalZones: Equatable, Sendable {
+    /// The longest first.
+    let names: [Name]
+
+    package static let none = LocalZones([])
+
+    package init(_ names: [Name]) {
+        self.names = names.enumerated().sorted {
+            ($1.element.wire.count, $0.offset) < ($0.element.wire.count, $1.offset)
+        }.map(\.element)
+        first = names.first
+    }
+
+    /// As the settings have it: clients of DHCP belong to it.
+    let first: Name?
+
+    var isEmpty: Bool { names.isEmpty }
+
+    /// Returns the longest zone that has the name.
+    func zone(of name: Name) -> Name? { names.first { name.isWithin($0) } }
+
+    /// Returns the zones in only one of both.
+    func differing(from other: LocalZones) -> [Name] { Array(Set(names).symmetricDifference(other.names)) }
+}
+
+extension Policy {
+    /// Returns the local zone that keeps the name from upstreams; nil: there is none, or a rule for a name below the
+    /// zone sends it to an upstream. Names of lists do not count: their authors are others.
+    package func localZone(of name: Name) -> Name? {
+        guard let zone = localZones.zone(of: name), !rules.haveUpstreams(for: name, below: zone) else { return nil }
+        return zone
+    }
+
+    /// Returns whether a rule or a local zone keeps the name from upstreams.
+    package func isAnsweredHere(_ name: Name) -> Bool { ruleAnswer(for: name) != nil || localZone(of: name) != nil }
+}
+
+extension Routing {
+    /// What answers the question; nil: upstreams do.
+    func localOrigin(of question: Question, now: Instant) -> LocalOrigin? {
+        if case .here(_, let origin) = place(of: question, now: now) { origin } else { nil }
+    }
+}
+
+extension Answer {
+    /// NXDOMAIN or no data with the zone's SOA record, so that clients cache it for a few seconds only: a host may
+    /// appear at any time.
+    static func nothing(_ kind: Kind, inZone zone: Name) -> Answer {
+        Answer(negative: kind, authority: startOfAuthority(of: zone, ttlSeconds: Bounds.hostsTTLSeconds))
+    }
+
+    static func apex(_ zone: Name) -> Answer {
+        Answer(records: [startOfAuthority(of: zone, ttlSeconds: Bounds.hostsTTLSeconds)])
+    }
+}
