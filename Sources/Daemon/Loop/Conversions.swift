@@ -83,7 +83,8 @@ extension Policy {
         accounts = AccountTable(providers.map(\.ownNames))
         let forLinks = settings.rules.filter(\.isForAnnouncedDomains).map { rule in
             var rule = Rule(rule, upstreamOfName)
-            rule.match = links.domains
+            // A network must not claim names of a local zone.
+            rule.match = links.domains.filter { domain in !settings.localZones.contains { domain.isWithin($0) } }
             return rule
         }
         self.links = LinkRoutes(links) { interface in nameservers.first { $0.link == interface }?.id }
