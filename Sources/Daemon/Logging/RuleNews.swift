@@ -1,5 +1,6 @@
 // What the log says about rules that were added at run time, and about the lists of rules.
 
+import Control
 import DNSWire
 
 enum RuleNews {
