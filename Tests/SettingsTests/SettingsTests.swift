@@ -108,7 +108,6 @@ struct SettingsTests {
             host = "back.example:444"
             ca-file = "/etc/ca.pem"
             method = "POST"
-            trust-ad = true
             budget = "10000/s"
             [[provider]]
             name = "free"
@@ -131,7 +130,6 @@ struct SettingsTests {
         first.host = "back.example:444"
         first.caFile = "/etc/ca.pem"
         first.method = .post
-        first.trustAD = true
         first.budgetPerSecond = 10_000
         var second = Settings.Provider.builtIn[0]
         second.name = "free"

@@ -47,7 +47,6 @@ package struct NameserverLookup: Sendable {
     package private(set) var foreignReplies = 0
 
     private let servers: [Nameserver]
-    private let trustsAuthenticData: Bool
     /// Servers that replied without an answer or cannot be reached. The second round skips them.
     private var spent: Set<Nameserver> = []
     private var exchanges: [Exchange] = []
@@ -83,12 +82,8 @@ package struct NameserverLookup: Sendable {
     /// - Parameters:
     ///   - servers: in the order to ask; the first `NameserverList.maxServers` count.
     ///   - deadline: the end of the lookup at the latest.
-    ///   - trustsAuthenticData: AD is copied from the replies of all servers, over TLS.
-    package init(
-        _ question: Question, servers: [Nameserver], deadline: Instant, trustsAuthenticData: Bool = false
-    ) {
+    package init(_ question: Question, servers: [Nameserver], deadline: Instant) {
         self.question = question
-        self.trustsAuthenticData = trustsAuthenticData
         self.servers = Array(servers.prefix(NameserverList.maxServers))
         self.deadline = deadline
     }
@@ -129,9 +124,7 @@ package struct NameserverLookup: Sendable {
     ) {
         guard let index = openExchange(id) else { return }
         do throws(UpstreamReplyError) {
-            let isTrusted = trustsAuthenticData && exchanges[index].server.tls != nil
-            let answer = try UpstreamReply.answer(
-                in: message, to: question, id: exchanges[index].queryID, trustsAuthenticData: isTrusted)
+            let answer = try UpstreamReply.answer(in: message, to: question, id: exchanges[index].queryID)
             finish(.success(answer), &actions)
         } catch {
             switch error {
@@ -240,8 +233,7 @@ package struct NameserverLookup: Sendable {
         phase = .awaiting(exchange.id, until: exchange.patienceEnd)
         let message = UpstreamQuery.message(
             for: question, id: exchange.queryID, payloadSize: hasEDNS ? UInt16(EDNS.ourPayloadBytes) : nil,
-            paddedTo: server.tls == nil ? nil : UpstreamQuery.paddingBlockBytes,
-            wantsAuthenticData: trustsAuthenticData)
+            paddedTo: server.tls == nil ? nil : UpstreamQuery.paddingBlockBytes)
         actions.append(
             isStream ? .openStream(exchange.id, server, message) : .sendDatagram(exchange.id, server, message))
     }
