@@ -91,6 +91,18 @@ package struct Name: Sendable {
     /// The name without its first label; nil for the root.
     package var parent: Name? { isRoot ? nil : Name(unchecked: Array(wire[(1 + Int(wire[0]))...])) }
 
+    /// Returns whether the name is one of these or below one. Takes one set lookup per label, regardless of the set's
+    /// size.
+    package func isWithin(anyOf ancestors: Set<Name>) -> Bool {
+        guard !ancestors.isEmpty else { return false }
+        var next: Name? = self
+        while let name = next {
+            if ancestors.contains(name) { return true }
+            next = name.parent
+        }
+        return false
+    }
+
     /// The first label as a name; the root for the root.
     package var firstLabel: Name { isRoot ? self : Name(unchecked: wire[...Int(wire[0])] + [0]) }
 

@@ -408,10 +408,12 @@ final class Daemon {
         let (scopes, listsDiffer) = (new.answersDiffering(from: old), new.listsDiffer(from: old))
         guard !scopes.isEmpty || listsDiffer else { return }
         var removed: Set<Name> = []
-        let trees = NameTrees(scopes.map(\.name))
+        let concerned = Set(scopes.map(\.name))
         _ = cache.remove { name, _, _ in
             // Cheap, for most of the cache.
-            guard listsDiffer || trees.contains(name), new.mayDiffer(from: old, for: name) else { return false }
+            guard listsDiffer || name.isWithin(anyOf: concerned), new.mayDiffer(from: old, for: name) else {
+                return false
+            }
             if listsDiffer, removed.count <= StoreLoop.maxRemovals { removed.insert(name) }
             return true
         }
@@ -564,9 +566,8 @@ final class Daemon {
     private func removeAnswersOfOtherRules(now: Instant) {
         let acceptance = acceptance
         guard !AcceptanceNote.accepts(acceptance, answersOf: acceptanceOfStore) else { return }
-        let names = (acceptance?.names ?? []) + (acceptanceOfStore?.names ?? [])
-        let trees = NameTrees(names)
-        _ = cache.remove { name, _, _ in trees.contains(name) }
+        let names = Set((acceptance?.names ?? []) + (acceptanceOfStore?.names ?? []))
+        _ = cache.remove { name, _, _ in name.isWithin(anyOf: names) }
         for name in names { resolving.store?.forget(QuestionScope(name, includesDescendants: true), now: now) }
         noteAcceptance(now: now)
     }

@@ -114,15 +114,3 @@ enum LocalNames {
         return name
     }
 }
-
-extension Name {
-    /// Takes one set lookup per label, regardless of the set's size.
-    fileprivate func isWithin(anyOf ancestors: Set<Name>) -> Bool {
-        var next: Name? = self
-        while let name = next {
-            if ancestors.contains(name) { return true }
-            next = name.parent
-        }
-        return false
-    }
-}
