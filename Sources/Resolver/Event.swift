@@ -152,6 +152,8 @@ package struct ProviderTraits: Hashable, Sendable {
     package let hasOwnNames: Bool
     /// Its format has CNAME records.
     package let carriesAliases: Bool
+    /// Its format has DO and CD, signatures, and the records that prove a denial.
+    package let carriesDNSSEC: Bool
     /// The vendor counts its questions for the account's bill: it is measured in the background at intervals only.
     package let isBilled: Bool
     /// It may be asked because another provider is late, before that one fails.
@@ -165,8 +167,8 @@ package struct ProviderTraits: Hashable, Sendable {
     package init(
         id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
         budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, shadowShare: Double? = nil, verifies: Bool = true,
-        hasOwnNames: Bool = false, carriesAliases: Bool = true, isBilled: Bool = false, mayHedge: Bool = true,
-        isNameserver: Bool = false, timeout: Duration = Bounds.providerTimeout
+        hasOwnNames: Bool = false, carriesAliases: Bool = true, carriesDNSSEC: Bool = false, isBilled: Bool = false,
+        mayHedge: Bool = true, isNameserver: Bool = false, timeout: Duration = Bounds.providerTimeout
     ) {
         self.id = id
         self.types = types
@@ -179,13 +181,16 @@ package struct ProviderTraits: Hashable, Sendable {
         self.verifies = verifies
         self.hasOwnNames = hasOwnNames || isNameserver
         self.carriesAliases = carriesAliases
+        self.carriesDNSSEC = carriesDNSSEC || isNameserver
         self.isBilled = isBilled
         self.mayHedge = mayHedge
         self.isNameserver = isNameserver
         self.timeout = timeout
     }
 
-    func supports(_ type: RecordType) -> Bool {
+    func supports(_ kind: QuestionKind) -> Bool { (carriesDNSSEC || !kind.needsDNSSEC) && supports(kind.type) }
+
+    private func supports(_ type: RecordType) -> Bool {
         switch types {
         case .a: type == .a
         case .addresses: type.isAddress

@@ -224,9 +224,9 @@ package struct Resolver {
     /// Applies the terms of an outage to the lookups all of whose providers are in trouble.
     private mutating func hurryLookups(now: Instant) {
         for number in lookups.indices {
-            guard let (type, upstreams) = lookups[number].map({ ($0.question.type, $0.upstreams) }) else { continue }
+            guard let (kind, upstreams) = lookups[number].map({ ($0.question.kind, $0.upstreams) }) else { continue }
             let order = state.ranking.order(
-                for: type, among: upstreams.allowsMeasurement ? upstreams : .providers, now: now)
+                for: kind, among: upstreams.allowsMeasurement ? upstreams : .providers, now: now)
             guard order.allSatisfy({ troubled.contains($0) || state.ranking.isInTrouble($0, now) }) else { continue }
             change(number, now: now) { $0.shortenDeadlines(.inTrouble, now: now, &$1) }
         }
@@ -413,7 +413,7 @@ package struct Resolver {
         var due = plan.popDue(now)
         guard let first = due.first else { return }
         let upstreams = routing.policy.upstreams(for: first.name)
-        let provider = state.ranking.best(for: first.type, among: upstreams, now: now)
+        let provider = state.ranking.best(for: first.kind, among: upstreams, now: now)
         while due.count < Bounds.maxRefreshes - refreshesInFlight {
             let next = plan.popDue(now)
             if next.isEmpty { break }
@@ -435,7 +435,9 @@ package struct Resolver {
     private mutating func refresh(_ question: Question, _ prospect: RefreshPlan.Prospect, now: Instant) {
         let policy = routing.policy.of(question.name)
         guard policy.prefetches || prospect.isRequested, numberOfQuestion[question] == nil else { return }
-        guard !isRefreshNeedless(question, policy, now: now) else { return }
+        guard !isRefreshNeedless(question, policy, now: now),
+            question.dnssec.isEmpty || !carriedBits(of: question, now: now).isEmpty
+        else { return }
         if let failure = failures.failure(of: question, hasExpired: false, now: now) {
             return plan.failed(question, retryAt: failure.until)
         }

@@ -120,6 +120,7 @@ struct ResolverState {
         guard !expired.answer.isNegative, question.type.leadsToAddresses else { return expired }
         do throws(MalformedMessage) {
             let answer = Answer(records: try expired.answer.records(of: question))
+            guard !answer.records.contains(where: { $0.type == .rrsig }) else { return expired }
             guard !isWithheld(question, answer) else { return nil }
             let arranged = verification.arranged(question, answer, now: now)
             guard arranged != answer else { return expired }
@@ -233,7 +234,7 @@ struct ResolverState {
             let traits = ranking.traits(of: trial.provider)
         else { return }
         // Every provider supports A.
-        let question = traits.supports(trial.question.type) ? trial.question : trial.question.with(.a)
+        let question = traits.supports(trial.question.kind) ? trial.question : Question(trial.question.name, .a)
         portal.trialBegan(beginShadow(question, traits, now: now))
     }
 

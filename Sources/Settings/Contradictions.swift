@@ -36,7 +36,8 @@ extension ProviderDraft {
             // UCloud selects addresses by the client's own IP address.
             ("client-subnet", clientSubnet != nil, Dialect.allCases.filter { $0 != .ucloud }),
             ("client-subnet-form", clientSubnetForm != nil, Dialect.encrypting),
-            ("method", method != nil, [.doh]), ("template", template != nil, [.template]),
+            ("method", method != nil, [.doh]), ("trust-ad", trustAD != nil, [.doh]),
+            ("template", template != nil, [.template]),
         ]
         return keys.compactMap { key, isSet, dialects in
             guard isSet, !dialects.contains(dialect) else { return nil }
@@ -102,6 +103,14 @@ extension ProviderDraft {
         for (key, isSet) in [("sni", sni != nil), ("verify-name", verifyName != nil), ("ca-file", caFile != nil)]
         where isSet {
             list.append((key, "provider.\(key): found with an http URL; allowed: with https"))
+        }
+        if trustAD == true {
+            list.append(
+                (
+                    "trust-ad",
+                    "provider.trust-ad: found true with an http URL, where a host on the path can forge replies; "
+                        + "allowed: with https"
+                ))
         }
         if dialect == .dnspodHTTPS, provider?.addresses.allSatisfy(\.isLoopback) == false {
             list.append(

@@ -242,6 +242,7 @@ extension ProviderDraft {
         Key("proxy", \.proxy, Format.proxy.orEmpty()),
         Key("proxy-key-file", \.proxyKeyFile, Format.keyFile.orEmpty()),
         Key("method", \.method, Format<Settings.Provider.Method>.choice.optional),
+        Key("trust-ad", \.trustAD, Format.truth.optional),
         Key("budget", \.budgetPerSecond, Format.rate(budgets).optional),
         Key("shadow", \.shadow, Format.number(shares).optional),
         Key("names", \.names, Format.ownName.list(of: "names", 0...maxNames).leavingOut([])),

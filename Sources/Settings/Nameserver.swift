@@ -36,14 +36,19 @@ extension Settings {
         /// The only network interface that queries leave through; nil: the kernel chooses by the routes.
         package var interface: String?
 
+        /// The servers, all with TLS, validate (DNSSEC), and clients get their AD.
+        package var trustAD = false
+
         package init(
-            name: String, servers: [Server], names: [Name] = [], caFile: String? = nil, interface: String? = nil
+            name: String, servers: [Server], names: [Name] = [], caFile: String? = nil, interface: String? = nil,
+            trustAD: Bool = false
         ) {
             self.name = name
             self.servers = servers
             self.names = names
             self.caFile = caFile
             self.interface = interface
+            self.trustAD = trustAD
         }
     }
 }
@@ -108,6 +113,7 @@ struct NameserverDraft: TableDraft {
     var names: [Name] = []
     var caFile: String?
     var interface: String?
+    var trustAD = false
 
     /// More servers only delay a failure.
     private static let maxServers = 8
@@ -122,6 +128,7 @@ struct NameserverDraft: TableDraft {
         Key("names", \.names, Format.ruleName.list(of: "names", 0...maxNames).leavingOut([])),
         Key("ca-file", \.caFile, Format.path().orEmpty()),
         Key("interface", \.interface, Format.interfaceName.orEmpty()),
+        Key("trust-ad", \.trustAD, Format.truth.leavingOut(false)),
     ]
 }
 
@@ -130,13 +137,14 @@ extension NameserverDraft {
     init(_ nameserver: Settings.Nameserver) {
         self.init(
             name: nameserver.name, servers: nameserver.servers, names: nameserver.names, caFile: nameserver.caFile,
-            interface: nameserver.interface)
+            interface: nameserver.interface, trustAD: nameserver.trustAD)
     }
 
     /// Nil if a required key is missing.
     var nameserver: Settings.Nameserver? {
         guard let name, !servers.isEmpty else { return nil }
-        return Settings.Nameserver(name: name, servers: servers, names: names, caFile: caFile, interface: interface)
+        return Settings.Nameserver(
+            name: name, servers: servers, names: names, caFile: caFile, interface: interface, trustAD: trustAD)
     }
 
     /// Missing or conflicting keys, as for a receiver.
@@ -148,6 +156,14 @@ extension NameserverDraft {
         }
         if caFile != nil, servers.allSatisfy({ $0.transport == .plain }) {
             list.append(("ca-file", "nameserver.ca-file: found without a server \"tls://...\"; allowed: with one"))
+        }
+        if trustAD, servers.contains(where: { $0.transport == .plain }) {
+            list.append(
+                (
+                    "trust-ad",
+                    "nameserver.trust-ad: found true with a server without TLS, whose replies a host on the path can "
+                        + "forge; allowed: with servers \"tls://...\" only"
+                ))
         }
         return list
     }

@@ -87,6 +87,8 @@ extension Settings {
         package var proxyKeyFile: String?
         /// For doh.
         package var method = Method.get
+        /// For doh over https: the provider validates (DNSSEC), and clients get its AD.
+        package var trustAD = false
         /// Bounds all queries to it, refreshes included; 1 to 10,000. Nil: no bound for client queries.
         package var budgetPerSecond: Int?
         /// The share of all queries, 0.001 to 1, that are also sent to it; its answers are only compared.

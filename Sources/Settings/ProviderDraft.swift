@@ -25,6 +25,7 @@ struct ProviderDraft: TableDraft {
     var proxy: Settings.Provider.Proxy?
     var proxyKeyFile: String?
     var method: Settings.Provider.Method?
+    var trustAD: Bool?
     var budgetPerSecond: Int?
     var shadow: Double?
     var names: [QuestionScope] = []
@@ -53,7 +54,8 @@ extension ProviderDraft {
             clientSubnet: provider.clientSubnet,
             clientSubnetForm: dialect.encrypts ? provider.clientSubnetForm : nil,
             proxy: provider.proxy, proxyKeyFile: provider.proxyKeyFile,
-            method: dialect == .doh ? provider.method : nil, budgetPerSecond: provider.budgetPerSecond,
+            method: dialect == .doh ? provider.method : nil, trustAD: provider.trustAD ? true : nil,
+            budgetPerSecond: provider.budgetPerSecond,
             shadow: provider.shadow, names: provider.names, namesFile: provider.namesFile,
             exclusive: provider.exclusive ? true : nil, quota: provider.quota, hedge: provider.hedge,
             timeout: provider.timeout, idle: provider.idle, connectionRequests: provider.connectionRequests,
@@ -73,8 +75,9 @@ extension ProviderDraft {
             expiring: expiring ?? false, region: region, serviceNodes: serviceNodes ?? dialect.usesNodes,
             template: template, parameters: parameters,
             clientSubnet: clientSubnet, clientSubnetForm: clientSubnetForm ?? .clear, proxy: proxy,
-            proxyKeyFile: proxyKeyFile, method: method ?? .get, budgetPerSecond: budgetPerSecond, shadow: shadow,
-            names: names, namesFile: namesFile, exclusive: exclusive ?? false, quota: quota, hedge: hedge,
+            proxyKeyFile: proxyKeyFile, method: method ?? .get, trustAD: trustAD ?? false,
+            budgetPerSecond: budgetPerSecond, shadow: shadow, names: names, namesFile: namesFile,
+            exclusive: exclusive ?? false, quota: quota, hedge: hedge,
             timeout: timeout, idle: idle, connectionRequests: connectionRequests)
     }
 }

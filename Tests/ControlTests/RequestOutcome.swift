@@ -59,6 +59,6 @@ let allowed =
 /// What every refusal of a name, or of a record type, says behind the text.
 let isNoName = "is not a domain name; allowed: labels of 1 to 63 bytes with dots between them, 253 bytes in all"
 let isNoType = """
-    is not a record type; allowed: A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, SRV, DNAME, SVCB, HTTPS, ANY, CAA, or \
-    TYPE with a number, such as TYPE65
+    is not a record type; allowed: A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, SRV, DNAME, DS, RRSIG, NSEC, \
+    DNSKEY, NSEC3, SVCB, HTTPS, ANY, CAA, or TYPE with a number, such as TYPE65
     """

@@ -132,18 +132,19 @@ struct ReplyTests {
         #expect(try DecodedMessage(reply).optionRecord?.data == (isAnswered ? [0, 11, 0, 2, 0, 100] : []))
     }
 
-    @Test("DO is clear in every reply, because no reply has signatures")
-    func dnssecOK() throws {
-        var asked = QueryPacket(name, .a, payloadSize: 1232).bytes
-        asked[asked.count - 4] = 0x80
-        guard case .query(let query) = Query.receive(asked.span) else {
+    @Test("DO comes back, unless no upstream of the name can carry it (RFC 3225 section 3)", arguments: [true, false])
+    func dnssecOK(isCarried: Bool) throws {
+        let asked = QueryPacket(name, .a, payloadSize: 1232, optionFlags: 0x8000).bytes
+        guard case .query(var query) = Query.receive(asked.span) else {
             Issue.record("not a query")
             return
         }
+        #expect(query.dnssec == .dnssecOK)
+        if !isCarried { query.dropDNSSEC() }
         let reply = [UInt8](capacity: 512) { output in
             Reply.write(code: .noError, to: query, in: asked.span, into: &output)
         }
-        #expect(try DecodedMessage(reply).optionRecord?.ttl == 0)
+        #expect(try DecodedMessage(reply).optionRecord?.ttl == (isCarried ? 0x8000 : 0))
     }
 
     @Test("a packet whose end is missing is malformed, whatever is left of it")

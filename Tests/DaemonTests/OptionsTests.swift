@@ -47,8 +47,8 @@ struct OptionsTests {
     private static let noName =
         "is not a domain name; allowed: labels of 1 to 63 bytes with dots between them, 253 bytes in all"
     private static let noType = """
-        is not a record type; allowed: A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, SRV, DNAME, SVCB, HTTPS, ANY, \
-        CAA, or TYPE with a number, such as TYPE65
+        is not a record type; allowed: A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, SRV, DNAME, DS, RRSIG, NSEC, \
+        DNSKEY, NSEC3, SVCB, HTTPS, ANY, CAA, or TYPE with a number, such as TYPE65
         """
     private static let twice = "--explain is given twice; it takes one name"
     private static let needsName = "--explain needs a name: write --check --explain NAME [TYPE]"

@@ -195,7 +195,8 @@ struct ScenarioRun {
 
     /// What the cache has is a client's at once; so the resolver hears only of what is due, or missing.
     private mutating func ask(_ line: inout ScenarioLine) throws {
-        let (waiter, question, isCacheOnly) = try vocabulary.asked(&line)
+        let (waiter, asked, isCacheOnly) = try vocabulary.asked(&line)
+        let question = asked.with(resolver.carriedBits(of: asked, now: now))
         guard clientsUseCache, let hit = cache.ask(question, isCacheOnly: isCacheOnly, now: now) else {
             let limits = resolver.limits(for: question)
             let expired = clientsUseCache ? cache.expired(question, within: limits, now: now) : nil

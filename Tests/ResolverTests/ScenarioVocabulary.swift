@@ -84,7 +84,7 @@ struct ScenarioVocabulary {
             questionsPerSecond: part.take("quota") ? try part.number("how many questions per second") : nil,
             shadowShare: part.take("shadow") ? Double(try part.number("percent") as Int) / 100 : nil,
             verifies: !part.take("plain"), hasOwnNames: part.take("own-names"),
-            carriesAliases: !part.take("bare"),
+            carriesAliases: !part.take("bare"), carriesDNSSEC: part.take("dnssec"),
             mayHedge: !part.take("no-hedge"), isNameserver: part.take("nameserver"),
             timeout: part.take("timeout") ? try part.duration() : Bounds.providerTimeout)
     }
@@ -278,10 +278,15 @@ struct ScenarioVocabulary {
 
     private func question(_ line: inout ScenarioLine) throws -> Question {
         let name = try line.word("a name")
-        let type = try line.word("a type")
+        var words = try line.word("a type").split(separator: "+").map(String.init)
+        let type = words.isEmpty ? "" : words.removeFirst()
+        let dnssec = try words.reduce(into: DNSSECBits()) { bits, word in
+            guard word == "DO" || word == "CD" else { throw line.error("\"\(word)\" instead of DO or CD") }
+            bits.insert(word == "DO" ? .dnssecOK : .checkingDisabled)
+        }
         guard let name = Name(name) else { throw line.error("\"\(name)\" is no name") }
         guard let type = RecordType(type) else { throw line.error("\"\(type)\" is no type") }
-        return Question(name, type)
+        return Question(name, type, dnssec: dnssec)
     }
 
     /// "for NAME TYPE"; may be left out while the scenario has only one question.
@@ -298,7 +303,8 @@ struct ScenarioVocabulary {
     }
 
     /// `nxdomain`, `nodata` or `unproven`, each bare or with "ttl N" or "soa TTL MINIMUM"; or records with "ttl N",
-    /// joined by "and": addresses, "alias TARGET", "name TARGET" (PTR), "text WORD" (any other type).
+    /// joined by "and": addresses, "alias TARGET", "name TARGET" (PTR), "signature TYPE" (RRSIG), "text WORD" (any
+    /// other type).
     func answer(_ line: inout ScenarioLine, to question: Question) throws -> Answer {
         if line.take("nxdomain") { return try negative(.noSuchName, &line, question) }
         if line.take("nodata") { return try negative(.noData, &line, question) }
@@ -311,7 +317,8 @@ struct ScenarioVocabulary {
             if record.type == .cname, let target = Name(wire: record.data) { owner = target }
             records.append(record)
         } while line.take("and")
-        return Answer(records: records)
+        let isSigned = records.contains { $0.type == .rrsig }
+        return isSigned ? Answer(records: records).whole(records, []) : Answer(records: records)
     }
 
     private func sourceName(_ line: inout ScenarioLine) throws -> String {
@@ -330,6 +337,10 @@ struct ScenarioVocabulary {
             let target = try line.word("a name")
             guard let target = Name(target) else { throw line.error("\"\(target)\" is no name") }
             data = target.wire
+        case "signature":
+            recordType = .rrsig
+            let covered = RecordType(try line.word("a type"))?.rawValue ?? 0
+            data = [UInt8(covered >> 8), UInt8(covered & 0xFF)]
         case "text":
             recordType = type
             data = Array(try line.word("a word").utf8)

@@ -206,7 +206,7 @@ struct SimulationAccount {
         lastFetch = Int64(id.number)
         if case .provider(let provider) = upstream {
             let traits = providers.first { $0.id == provider }
-            try require(traits?.supports(question.type) == true, "\(upstream) cannot be asked \(question)")
+            try require(traits?.supports(question.kind) == true, "\(upstream) cannot be asked \(question)")
             try require(LocalNames.route(question, .none) == .anywhere, "\(question) leaves the local network")
             try require(traits?.shadowShare == nil, "a shadow is asked for a client")
             try require(!unreachable.contains(provider), "\(provider) is not reachable")
@@ -240,7 +240,7 @@ struct SimulationAccount {
         let isLocal = LocalNames.route(question, .none) != .anywhere
         // Providers with a quota of queries need not be queried.
         let candidates = providers.filter {
-            $0.supports(question.type) && $0.shadowShare == nil && $0.questionsPerSecond == nil && !isLocal
+            $0.supports(question.kind) && $0.shadowShare == nil && $0.questionsPerSecond == nil && !isLocal
                 && !unreachable.contains($0.id)
         }
         // Its clients may have waited first: for the end of another lookup's trial, or of a change of the network.
@@ -264,7 +264,7 @@ struct SimulationAccount {
         try require(Int64(id.number) > lastFetch, "a fetch ID comes twice")
         lastFetch = Int64(id.number)
         let traits = providers.first { $0.id == provider }
-        try require(traits?.supports(question.type) == true, "\(provider) cannot be asked \(question)")
+        try require(traits?.supports(question.kind) == true, "\(provider) cannot be asked \(question)")
         try require(LocalNames.route(question, .none) == .anywhere, "\(question) leaves the local network")
         try require(!unreachable.contains(provider), "\(provider) is not reachable")
         try checkAppetite(provider, question, now: now)
@@ -356,7 +356,7 @@ struct SimulationAccount {
             // It may have failed a moment ago.
             if isOthers { return question }
             // No upstream to query, or no room for a lookup.
-            let candidates = providers.filter { $0.supports(question.type) && $0.shadowShare == nil }
+            let candidates = providers.filter { $0.supports(question.kind) && $0.shadowShare == nil }
             let isAlone =
                 !hasSystem && LocalNames.route(question, .none) == .system
                 || !hasSystem && candidates.allSatisfy { leftAlone.contains($0.id) }

@@ -34,7 +34,8 @@ struct UpstreamRankingTests {
     }
 
     private func order(_ ranking: UpstreamRanking, after: Duration = .zero, _ type: RecordType = .a) -> [Int] {
-        ranking.order(for: type, among: .providers, now: start + after).map(\.number)
+        ranking.order(for: QuestionKind(type: type, needsDNSSEC: false), among: .providers, now: start + after).map(
+            \.number)
     }
 
     @Test("without measurements the order is that of the settings")
@@ -110,7 +111,9 @@ struct UpstreamRankingTests {
             ProviderTraits(id: Self.c, types: .any, shadowShare: 1),
         ])
         let asked = { (upstreams: NameUpstreams, type: RecordType) in
-            [Self.a, Self.b, Self.c].filter { ranking.mayAsk($0, for: type, among: upstreams) }
+            [Self.a, Self.b, Self.c].filter {
+                ranking.mayAsk($0, for: QuestionKind(type: type, needsDNSSEC: false), among: upstreams)
+            }
         }
         #expect(asked(.providers, .a) == [Self.a])
         #expect(asked(.providers, .mx).isEmpty)

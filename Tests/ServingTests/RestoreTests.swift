@@ -53,7 +53,7 @@ struct RestoreTests {
             let (question, rendered) = try answer("name\(index).example")
             var key = AnswerKey(partition: partition)
             let wire = question.name.wire
-            key.set(wire.span, from: 0, count: wire.count, type: .a, hashing: NameHash(seed: (1, 2)))
+            key.set(wire.span, from: 0, count: wire.count, type: .a, dnssec: [], hashing: NameHash(seed: (1, 2)))
             if table.restore(rendered, lifetimeSeconds: 60, under: key, storedAtMilliseconds: 0) { restored += 1 }
         }
         #expect(table.count == restored && (5..<20).contains(restored) && table.evictions == 0)

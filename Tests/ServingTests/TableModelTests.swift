@@ -161,7 +161,9 @@ extension AnswerKey {
         self.init(partition: key.partition)
         provenance = key.provenance
         let wire = key.question.name.wire
-        set(wire.span, from: 0, count: wire.count, type: key.question.type, hashing: hashing)
+        set(
+            wire.span, from: 0, count: wire.count, type: key.question.type, dnssec: key.question.dnssec,
+            hashing: hashing)
     }
 }
 

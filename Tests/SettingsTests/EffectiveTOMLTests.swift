@@ -74,6 +74,7 @@ struct EffectiveTOMLTests {
                 + "names = [\"corp.example\", \"10.in-addr.arpa\", \"x.lan\"]\nca-file = \"/etc/corp.pem\"\n"
                 + "interface = \"tun0\"",
             "[[nameserver]]\nname = \"least\"\nservers = [\"192.0.2.55:53\"]\n", "resolver = \"corp\"",
+            "servers = [\"tls://192.0.2.56:853\"]\ntrust-ad = true",
             "query = {\"sdns-level\" = \"v=i_p-\", \"sdns-region\" = \"eu\"}", "tags = [\"ios\", \"beta-2\"]",
             "query = {\"sdns-a\" = \"b\"}\ntags = [\"c\"]\n", "app-id = \"com.demo\"",
             "[network]\nwatch = false", "probe = true", "probe-ports = [853]",
@@ -148,6 +149,10 @@ private let oddFile = #"""
     [[nameserver]]
     name = "least"
     servers = ["192.0.2.55"]
+    [[nameserver]]
+    name = "validating"
+    servers = ["tls://192.0.2.56"]
+    trust-ad = true
     [server]
     listen = ["[fe80::1]:5353"]
     threads = 3

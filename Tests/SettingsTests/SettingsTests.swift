@@ -108,6 +108,7 @@ struct SettingsTests {
             host = "back.example:444"
             ca-file = "/etc/ca.pem"
             method = "POST"
+            trust-ad = true
             budget = "10000/s"
             [[provider]]
             name = "free"
@@ -130,6 +131,7 @@ struct SettingsTests {
         first.host = "back.example:444"
         first.caFile = "/etc/ca.pem"
         first.method = .post
+        first.trustAD = true
         first.budgetPerSecond = 10_000
         var second = Settings.Provider.builtIn[0]
         second.name = "free"

@@ -280,10 +280,17 @@ let wrongProviders: [Case] = [
     Case(
         #"""
         [[provider]]\#nname = "a"\#ndialect = "json"\#nurl = "https://192.0.2.1/"\#nregion = \#
-        "cn"\#nmethod = "GET"
+        "cn"\#nmethod = "GET"\#ntrust-ad = true
         """#,
         #"f:5:10: provider.region: found with dialect "json"; allowed: with "alicloud", "alicloud-v2""#,
-        #"f:6:10: provider.method: found with dialect "json"; allowed: with "doh""#),
+        #"f:6:10: provider.method: found with dialect "json"; allowed: with "doh""#,
+        #"f:7:12: provider.trust-ad: found with dialect "json"; allowed: with "doh""#),
+    Case(
+        #"[[provider]]\#nname = "a"\#ndialect = "doh"\#nurl = "http://192.0.2.1/"\#ntrust-ad = true"#,
+        #"""
+        f:5:12: provider.trust-ad: found true with an http URL, where a host on the path can forge replies; \#
+        allowed: with https
+        """#),
     Case(
         #"""
         [[provider]]\#nname = "a"\#ndialect = "dnspod"\#nurl = "https://192.0.2.1/"\#n\#
@@ -359,14 +366,15 @@ let wrongProviders: [Case] = [
         #"""
         f:5:1: unknown key "keys" in [[provider]]; allowed: name, dialect, url, addresses, sni, \#
         verify-name, host, ca-file, account, access-key, key-file, cipher, cipher-key-file, expiring, region, \#
-        service-nodes, query, tags, app-id, client-subnet, client-subnet-form, proxy, proxy-key-file, method, budget, \#
-        shadow, names, names-file, exclusive, quota, hedge, timeout, idle, connection-requests, template
+        service-nodes, query, tags, app-id, client-subnet, client-subnet-form, proxy, proxy-key-file, method, \#
+        trust-ad, budget, shadow, names, names-file, exclusive, quota, hedge, timeout, idle, connection-requests, \#
+        template
         """#,
         #"""
         f:6:1: unknown key "acount" in [[provider]]; did you mean "account"? allowed: name, dialect, \#
         url, addresses, sni, verify-name, host, ca-file, account, access-key, key-file, cipher, \#
         cipher-key-file, expiring, region, service-nodes, query, tags, app-id, client-subnet, client-subnet-form, \#
-        proxy, proxy-key-file, method, budget, shadow, names, names-file, exclusive, quota, hedge, timeout, idle, \#
-        connection-requests, template
+        proxy, proxy-key-file, method, trust-ad, budget, shadow, names, names-file, exclusive, quota, hedge, \#
+        timeout, idle, connection-requests, template
         """#),
 ]

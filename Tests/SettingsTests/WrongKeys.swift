@@ -111,6 +111,7 @@ let wrongKeys: [Mistake] = [
         """
     ),
     ("proxy-key-file = \"a:b\"", 18, "provider.proxy-key-file: found \(hidden); allowed: \(file)"),
+    ("trust-ad = \"yes\"", 12, "provider.trust-ad: found \"yes\"; allowed: true or false; write true"),
     ("method = \"get\"", 10, "provider.method: found \"get\"; allowed: \"GET\", \"POST\""),
     (
         "budget = 50", 10,

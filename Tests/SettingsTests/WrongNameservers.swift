@@ -73,6 +73,10 @@ let wrongNameservers: [Case] =
             "f:4:13: nameserver.interface: found \"tun/0\"; allowed: the name of a network interface: 1 to 15 "
                 + "printable characters, but not \"/\", \":\", \"%\" or a space"),
         Case(
+            nameserver("192.0.2.1", "trust-ad = true"),
+            "f:4:12: nameserver.trust-ad: found true with a server without TLS, whose replies a host on the path can "
+                + "forge; allowed: with servers \"tls://...\" only"),
+        Case(
             "[[rule]]\nmatch = [\"b.example\", \"a.example\"]\nresolver = \"system\"\n"
                 + nameserver("192.0.2.1", "names = [\"a.example\"]"),
             "f:2:23: rule.match: found \"a.example\" with another resolver than nameserver \"corp\", which has it in "

@@ -12,13 +12,16 @@ package struct QueryPacket {
     /// An OPT record with this payload size; nil: none.
     package var payloadSize: UInt16?
     package var version: UInt8 = 0
+    /// DO is the highest bit.
+    package var optionFlags: UInt16 = 0
     /// The OPT record's data.
     package var options: [UInt8] = []
 
-    package init(_ name: Name, _ type: RecordType, payloadSize: UInt16? = nil) {
+    package init(_ name: Name, _ type: RecordType, payloadSize: UInt16? = nil, optionFlags: UInt16 = 0) {
         self.name = name
         self.type = type
         self.payloadSize = payloadSize
+        self.optionFlags = optionFlags
     }
 
     package var question: Question { Question(name, type) }
@@ -27,7 +30,9 @@ package struct QueryPacket {
         var bytes = pair(id) + pair(flags) + pair(1) + pair(0) + pair(0) + pair(payloadSize == nil ? 0 : 1)
         bytes += name.wire + pair(type.rawValue) + pair(recordClass)
         guard let payloadSize else { return bytes }
-        return bytes + [0] + pair(41) + pair(payloadSize) + [0, version, 0, 0] + pair(UInt16(options.count)) + options
+        return bytes + [0] + pair(41) + pair(payloadSize) + [0, version] + pair(optionFlags)
+            + pair(UInt16(options.count))
+            + options
     }
 
     private func pair(_ value: UInt16) -> [UInt8] { [UInt8(value >> 8), UInt8(value & 0xFF)] }

@@ -10,6 +10,8 @@ package struct EDNS: Equatable, Sendable {
 
     package let payloadBytes: Int
     package let version: UInt8
+    /// DO: the client understands signatures (RFC 3225 section 3).
+    package var isDNSSECAware = false
     /// The query has an empty edns-tcp-keepalive option, as clients send it (RFC 7828 section 3.2.1).
     package var asksKeepalive = false
     /// The position of the first COOKIE option; further ones are ignored (RFC 7873 section 5.2). Not verified here.

@@ -14,6 +14,7 @@ package struct Header: Equatable, Sendable {
     package static let truncatedFlag: UInt16 = 0x0200
     package static let recursionDesiredFlag: UInt16 = 0x0100
     package static let recursionAvailableFlag: UInt16 = 0x0080
+    package static let authenticDataFlag: UInt16 = 0x0020
     package static let checkingDisabledFlag: UInt16 = 0x0010
     private static let opcodeMask: UInt16 = 0x7800
 
@@ -30,14 +31,15 @@ package struct Header: Equatable, Sendable {
 
     package var isReply: Bool { flags & Header.replyFlag != 0 }
     package var isTruncated: Bool { flags & Header.truncatedFlag != 0 }
+    /// AD: the sender vouches for all records (RFC 4035 section 3.2.3).
+    package var isAuthentic: Bool { flags & Header.authenticDataFlag != 0 }
     /// 0 is QUERY.
     package var opcode: UInt16 { (flags & Header.opcodeMask) >> 11 }
     /// The low four bits; an OPT record may extend them (RFC 6891 section 6.1.3).
     package var responseCode: UInt16 { flags & 0x000F }
 
-    /// Flags of our replies: QR and RA set, opcode, RD and CD copied, AA, AD and Z clear (RFC 1035 section 4.1.1). AD
-    /// is never set, since the daemon does not validate (RFC 4035 section 3.2). RD, RA and CD are defined for QUERY
-    /// only. Replies to other opcodes and NOTIMP replies omit them, as in BIND.
+    /// Flags of our replies: QR and RA set, opcode, RD and CD copied, AA, AD and Z clear (RFC 1035 section 4.1.1). RD,
+    /// RA and CD are defined for QUERY only. Replies to other opcodes and NOTIMP replies omit them, as in BIND.
     static func replyFlags(to queryFlags: UInt16, code: ResponseCode, isTruncated: Bool) -> UInt16 {
         let opcode = queryFlags & opcodeMask
         let always = opcode | replyFlag | (isTruncated ? truncatedFlag : 0) | (code.rawValue & 0x000F)

@@ -3,7 +3,7 @@
 
 package struct Query: Equatable, Sendable {
     package let id: UInt16
-    package let flags: UInt16
+    package private(set) var flags: UInt16
     /// Length of the question section that the reply copies unchanged (0x20 case kept); 0 if it is malformed.
     package let questionBytes: Int
     package let type: RecordType
@@ -79,6 +79,23 @@ package struct Query: Equatable, Sendable {
     /// The reply states the idle timeout (RFC 7828 section 3.3.2); over UDP the option is ignored.
     var repliesKeepalive: Bool { isOnStream && edns?.asksKeepalive == true }
 
+    /// DO and CD; none after `dropDNSSEC`.
+    package var dnssec: DNSSECBits {
+        flags & Query.dropsDNSSEC == 0 ? DNSSECBits(flags: flags, hasDO: edns?.isDNSSECAware ?? false) : []
+    }
+
+    /// Resolves the query without DO and CD, because no upstream of the name can carry them. The reply still has the
+    /// client's CD.
+    package mutating func dropDNSSEC() { flags |= Query.dropsDNSSEC }
+
+    /// QR is 0 in every received query, so that its place is free for this mark.
+    private static let dropsDNSSEC = Header.replyFlag
+
+    /// The client can read AD: it set AD or DO (RFC 6840 sections 5.7 and 5.8).
+    package var readsAuthenticData: Bool {
+        flags & Header.authenticDataFlag != 0 || edns?.isDNSSECAware ?? false
+    }
+
     /// False: the client asks only for what the cache has (RFC 1035 section 4.1.1, RD).
     package var wantsRecursion: Bool { flags & Header.recursionDesiredFlag != 0 }
 
@@ -96,6 +113,11 @@ package struct Query: Equatable, Sendable {
         wire.reserveCapacity(nameBytes)
         for offset in Header.byteCount..<(Header.byteCount + nameBytes) { wire.append(packet[offset]) }
         return Name(unchecked: wire)
+    }
+
+    /// Returns the question, with the name in the client's letter case.
+    package func question(in packet: Span<UInt8>, from subnet: ClientSubnet) -> Question {
+        Question(name(in: packet), type, from: subnet, dnssec: dnssec)
     }
 
     /// Returns true for a single label, as used for the machine itself and local hosts.
@@ -159,7 +181,9 @@ package struct Query: Equatable, Sendable {
             if packet.bigEndian16(at: fixed) == RecordType.opt.rawValue {
                 let isFirst = edns == nil
                 let version = packet[fixed + 5]
-                edns = EDNS(payloadBytes: Int(packet.bigEndian16(at: fixed + 2)), version: version)
+                edns = EDNS(
+                    payloadBytes: Int(packet.bigEndian16(at: fixed + 2)), version: version,
+                    isDNSSECAware: packet[fixed + 6] >= 0x80)
                 // Options of a later EDNS version are not validated.
                 if version == 0 {
                     let options = readOptions(packet, from: fixed + 10, to: end)

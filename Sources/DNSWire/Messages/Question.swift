@@ -6,22 +6,34 @@ package struct Question: Hashable, Sendable {
     /// The client subnet for the answer, if providers are told one. As a part of the key, it keeps clients apart in
     /// cache, lookups, demand and batches. The price is eight bytes in each. The store omits such answers.
     package let subnet: ClientSubnet
+    /// Answers with signatures, and those that upstreams did not validate, are kept apart from all others.
+    package let dnssec: DNSSECBits
 
-    package init(_ name: Name, _ type: RecordType, from subnet: ClientSubnet = .none) {
+    package init(
+        _ name: Name, _ type: RecordType, from subnet: ClientSubnet = .none, dnssec: DNSSECBits = []
+    ) {
         self.name = name
         self.type = type
         self.subnet = subnet
+        self.dnssec = dnssec
     }
 
     /// As in `Name`.
     package func _rawHashValue(seed: Int) -> Int {
-        name._rawHashValue(seed: seed ^ Int(type.rawValue) ^ Int(truncatingIfNeeded: subnet.code))
+        name._rawHashValue(
+            seed: seed ^ (Int(dnssec.rawValue) << 16 | Int(type.rawValue)) ^ Int(truncatingIfNeeded: subnet.code))
     }
 
-    /// Returns a question for another type of the same name and client subnet.
-    package func with(_ type: RecordType) -> Question { Question(name, type, from: subnet) }
+    /// Returns a question for another type of the same name, client subnet and bits.
+    package func with(_ type: RecordType) -> Question { Question(name, type, from: subnet, dnssec: dnssec) }
+
+    /// Returns the question with these bits.
+    package func with(_ dnssec: DNSSECBits) -> Question { Question(name, type, from: subnet, dnssec: dnssec) }
 }
 
 extension Question: CustomStringConvertible {
-    package var description: String { "\(name) \(type)" }
+    package var description: String { "\(name) \(typeText)" }
+
+    /// Type and bits: "A", or "A+DO" for one with signatures.
+    package var typeText: String { "\(type)\(dnssec)" }
 }

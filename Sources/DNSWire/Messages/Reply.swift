@@ -18,19 +18,21 @@ package enum Reply {
         let authorityCount: UInt16
         let isCut: Bool
         let isSubstitute: Bool
+        let isAuthentic: Bool
         let bytes: Span<UInt8>
         let ttlOffsets: Span<UInt16>
 
         @_lifetime(copy bytes, copy ttlOffsets)
         package init(
             code: ResponseCode, answerCount: UInt16, authorityCount: UInt16, isCut: Bool, isSubstitute: Bool = false,
-            bytes: Span<UInt8>, ttlOffsets: Span<UInt16>
+            isAuthentic: Bool = false, bytes: Span<UInt8>, ttlOffsets: Span<UInt16>
         ) {
             self.code = code
             self.answerCount = answerCount
             self.authorityCount = authorityCount
             self.isCut = isCut
             self.isSubstitute = isSubstitute
+            self.isAuthentic = isAuthentic
             self.bytes = bytes
             self.ttlOffsets = ttlOffsets
         }
@@ -42,6 +44,7 @@ package enum Reply {
             authorityCount = answer.authorityCount
             isCut = answer.isCut
             isSubstitute = answer.isSubstitute
+            isAuthentic = answer.isAuthentic
             bytes = answer.body.span
             ttlOffsets = answer.ttlOffsets.span
         }
@@ -62,7 +65,8 @@ package enum Reply {
         let tail = optionRecordBytes(query, extendedError)
         let room = limit - Header.byteCount - query.questionBytes - tail
         let cut = fit(body, into: room)
-        let flags = Header.replyFlags(to: query.flags, code: body.code, isTruncated: cut.isTruncated)
+        var flags = Header.replyFlags(to: query.flags, code: body.code, isTruncated: cut.isTruncated)
+        if body.isAuthentic, query.readsAuthenticData { flags |= Header.authenticDataFlag }
         let questions: UInt64 = query.questionBytes == 0 ? 0 : 1
         output.appendBigEndian(
             UInt64(query.id) << 48 | UInt64(flags) << 32 | questions << 16 | UInt64(cut.answers))
@@ -144,14 +148,15 @@ package enum Reply {
             + (query.repliesKeepalive ? EDNS.Keepalive.optionBytes : 0) + (extendedError?.optionBytes ?? 0)
     }
 
-    /// RFC 6891 section 6.1.2; our version is 0. DO is clear, since replies have no signatures and must not suggest a
-    /// DNSSEC-aware server (RFC 3225 section 3).
+    /// RFC 6891 section 6.1.2; our version is 0. DO is copied (RFC 3225 section 3), unless no upstream of the name can
+    /// carry it: such a reply must not suggest that signatures were asked for.
     private static func appendOptionRecord(
         code: ResponseCode, _ query: Query, _ extendedError: ExtendedError?, to output: inout OutputSpan<UInt8>
     ) {
         output.append(0)
         let typeAndPayload = UInt64(RecordType.opt.rawValue) << 48 | UInt64(EDNS.ourPayloadBytes) << 32
-        output.appendBigEndian(typeAndPayload | UInt64(code.rawValue >> 4) << 24)
+        output.appendBigEndian(
+            typeAndPayload | UInt64(code.rawValue >> 4) << 24 | UInt64(query.dnssec.optionFlags))
         output.appendBigEndian(UInt16(optionBytes(query, extendedError)))
         query.replyCookie?.write(to: &output)
         if query.repliesKeepalive {

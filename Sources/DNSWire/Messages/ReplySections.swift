@@ -1,13 +1,14 @@
 // The record sections of an upstream's reply, reduced to the records relevant to one question.
 
 struct ReplySections {
-    /// Records of the query type and CNAME records of class IN, for any owner.
+    /// Records of the query type and CNAME records of class IN, for any owner; with DO every record of class IN.
     let answers: [ResourceRecord]
     let answersOffset: Int
     /// True if the answer section has any record.
     let saysAnything: Bool
-    /// The SOA records of the authority section.
-    let startsOfAuthority: [ResourceRecord]
+    /// The SOA records of the authority section; with DO also those that prove something: NSEC, NSEC3, DS, and
+    /// signatures.
+    let authorities: [ResourceRecord]
     /// True if the authority section has NS records: a referral if there is no answer.
     let hasNameservers: Bool
     /// The upper eight bits of the response code (RFC 6891 section 6.1.3); 0 without an OPT record.
@@ -24,18 +25,20 @@ struct ReplySections {
         answersOffset = cursor.offset
         var answers: [ResourceRecord] = []
         var saysAnything = false
+        let hasDNSSEC = question.dnssec.contains(.dnssecOK)
         for _ in 0..<counts.0 {
             let head = try RecordHead(&cursor)
             saysAnything = saysAnything || head.type != .opt
-            let isNeeded = question.asks(for: head.type) || head.type == .cname
+            let isNeeded = question.asks(for: head.type) || head.type == .cname || hasDNSSEC
             if let record = try head.record(&cursor, isNeeded: isNeeded) { answers.append(record) }
         }
-        var startsOfAuthority: [ResourceRecord] = []
+        var authorities: [ResourceRecord] = []
         var hasNameservers = false
         for _ in 0..<counts.1 {
             let head = try RecordHead(&cursor)
             hasNameservers = hasNameservers || (head.type == .ns && head.recordClass == Query.classIN)
-            if let record = try head.record(&cursor, isNeeded: head.type == .soa) { startsOfAuthority.append(record) }
+            let isNeeded = head.type == .soa || hasDNSSEC && head.type.isProof
+            if let record = try head.record(&cursor, isNeeded: isNeeded) { authorities.append(record) }
         }
         var extendedCode: UInt16?
         var extendedError: ExtendedError?
@@ -51,7 +54,7 @@ struct ReplySections {
         }
         self.answers = answers
         self.saysAnything = saysAnything
-        self.startsOfAuthority = startsOfAuthority
+        self.authorities = authorities
         self.hasNameservers = hasNameservers
         self.extendedCode = extendedCode ?? 0
         self.extendedError = extendedError

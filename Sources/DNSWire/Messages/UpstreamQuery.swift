@@ -8,7 +8,7 @@ package enum UpstreamQuery {
     /// Code and length of an option.
     private static let optionHeaderBytes = 4
 
-    /// Builds a query with RD=1, one question of class IN, and EDNS version 0 without DO.
+    /// Builds a query with RD=1, one question of class IN, and EDNS version 0; DO and CD as in the question.
     ///
     /// - Parameters:
     ///   - id: fresh and random for every datagram; 0 for DoH (RFC 8484 section 4.1).
@@ -17,13 +17,16 @@ package enum UpstreamQuery {
     ///     EDNS.
     ///   - clientSubnet: the client subnet of the answer (RFC 7871). Length 0 forbids servers to forward any location
     ///     (section 7.1.2); nil omits the option. Needs EDNS.
+    ///   - wantsAuthenticData: AD of the reply is read, and the query asks for it (RFC 6840 section 5.7).
     package static func message(
         for question: Question, id: UInt16, payloadSize: UInt16? = UInt16(EDNS.ourPayloadBytes), paddedTo: Int? = nil,
-        clientSubnet: Prefix? = nil
+        clientSubnet: Prefix? = nil, wantsAuthenticData: Bool = false
     ) -> [UInt8] {
         var message: [UInt8] = []
         message.appendBigEndian(id)
-        message.appendBigEndian(Header.recursionDesiredFlag)
+        let checking = question.dnssec.contains(.checkingDisabled) ? Header.checkingDisabledFlag : 0
+        let authentic = wantsAuthenticData ? Header.authenticDataFlag : 0
+        message.appendBigEndian(Header.recursionDesiredFlag | authentic | checking)
         for count: UInt16 in [1, 0, 0, payloadSize == nil ? 0 : 1] { message.appendBigEndian(count) }
         message += question.name.wire
         message.appendBigEndian(question.type.rawValue)
@@ -32,7 +35,7 @@ package enum UpstreamQuery {
         message.append(0)
         message.appendBigEndian(RecordType.opt.rawValue)
         message.appendBigEndian(payloadSize)
-        for _ in 0..<4 { message.append(0) }
+        message.appendBigEndian(UInt32(question.dnssec.optionFlags))
         var options = clientSubnet.map { option(clientSubnetOption, content($0)) } ?? []
         if let paddedTo {
             let unpaddedBytes = message.count + 2 + options.count + optionHeaderBytes

@@ -23,12 +23,15 @@ package enum UpstreamReply {
     /// Limit over all sections. The largest legitimate replies have a few hundred records; 64 KiB can hold 5,900.
     package static let maxRecords = 1024
 
-    /// - Parameter message: a datagram, the content of a TCP frame, or a DoH body, of any length.
+    /// - Parameters:
+    ///   - message: a datagram, the content of a TCP frame, or a DoH body, of any length.
+    ///   - trustsAuthenticData: AD is copied from this server: its channel is authenticated, and the operator trusts it
+    ///     to validate (RFC 4035 section 4.9.3).
     /// - Records of other classes, owners and types are dropped. A TTL with the top bit set counts as 0 (RFC 2181
     ///   section 8). The SOA record gives the TTL of a negative answer (RFC 2308 section 5).
     /// - Bytes after the last record are ignored, since some home routers send them.
     package static func answer(
-        in message: [UInt8], to question: Question, id: UInt16
+        in message: [UInt8], to question: Question, id: UInt16, trustsAuthenticData: Bool = false
     ) throws(UpstreamReplyError) -> Answer {
         let bytes = message.span
         let header = try verifiedHeader(bytes, id: id)
@@ -46,7 +49,14 @@ package enum UpstreamReply {
         let code = ResponseCode(rawValue: sections.extendedCode << 4 | header.responseCode)
         switch code {
         case .noError, .noSuchName:
-            return try judge(sections, chain, code).remarked(sections.extendedError)
+            var answer = try judge(sections, chain, code)
+            if question.dnssec.contains(.dnssecOK) {
+                answer = answer.whole(
+                    sections.answers.filter { chain.concerns($0, question) },
+                    sections.authorities.filter { isComplete($0, with: answer.authority) })
+            }
+            if trustsAuthenticData, header.isAuthentic { answer = answer.authenticated(true) }
+            return answer.remarked(sections.extendedError)
         default: throw .serverFailure(code, sections.extendedError)
         }
     }
@@ -92,10 +102,18 @@ package enum UpstreamReply {
             throw .malformed(MalformedMessage(offset: sections.answersOffset, reason: .unrelatedRecords))
         }
         // A SOA record of an unrelated zone does not apply to this name.
-        let authority = sections.startsOfAuthority.first { chain.end.isWithin($0.owner) }
+        let authority = sections.authorities.first { $0.type == .soa && chain.end.isWithin($0.owner) }
         if code == .noError, authority == nil, sections.hasNameservers { throw .lame }
         return Answer(
             negative: code == .noError ? .noData : .noSuchName, chain: chain.links, authority: authority)
+    }
+
+    /// Returns false for a signature over records that the answer does not have: unbound takes it for an RRset that
+    /// lacks a signature.
+    private static func isComplete(_ proof: ResourceRecord, with authority: ResourceRecord?) -> Bool {
+        guard proof.type == .rrsig else { return proof.type.isProof }
+        guard let covered = proof.coveredType else { return false }
+        return covered == .soa ? authority?.owner == proof.owner : covered.isProof
     }
 
     /// A server that cannot parse OPT may return only its header (RFC 6891 section 7).

@@ -40,6 +40,17 @@ package struct AliasChain: Equatable, Sendable {
         }
     }
 
+    /// Returns true for the records of an answer section that belong to the chain: those at its names, and DNAME
+    /// records above them that made a link (RFC 6672 section 3.1), both with their signatures.
+    func concerns(_ record: ResourceRecord, _ question: Question) -> Bool {
+        let isSignature = record.type == .rrsig && question.type != .rrsig
+        let type = isSignature ? record.coveredType : record.type
+        let names = links.map(\.owner) + [end]
+        if type == .dname, names.contains(where: { $0.isWithin(record.owner) }) { return true }
+        guard let type, question.asks(for: type) || type == .cname else { return false }
+        return names.contains(record.owner)
+    }
+
     /// RFC 2181 section 5: an RRset has no duplicates. Of two records that differ only in TTL, the first stays.
     private static func unique(_ records: [ResourceRecord]) -> [ResourceRecord] {
         // Most answers have a few records, which need no table.
@@ -66,6 +77,11 @@ extension Question {
 }
 
 extension ResourceRecord {
+    /// The type that a signature covers (RFC 4034 section 3.1.1); nil for malformed data.
+    var coveredType: RecordType? {
+        data.count < 2 ? nil : RecordType(rawValue: UInt16(data[0]) << 8 | UInt16(data[1]))
+    }
+
     /// The target of a CNAME record; nil for other types and malformed data.
     package var aliasTarget: Name? {
         type == .cname ? Name(wire: data) : nil

@@ -16,10 +16,15 @@ package struct Answer: Equatable, Sendable {
 
     package let kind: Kind
     /// The answer section: CNAME records in chain order, then the records of the query type. Contains no other
-    /// records.
+    /// records, except in the answer to a question with DO.
     package let records: [ResourceRecord]
-    /// The SOA record of a negative answer, if the upstream sent one (RFC 2308 section 3).
-    package let authority: ResourceRecord?
+    /// The SOA record of a negative answer, if the upstream sent one (RFC 2308 section 3). Then, for a question with
+    /// DO, the rest of the authority section: NSEC, NSEC3, DS, and signatures.
+    package let authorities: [ResourceRecord]
+    /// The answer has signatures. No record may be removed or changed, or clients that validate would refuse it.
+    package private(set) var isSigned = false
+    /// AD: a trusted upstream vouches for all records. An answer that is changed here is no longer authentic.
+    package private(set) var isAuthentic = false
     /// The TTL in seconds: the smallest of the records' TTLs, or the negative TTL.
     package let ttlSeconds: UInt32
     /// An extended error for clients; nil: none. Not part of the upstream's data.
@@ -32,7 +37,7 @@ package struct Answer: Equatable, Sendable {
     package init(records: [ResourceRecord]) {
         kind = .records
         self.records = records
-        authority = nil
+        authorities = []
         ttlSeconds = records.map(\.ttlSeconds).min() ?? 0
     }
 
@@ -45,9 +50,13 @@ package struct Answer: Equatable, Sendable {
     ) {
         self.kind = kind
         records = chain
-        self.authority = authority.map { $0.withTTL(min($0.ttlSeconds, $0.startOfAuthorityMinimum ?? $0.ttlSeconds)) }
-        self.ttlSeconds = chain.map(\.ttlSeconds).reduce(self.authority?.ttlSeconds ?? ttlSeconds, min)
+        let authority = authority.map { $0.withTTL(min($0.ttlSeconds, $0.startOfAuthorityMinimum ?? $0.ttlSeconds)) }
+        authorities = authority.map { [$0] } ?? []
+        self.ttlSeconds = chain.map(\.ttlSeconds).reduce(authority?.ttlSeconds ?? ttlSeconds, min)
     }
+
+    /// The SOA record of `authorities`; nil if there is none.
+    package var authority: ResourceRecord? { authorities.first.flatMap { $0.type == .soa ? $0 : nil } }
 
     package var responseCode: ResponseCode { kind == .noSuchName ? .noSuchName : .noError }
 
@@ -75,10 +84,35 @@ package struct Answer: Equatable, Sendable {
     /// Returns a copy with every TTL clamped to the limits; the upper limit wins.
     package func withTTL(from lowest: UInt32 = 0, to highest: UInt32) -> Answer {
         let limit = { (ttl: UInt32) in min(max(ttl, lowest), highest) }
-        let limited = Answer(
-            kind: kind, records: records.map { $0.withTTL(limit($0.ttlSeconds)) },
-            authority: authority.map { $0.withTTL(limit($0.ttlSeconds)) }, ttlSeconds: limit(ttlSeconds))
-        return limited.remarked(remark)
+        return mapTTLs(limit)
+    }
+
+    /// Returns a copy with other TTLs.
+    package func mapTTLs(_ change: (UInt32) -> UInt32) -> Answer {
+        var changed = Answer(
+            kind: kind, records: records.map { $0.withTTL(change($0.ttlSeconds)) },
+            authorities: authorities.map { $0.withTTL(change($0.ttlSeconds)) }, ttlSeconds: change(ttlSeconds))
+        (changed.isSigned, changed.isAuthentic, changed.remark) = (isSigned, isAuthentic, remark)
+        return changed
+    }
+
+    /// Returns the answer to a question with DO.
+    ///
+    /// - Parameters:
+    ///   - records: the answer section.
+    ///   - proofs: the authority section without the SOA record. The answer lives no longer than they do.
+    package func whole(_ records: [ResourceRecord], _ proofs: [ResourceRecord]) -> Answer {
+        let ttl = (records + proofs).map(\.ttlSeconds).reduce(ttlSeconds, min)
+        var whole = Answer(
+            kind: kind, records: records, authorities: (authority.map { [$0] } ?? []) + proofs, ttlSeconds: ttl)
+        whole.isSigned = (records + proofs).contains { $0.type == .rrsig }
+        return whole
+    }
+
+    package func authenticated(_ isAuthentic: Bool) -> Answer {
+        var answer = self
+        answer.isAuthentic = isAuthentic
+        return answer
     }
 
     package func remarked(_ remark: ExtendedError?) -> Answer {
@@ -88,14 +122,14 @@ package struct Answer: Equatable, Sendable {
     }
 
     package static func == (left: Answer, right: Answer) -> Bool {
-        left.kind == right.kind && left.records == right.records && left.authority == right.authority
-            && left.ttlSeconds == right.ttlSeconds
+        left.kind == right.kind && left.records == right.records && left.authorities == right.authorities
+            && left.ttlSeconds == right.ttlSeconds && left.isAuthentic == right.isAuthentic
     }
 
-    private init(kind: Kind, records: [ResourceRecord], authority: ResourceRecord?, ttlSeconds: UInt32) {
+    private init(kind: Kind, records: [ResourceRecord], authorities: [ResourceRecord], ttlSeconds: UInt32) {
         self.kind = kind
         self.records = records
-        self.authority = authority
+        self.authorities = authorities
         self.ttlSeconds = ttlSeconds
     }
 }

@@ -22,6 +22,11 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
     package static let srv = RecordType(rawValue: 33)
     package static let dname = RecordType(rawValue: 39)
     package static let opt = RecordType(rawValue: 41)
+    package static let ds = RecordType(rawValue: 43)
+    package static let rrsig = RecordType(rawValue: 46)
+    package static let nsec = RecordType(rawValue: 47)
+    package static let dnskey = RecordType(rawValue: 48)
+    package static let nsec3 = RecordType(rawValue: 50)
     package static let svcb = RecordType(rawValue: 64)
     package static let https = RecordType(rawValue: 65)
     package static let ixfr = RecordType(rawValue: 251)
@@ -32,12 +37,16 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
     /// A and AAAA, the types that HTTPDNS services answer.
     package var isAddress: Bool { self == .a || self == .aaaa }
 
+    /// Types that a signed answer adds to the authority section (RFC 4035 section 3.1, RFC 5155 section 7.2).
+    var isProof: Bool { self == .rrsig || self == .nsec || self == .nsec3 || self == .ds }
+
     /// RFC 6895 section 3.1: types 128 to 255 and 41 are query and meta types, never records.
     package var isMeta: Bool { self == .opt || (128...255).contains(rawValue) }
 
     private static let mnemonics: [(RecordType, String)] = [
         (.a, "A"), (.ns, "NS"), (.cname, "CNAME"), (.soa, "SOA"), (.ptr, "PTR"), (.hinfo, "HINFO"), (.mx, "MX"),
-        (.txt, "TXT"), (.aaaa, "AAAA"), (.srv, "SRV"), (.dname, "DNAME"), (.svcb, "SVCB"), (.https, "HTTPS"),
+        (.txt, "TXT"), (.aaaa, "AAAA"), (.srv, "SRV"), (.dname, "DNAME"), (.ds, "DS"), (.rrsig, "RRSIG"),
+        (.nsec, "NSEC"), (.dnskey, "DNSKEY"), (.nsec3, "NSEC3"), (.svcb, "SVCB"), (.https, "HTTPS"),
         (.any, "ANY"), (.caa, "CAA"),
     ]
 

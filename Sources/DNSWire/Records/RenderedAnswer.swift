@@ -15,6 +15,8 @@ package struct RenderedAnswer: Equatable, Sendable {
     package let isNegative: Bool
     /// The system resolver answered instead of the providers; every reply carries an extended error for this.
     package let isSubstitute: Bool
+    /// A trusted upstream vouches for all records; replies set AD for clients that read it.
+    package let isAuthentic: Bool
 
     /// The message limit of 65,535 bytes less header, question and OPT. Records beyond it are omitted.
     static let maxBodyBytes = 65_535 - Header.byteCount - Name.maxWireBytes - 4 - 256
@@ -25,15 +27,16 @@ package struct RenderedAnswer: Equatable, Sendable {
         var answers: UInt16 = 0
         for record in answer.records where writer.append(record) { answers += 1 }
         var authorities: UInt16 = 0
-        if let authority = answer.authority, writer.append(authority) { authorities = 1 }
+        for authority in answer.authorities where writer.append(authority) { authorities += 1 }
         responseCode = answer.responseCode
         answerCount = answers
         authorityCount = authorities
         body = writer.body
         ttlOffsets = writer.ttlOffsets
-        isCut = answers < answer.records.count
+        isCut = answers < answer.records.count || authorities < answer.authorities.count
         isNegative = answer.kind != .records
         isSubstitute = answer.remark?.tellsStandIn ?? false
+        isAuthentic = answer.isAuthentic
     }
 
     /// Copies an answer out of a cache slot.
@@ -41,10 +44,11 @@ package struct RenderedAnswer: Equatable, Sendable {
         self.init(
             responseCode: kept.code, answerCount: kept.answerCount, authorityCount: kept.authorityCount,
             body: kept.bytes.copied, ttlOffsets: kept.ttlOffsets.copied, isCut: kept.isCut, isNegative: isNegative,
-            isSubstitute: kept.isSubstitute)
+            isSubstitute: kept.isSubstitute, isAuthentic: kept.isAuthentic)
     }
 
-    /// Returns a copy in which every record has this TTL, in seconds.
+    /// Returns a copy in which every record has this TTL, in seconds. For expired answers: no upstream vouches for them
+    /// any more.
     package func withEveryTTL(_ ttlSeconds: UInt32) -> RenderedAnswer {
         var body = body
         for offset in ttlOffsets {
@@ -59,7 +63,7 @@ package struct RenderedAnswer: Equatable, Sendable {
     /// For parts that are already validated.
     init(
         responseCode: ResponseCode, answerCount: UInt16, authorityCount: UInt16, body: [UInt8], ttlOffsets: [UInt16],
-        isCut: Bool, isNegative: Bool, isSubstitute: Bool = false
+        isCut: Bool, isNegative: Bool, isSubstitute: Bool = false, isAuthentic: Bool = false
     ) {
         self.responseCode = responseCode
         self.answerCount = answerCount
@@ -69,6 +73,7 @@ package struct RenderedAnswer: Equatable, Sendable {
         self.isCut = isCut
         self.isNegative = isNegative
         self.isSubstitute = isSubstitute
+        self.isAuthentic = isAuthentic
     }
 
     private struct Writer {

@@ -168,7 +168,7 @@ extension CacheEntryReport {
         let ageMilliseconds = max(0, nowMilliseconds - entry.storedAtMilliseconds)
         let leftMilliseconds = Int64(entry.lifetimeSeconds) * 1000 - ageMilliseconds
         self.init(
-            name: entry.question.name.description, type: entry.question.type.description,
+            name: entry.question.name.description, type: entry.question.typeText,
             rcode: entry.answer.responseCode.description)
         state = leftMilliseconds > 0 ? .fresh : .expired
         ageSeconds = Int(ageMilliseconds / 1000)

@@ -214,7 +214,7 @@ extension Statistics {
     var names: NamesReport {
         let failed = resolving.latestFailures.map { failed, causes in
             NamesReport.FailedName(
-                name: failed.question.name.description, type: failed.question.type.description,
+                name: failed.question.name.description, type: failed.question.typeText,
                 reason: failed.reason.text,
                 sources: causes.map { "\(resolving.name(of: $0.source)): \($0.cause.words)" },
                 ageSeconds: max(0, Int(failed.failedAt.duration(to: now).wholeSeconds)), times: failed.times,
@@ -230,7 +230,7 @@ extension ResolvingLoop {
     func hottestNames(atMost count: Int, now: Instant) -> [TopReport.HotName] {
         hottest(atMost: count, now: now).map { asked in
             TopReport.HotName(
-                name: asked.question.name.description, type: asked.question.type.description,
+                name: asked.question.name.description, type: asked.question.typeText,
                 perSecond: asked.perSecond)
         }
     }

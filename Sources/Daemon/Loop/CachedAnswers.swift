@@ -92,7 +92,8 @@ struct CachedAnswers {
     /// Removes matching names on every network, as another lookup costs little.
     func remove(_ names: (Name) -> Bool) { _ = cache.remove { name, _, _ in names(name) } }
 
-    /// Returns the store's form of an answer; nil for an answer to a client subnet, which only this process keeps.
+    /// Returns the store's form of an answer; nil for an answer to a client subnet, or to a question with DO or CD:
+    /// only this process keeps them.
     ///
     /// - Parameters:
     ///   - lifetimeSeconds: counted from when it was stored.
@@ -102,7 +103,7 @@ struct CachedAnswers {
         _ question: Question, _ answer: Answer, _ provenance: Provenance, lifetimeSeconds: UInt32, demand: Double,
         storedAtMilliseconds: Int64
     ) -> StoredEntry? {
-        guard question.subnet == .none else { return nil }
+        guard question.subnet == .none, question.dnssec.isEmpty else { return nil }
         return StoredEntry(
             question: question, partition: view.partition(for: .none).rawValue,
             provenance: StoredEntry.Provenance(provenance),

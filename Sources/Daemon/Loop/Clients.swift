@@ -12,7 +12,7 @@ struct Client {
         case stream(StreamServer.ConnectionID)
     }
 
-    let query: Query
+    var query: Query
     let packet: [UInt8]
     let path: Path
     let address: Address
@@ -21,7 +21,7 @@ struct Client {
     let subnet: ClientSubnet
 
     /// The question, with the name in the client's letter case.
-    var question: Question { Question(query.name(in: packet.span), query.type, from: subnet) }
+    var question: Question { query.question(in: packet.span, from: subnet) }
 
     /// Maximum size of a reply to this client, in bytes.
     var limitBytes: Int {

@@ -104,7 +104,12 @@ final class ResolvingLoop: LoopPart {
             let client = Client(
                 query: miss.query, packet: miss.packet, path: .stream(miss.connection),
                 address: miss.client, askedAt: now, subnet: view.subnet(of: miss.client))
-            asked(client, now: now)
+            let carried = carried(client, now: now)
+            if carried.query.dnssec == client.query.dnssec || !answeredFromCache(carried, now: now) {
+                asked(carried, now: now)
+            } else {
+                questionsTaken += 1
+            }
         }
         repeat {
             for event in providers.takeEvents() { handle(event, now: now) }
@@ -225,7 +230,7 @@ final class ResolvingLoop: LoopPart {
             case .due(let question): handle(.prefetchDue(question), now: now)
             case .servedAgain(let question): handle(.servedAgain(question), now: now)
             case .asked(let handover):
-                let client = Client(handover, in: view.subnet(of: handover.peer.address))
+                let client = carried(Client(handover, in: view.subnet(of: handover.peer.address)), now: now)
                 if answeredFromCache(client, now: now) {
                     questionsTaken += 1
                 } else {
@@ -233,6 +238,16 @@ final class ResolvingLoop: LoopPart {
                 }
             }
         }
+    }
+
+    /// Returns the client without the bits that no upstream of its name carries: it gets the answer that clients
+    /// without these bits share.
+    private func carried(_ client: Client, now: Instant) -> Client {
+        guard !client.query.dnssec.isEmpty else { return client }
+        guard inPlace({ $0.carriedBits(of: client.question, now: now) }).isEmpty else { return client }
+        var client = client
+        client.query.dropDNSSEC()
+        return client
     }
 
     /// Answers waiting clients from the cache after another partition came into use.
@@ -347,10 +362,10 @@ final class ResolvingLoop: LoopPart {
         case .probe(let id, let target): probes.start(id, target, now: now)
         case .remove(let question):
             answers.remove(question)
-            store?.forget(QuestionScope(question.name, type: question.type), now: now)
+            forgetStored(question, now: now)
         case .withdraw(let question, let source):
             if let provenance = source.provenance { answers.remove(question, provenance) }
-            store?.forget(QuestionScope(question.name, type: question.type), now: now)
+            forgetStored(question, now: now)
         case .portal(let news): heard(news)
         case .probeNews(let news): probeNews.append(news)
         case .diverged(let divergence): divergences.append(divergence)
@@ -369,11 +384,17 @@ final class ResolvingLoop: LoopPart {
         writeToStore(question, answer, provenance, lifetimeSeconds: answer.ttlSeconds, ageMilliseconds: 0, now: now)
     }
 
+    /// The store has no answers to questions with DO or CD.
+    private func forgetStored(_ question: Question, now: Instant) {
+        guard question.dnssec.isEmpty else { return }
+        store?.forget(QuestionScope(question.name, type: question.type), now: now)
+    }
+
     private func rearrange(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
         guard let provenance = source.provenance else { return }
         guard let kept = answers.rearrange(question, answer, provenance) else {
             // Also removed from the file, so that a removed answer does not return from there.
-            store?.forget(QuestionScope(question.name, type: question.type), now: now)
+            forgetStored(question, now: now)
             return
         }
         writeToStore(
@@ -581,7 +602,7 @@ final class ResolvingLoop: LoopPart {
         var report = InflightReport(total: views.count)
         report.lookups = views.prefix(InflightReport.maxShown).map { view in
             InflightReport.Lookup(
-                name: view.question.name.description, type: view.question.type.description,
+                name: view.question.name.description, type: view.question.typeText,
                 ageMilliseconds: view.startedAt.duration(to: now).wholeMilliseconds, waiters: view.waiters,
                 isRefresh: view.isRefresh,
                 fetches: view.running.map { fetch in

@@ -101,8 +101,8 @@ final class Provider {
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
             questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow,
             verifies: settings.url.isSecure, hasOwnNames: settings.hasOwnNames,
-            carriesAliases: dialect.carriesAliases, isBilled: settings.isBilled,
-            mayHedge: settings.hedge ?? !settings.isBilled, timeout: settings.timeout)
+            carriesAliases: dialect.carriesAliases, carriesDNSSEC: dialect.carriesDNSSEC,
+            isBilled: settings.isBilled, mayHedge: settings.hedge ?? !settings.isBilled, timeout: settings.timeout)
     }
 
     /// Private use (RFC 6895 section 3.1): a dialect that carries this type carries every type.

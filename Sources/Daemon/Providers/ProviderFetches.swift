@@ -168,7 +168,9 @@ final class ProviderFetches: LoopPart {
             parameters: index.map { providers[$0].parameters.number(for: question.name) } ?? 0)
         guard let dialect = index.map({ providers[$0].dialect }) else { return fail([fetch], .unreachable) }
         // Checked here, because later it would fail the other questions of its batch.
-        guard dialect.supports(question) else { return fail([fetch], .unsupported) }
+        guard dialect.supports(question), question.dnssec.isEmpty || dialect.carriesDNSSEC else {
+            return fail([fetch], .unsupported)
+        }
         let capacity = FetchBatches.Capacity(names: dialect.maxNames, bothFamilies: dialect.asksBothFamilies)
         let batch = batches.add(fetch, to: provider, capacity, now: now)
         if let batch { send(batch, now: now) }

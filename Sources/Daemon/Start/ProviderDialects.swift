@@ -32,7 +32,9 @@ enum ProviderDialects {
         case .dnspodHTTPS:
             return DNSPodHTTPS(url: url, account: account, token: key, expires: settings.expiring)
         case .json: return JSONDialect(url: url, account: aliDNSAccount(settings, key))
-        case .doh: return DoHDialect(url: url, method: settings.method == .get ? .get : .post)
+        case .doh:
+            return DoHDialect(
+                url: url, method: settings.method == .get ? .get : .post, trustsAuthenticData: settings.trustAD)
         case .volcengine: return Volcengine(url: url, account: account, secret: key)
         case .baidu: return Baidu(url: url, account: account, secret: key, wantsNodes: settings.serviceNodes)
         case .ucloud: return UCloud(url: url, account: account, secret: key)

@@ -126,7 +126,9 @@ final class NamedServers: LoopPart {
 
     func start(_ id: FetchID, _ question: Question, _ server: NamedServer, now: Instant) {
         server.requests += 1
-        let request = system.ask(question, of: server.servers, now: now) { [unowned self] result in
+        let trustsAD = server.settings.trustAD
+        let request = system.ask(question, of: server.servers, trustsAuthenticData: trustsAD, now: now) {
+            [unowned self] result in
             running[id] = nil
             server.finished(with: result, after: now.duration(to: Clock.now()))
             finished.append((id, result))
@@ -196,6 +198,7 @@ extension NamedServer {
 extension Settings.Nameserver {
     fileprivate func isReached(as other: Self) -> Bool {
         servers == other.servers && caFile == other.caFile && interface == other.interface
+            && trustAD == other.trustAD
     }
 }
 

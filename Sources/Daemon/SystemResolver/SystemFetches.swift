@@ -29,7 +29,7 @@ final class SystemFetches: LoopPart {
     private var jobOfPlace: [UInt64] = []
     private var freePlaces: [Int] = []
     private var deadlines = DeadlineQueue()
-    /// Waiting fetches per question.
+    /// Waiting fetches per question, without DO and CD: a server that forwards to the daemon may set them.
     private var awaited: [Question: Int] = [:]
     private var loopChecks = LoopChecks()
     private var loopNews: [LogEvent] = []
@@ -88,6 +88,7 @@ final class SystemFetches: LoopPart {
     /// - Returns: true for a check question of the daemon, which a client can only know from one of its servers. It
     ///   gets no answer then.
     func clientAsked(_ question: Question, now: Instant) -> Bool {
+        let question = question.with([] as DNSSECBits)
         if let actions = loopChecks.clientAsked(question, now: now, randomness: &randomness) {
             perform(actions, now: now)
             return true
@@ -115,10 +116,13 @@ final class SystemFetches: LoopPart {
     ///
     /// - Parameter servers: nil: those of the system.
     func ask(
-        _ question: Question, of servers: [Nameserver]? = nil, now: Instant, _ finish: @escaping Finish
+        _ question: Question, of servers: [Nameserver]? = nil, trustsAuthenticData: Bool = false, now: Instant,
+        _ finish: @escaping Finish
     ) -> OwnRequest {
         let servers = servers.map(reachable) ?? reachableServers
-        return OwnRequest(number: begin(question, of: servers, for: .own(finish), now: now))
+        return OwnRequest(
+            number: begin(
+                question, of: servers, for: .own(finish), trustsAuthenticData: trustsAuthenticData, now: now))
     }
 
     func cancel(_ request: OwnRequest) {
@@ -170,18 +174,21 @@ final class SystemFetches: LoopPart {
     func reachable(_ servers: [Nameserver]) -> [Nameserver] { servers.filter { reachability.leads(to: $0) } }
 
     private func begin(
-        _ question: Question, of servers: [Nameserver], for purpose: Purpose, now: Instant
+        _ question: Question, of servers: [Nameserver], for purpose: Purpose, trustsAuthenticData: Bool = false,
+        now: Instant
     ) -> UInt64 {
         let number = nextJob
         nextJob += 1
-        let lookup = NameserverLookup(question, servers: servers, deadline: now + SystemFetches.lookupTimeout)
+        let lookup = NameserverLookup(
+            question, servers: servers, deadline: now + SystemFetches.lookupTimeout,
+            trustsAuthenticData: trustsAuthenticData)
         let place = freePlaces.popLast() ?? jobOfPlace.count
         if place == jobOfPlace.count { jobOfPlace.append(number) }
         jobOfPlace[place] = number
         jobs[number] = Job(place: place, lookup: lookup, purpose: purpose)
         if case .fetch(let id) = purpose {
             jobOfFetch[id] = number
-            awaited[question, default: 0] += 1
+            awaited[question.with([] as DNSSECBits), default: 0] += 1
         }
         advance(number, .started, now: now)
         return number
@@ -279,8 +286,9 @@ final class SystemFetches: LoopPart {
         foreignReplies += UInt64(job.lookup.foreignReplies)
         for exchange in job.exchanges.values { exchange.close(loop) }
         openExchanges -= job.exchanges.count
-        guard case .fetch = job.purpose, let count = awaited[job.lookup.question] else { return }
-        awaited[job.lookup.question] = count > 1 ? count - 1 : nil
+        let question = job.lookup.question.with([] as DNSSECBits)
+        guard case .fetch = job.purpose, let count = awaited[question] else { return }
+        awaited[question] = count > 1 ? count - 1 : nil
     }
 }
 

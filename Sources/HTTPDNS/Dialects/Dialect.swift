@@ -13,6 +13,9 @@ package protocol Dialect: Sendable {
     /// True if replies have the CNAME records that lead to the addresses. Most vendors return bare addresses.
     var carriesAliases: Bool { get }
 
+    /// True if requests have DO and CD, and replies the signatures and proofs of a zone, unchanged.
+    var carriesDNSSEC: Bool { get }
+
     /// Returns false if the provider cannot be asked for this type; the resolver then uses another upstream.
     func supports(_ type: RecordType) -> Bool
 
@@ -55,6 +58,7 @@ package protocol Dialect: Sendable {
 extension Dialect {
     package var asksBothFamilies: Bool { false }
     package var carriesAliases: Bool { false }
+    package var carriesDNSSEC: Bool { false }
     package func unixSeconds(in body: [UInt8]) -> Int64? { nil }
     package func clientAddress(in reply: HTTPReply) -> Address? { nil }
     package var clientForms: [ClientForm] { [] }

@@ -6,16 +6,20 @@ package import DNSWire
 package struct DoHDialect: SingleQuestionDialect {
     private let url: String
     private let method: HTTPRequest.Method
+    private let trustsAuthenticData: Bool
 
-    package init(url: String, method: HTTPRequest.Method = .get) {
+    /// - Parameter trustsAuthenticData: the operator trusts the provider to validate.
+    package init(url: String, method: HTTPRequest.Method = .get, trustsAuthenticData: Bool = false) {
         self.url = url
         self.method = method
+        self.trustsAuthenticData = trustsAuthenticData
     }
 
     package static let mediaType = "application/dns-message"
     private static let id: UInt16 = 0
 
     package var carriesAliases: Bool { true }
+    package var carriesDNSSEC: Bool { true }
 
     package func supports(_ type: RecordType) -> Bool { true }
 
@@ -26,7 +30,8 @@ package struct DoHDialect: SingleQuestionDialect {
         case .get:
             // No padding: a longer URL reduces cache hits, the reason for GET.
             let message = UpstreamQuery.message(
-                for: question.lowercased, id: DoHDialect.id, clientSubnet: context.clientSubnet)
+                for: question.lowercased, id: DoHDialect.id, clientSubnet: context.clientSubnet,
+                wantsAuthenticData: trustsAuthenticData)
             return HTTPRequest(
                 url: URLQuery.append([(name: "dns", value: Base64.url.encode(message))], to: url),
                 headers: HTTPHeaders([.init("Accept", DoHDialect.mediaType)]))
@@ -38,7 +43,7 @@ package struct DoHDialect: SingleQuestionDialect {
                 ]),
                 body: UpstreamQuery.message(
                     for: question.lowercased, id: DoHDialect.id, paddedTo: UpstreamQuery.paddingBlockBytes,
-                    clientSubnet: context.clientSubnet))
+                    clientSubnet: context.clientSubnet, wantsAuthenticData: trustsAuthenticData))
         }
     }
 
@@ -51,7 +56,8 @@ package struct DoHDialect: SingleQuestionDialect {
         }
         let answer: Answer
         do throws(UpstreamReplyError) {
-            answer = try UpstreamReply.answer(in: body, to: question, id: DoHDialect.id)
+            answer = try UpstreamReply.answer(
+                in: body, to: question, id: DoHDialect.id, trustsAuthenticData: trustsAuthenticData)
         } catch {
             throw DialectError(error)
         }
@@ -72,7 +78,7 @@ package struct DoHDialect: SingleQuestionDialect {
         guard case .query(let query) = Query.receive(message.span), query.recordClass == Query.classIN else {
             throw .garbage("not a query")
         }
-        return Question(query.name(in: message.span), query.type)
+        return query.question(in: message.span, from: .none)
     }
 
     package func reply(to question: Question, with answer: Answer) -> HTTPReply {
@@ -126,7 +132,7 @@ extension DialectError {
 extension Question {
     /// Lowers the letter case, so that equal questions give equal requests.
     fileprivate var lowercased: Question {
-        guard name.wire.contains(where: { $0 != $0.lowercased }) else { return Question(name, type) }
-        return Question(Name(wire: name.wire.map(\.lowercased)) ?? name, type)
+        guard name.wire.contains(where: { $0 != $0.lowercased }) else { return Question(name, type, dnssec: dnssec) }
+        return Question(Name(wire: name.wire.map(\.lowercased)) ?? name, type, dnssec: dnssec)
     }
 }

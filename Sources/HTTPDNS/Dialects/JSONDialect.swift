@@ -15,6 +15,9 @@ package struct JSONDialect: SingleQuestionDialect {
 
     package var carriesAliases: Bool { true }
 
+    // `carriesDNSSEC` is false: a signature covers bytes, and the vendors write signatures and type bitmaps as texts of
+    // different forms; AliDNS sends no authority section.
+
     /// Types without a common text form are left to `doh`.
     package func supports(_ type: RecordType) -> Bool { PresentationForm.readable.contains(type) }
 

@@ -27,13 +27,7 @@ extension HTTPHeaders {
 extension Answer {
     /// Returns the answer with every TTL reduced by `age`, down to 0.
     func aged(bySeconds age: UInt32) -> Answer {
-        guard age > 0 else { return self }
-        let records = records.map { $0.withTTL(remaining($0.ttlSeconds, after: age)) }
-        if kind == .records { return Answer(records: records).remarked(remark) }
-        let authority = authority.map { $0.withTTL(remaining($0.ttlSeconds, after: age)) }
-        return Answer(
-            negative: kind, chain: records, authority: authority, ttlSeconds: remaining(ttlSeconds, after: age)
-        ).remarked(remark)
+        age > 0 ? mapTTLs { remaining($0, after: age) } : self
     }
 
     private func remaining(_ ttlSeconds: UInt32, after age: UInt32) -> UInt32 {

@@ -51,7 +51,14 @@ enum LocalNames {
             return special(Answer(negative: .noData, ttlSeconds: specialTTLSeconds))
         }
         if let target = reverseLoopback[question.name] { return special(pointer(question, to: target)) }
-        return isOfLocalNetwork(question.name) ? .system : .anywhere
+        return isOfLocalNetwork(question.name) && !isAboutTopLevelZone(question) ? .system : .anywhere
+    }
+
+    /// Returns whether a validator asks about the keys or the borders of a top-level zone: a link in the chain to
+    /// almost every name, and never a host of the local network.
+    private static func isAboutTopLevelZone(_ question: Question) -> Bool {
+        question.dnssec.contains(.dnssecOK) && [.ds, .dnskey, .soa, .ns].contains(question.type)
+            && question.name.isSingleLabel && !localNetwork.contains(question.name)
     }
 
     private static func special(_ answer: Answer) -> Route { .here(.answer(answer), .specialName) }

@@ -24,7 +24,10 @@ struct DNS64 {
 
     var isOn: Bool { !prefixes.isEmpty }
 
-    func isOn(for question: Question) -> Bool { question.type == .aaaa && isOn }
+    /// A client that asks for signatures gets no synthesised address: it could not validate one (RFC 6147 section 5.5).
+    func isOn(for question: Question) -> Bool {
+        question.type == .aaaa && isOn && !question.dnssec.contains(.dnssecOK)
+    }
 
     /// Returns whether the answer has no usable IPv6 address. IPv4-mapped ones are not usable (RFC 6147 section 5.1.4).
     func isNeeded(for question: Question, _ answer: Answer) -> Bool {

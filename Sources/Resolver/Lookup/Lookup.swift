@@ -403,7 +403,7 @@ struct Lookup {
     }
 
     private mutating func askNextProvider(now: Instant, _ state: inout ResolverState) {
-        let next = providers.popNext(state.ranking, for: question.type, among: upstreams)
+        let next = providers.popNext(state.ranking, for: question.kind, among: upstreams)
         guard let (provider, isHedge) = next else { return }
         // A refresh was charged for its first request before it began, unless the system resolver was asked first.
         if isRefresh, isSystemFirst || providers.attempts > 1 { _ = state.ranking.spend(on: provider, now: now) }

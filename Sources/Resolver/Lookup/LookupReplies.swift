@@ -311,7 +311,7 @@ extension Lookup {
     private func providerToRepeat(_ ranking: UpstreamRanking, now: Instant) -> ProviderID? {
         guard now < giveUpAt, running.isEmpty, providers.attempts == 1, !waiters.isEmpty,
             expired.answer == nil, held.isEmpty, policy.fallback(for: question) == nil, mayCache,
-            let provider = failures.timedOut.first, ranking.mayAsk(provider, for: question.type, among: upstreams)
+            let provider = failures.timedOut.first, ranking.mayAsk(provider, for: question.kind, among: upstreams)
         else { return nil }
         return ranking.isAsked(provider) || ranking.isThrottled(provider, now) ? nil : provider
     }

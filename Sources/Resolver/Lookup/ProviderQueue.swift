@@ -55,13 +55,13 @@ struct ProviderQueue {
     /// Takes the next provider to ask; nil if there is none.
     ///
     /// - Parameters:
-    ///   - type: the record type in question.
+    ///   - kind: what is asked.
     ///   - upstreams: those of the name. The settings may have changed since the lookup began.
     mutating func popNext(
-        _ ranking: UpstreamRanking, for type: RecordType, among upstreams: NameUpstreams
+        _ ranking: UpstreamRanking, for kind: QuestionKind, among upstreams: NameUpstreams
     ) -> (provider: ProviderID, isHedge: Bool)? {
-        if !untried.allSatisfy({ ranking.mayAsk($0, for: type, among: upstreams) }) {
-            untried.removeAll { !ranking.mayAsk($0, for: type, among: upstreams) }
+        if !untried.allSatisfy({ ranking.mayAsk($0, for: kind, among: upstreams) }) {
+            untried.removeAll { !ranking.mayAsk($0, for: kind, among: upstreams) }
         }
         let isHedge = hedge.take() != nil
         // `ranking.mayHedge` as a value would copy the ranking.

@@ -4,12 +4,14 @@
 import DNSWire
 
 extension NamePolicy {
-    /// The answer without such addresses, whichever upstream gave it; nil when none of its addresses is left.
+    /// The answer without such addresses, whichever upstream gave it; nil when none of its addresses is left, or if a
+    /// signature covers them.
     func withoutPrivateAddresses(_ answer: Answer) -> Answer? {
         guard !allowsPrivate else { return answer }
         let prefixes = probes.translationPrefixes
         let isPrivate = { (address: Address) in address.isPrivate(behind: prefixes) }
         guard answer.addresses.contains(where: isPrivate) else { return answer }
+        guard !answer.isSigned else { return nil }
         let records = answer.records.filter { !($0.address.map(isPrivate) ?? false) }
         guard records.contains(where: { $0.address != nil }) else { return nil }
         return Answer(records: records).remarked(.filteredAddresses)

@@ -123,17 +123,17 @@ struct Routing {
         _ ranking: inout UpstreamRanking, now: Instant
     ) -> Lookup.Route {
         let upstreams = upstreams(for: question, policy, ranking, now: now)
-        let throttled = ranking.throttled(for: question.type, among: upstreams, now: now).filter {
+        let throttled = ranking.throttled(for: question.kind, among: upstreams, now: now).filter {
             !ranking.unserved.isPaused(question.name, at: $0, now)
         }
         var order: [ProviderID] = []
         switch upstreams {
         case .system: break
-        case .providers, .owners, .nameserver: order = ranking.choose(for: question.type, among: upstreams, now: now)
+        case .providers, .owners, .nameserver: order = ranking.choose(for: question.kind, among: upstreams, now: now)
         case .provider(let only):
             let isAsked =
                 throttled.isEmpty && ranking.state(of: only, now: now) != .blocked
-                && ranking.mayAsk(only, for: question.type, among: upstreams)
+                && ranking.mayAsk(only, for: question.kind, among: upstreams)
             order = isAsked ? [only] : []
         }
         order.removeAll { ranking.unserved.isPaused(question.name, at: $0, now) }
@@ -177,13 +177,7 @@ struct Routing {
         guard switchedOff.covering(question.name, now: now) == nil else {
             return Direction(upstreams: .system, grounds: .switchedOff)
         }
-        let isServed =
-            switch policy.upstreams {
-            case .system, .nameserver: true
-            case .providers, .owners: ranking.serves(question.type, among: policy.upstreams)
-            case .provider(let only): ranking.traits(of: only)?.supports(question.type) ?? false
-            }
-        guard isServed else {
+        guard ranking.isServed(question, by: policy.upstreams) else {
             // The types that providers do not support belong to the system resolver, but the name may not.
             let isKept = policy.standsIn == .never && policy.upstreams != .providers
             return Direction(upstreams: isKept ? policy.upstreams : .system, grounds: .noProvider)

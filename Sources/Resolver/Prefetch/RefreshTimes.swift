@@ -7,7 +7,7 @@ extension Resolver {
     mutating func learnUpstreamLatency(of lookup: Lookup, now: Instant) -> Duration {
         // The system resolver is not measured; the providers' latency stands for its own.
         let upstreams = lookup.isSystemName ? .providers : lookup.upstreams
-        let latency = state.ranking.firstAndHedgeTime(for: lookup.question.type, among: upstreams, now: now)
+        let latency = state.ranking.firstAndHedgeTime(for: lookup.question.kind, among: upstreams, now: now)
         // The plan knows one latency per type, that of most names.
         if upstreams == .providers { plan.upstreamsNeed(latency, for: lookup.question.type) }
         return latency

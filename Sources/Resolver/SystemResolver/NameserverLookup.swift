@@ -47,6 +47,7 @@ package struct NameserverLookup: Sendable {
     package private(set) var foreignReplies = 0
 
     private let servers: [Nameserver]
+    private let trustsAuthenticData: Bool
     /// Servers that replied without an answer or cannot be reached. The second round skips them.
     private var spent: Set<Nameserver> = []
     private var exchanges: [Exchange] = []
@@ -82,8 +83,12 @@ package struct NameserverLookup: Sendable {
     /// - Parameters:
     ///   - servers: in the order to ask; the first `NameserverList.maxServers` count.
     ///   - deadline: the end of the lookup at the latest.
-    package init(_ question: Question, servers: [Nameserver], deadline: Instant) {
+    ///   - trustsAuthenticData: AD is copied from the replies of all servers, over TLS.
+    package init(
+        _ question: Question, servers: [Nameserver], deadline: Instant, trustsAuthenticData: Bool = false
+    ) {
         self.question = question
+        self.trustsAuthenticData = trustsAuthenticData
         self.servers = Array(servers.prefix(NameserverList.maxServers))
         self.deadline = deadline
     }
@@ -124,7 +129,9 @@ package struct NameserverLookup: Sendable {
     ) {
         guard let index = openExchange(id) else { return }
         do throws(UpstreamReplyError) {
-            let answer = try UpstreamReply.answer(in: message, to: question, id: exchanges[index].queryID)
+            let isTrusted = trustsAuthenticData && exchanges[index].server.tls != nil
+            let answer = try UpstreamReply.answer(
+                in: message, to: question, id: exchanges[index].queryID, trustsAuthenticData: isTrusted)
             finish(.success(answer), &actions)
         } catch {
             switch error {
@@ -233,7 +240,8 @@ package struct NameserverLookup: Sendable {
         phase = .awaiting(exchange.id, until: exchange.patienceEnd)
         let message = UpstreamQuery.message(
             for: question, id: exchange.queryID, payloadSize: hasEDNS ? UInt16(EDNS.ourPayloadBytes) : nil,
-            paddedTo: server.tls == nil ? nil : UpstreamQuery.paddingBlockBytes)
+            paddedTo: server.tls == nil ? nil : UpstreamQuery.paddingBlockBytes,
+            wantsAuthenticData: trustsAuthenticData)
         actions.append(
             isStream ? .openStream(exchange.id, server, message) : .sendDatagram(exchange.id, server, message))
     }

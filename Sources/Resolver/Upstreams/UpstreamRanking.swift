@@ -87,10 +87,19 @@ struct UpstreamRanking {
 
     // MARK: the order
 
-    /// Whether a provider supports this type, throttled ones included.
-    func serves(_ type: RecordType, among upstreams: NameUpstreams) -> Bool {
+    /// Whether a provider can be asked such questions, throttled ones included.
+    func serves(_ kind: QuestionKind, among upstreams: NameUpstreams) -> Bool {
         standings.indices.contains {
-            !standings[$0].isShadow && standings[$0].traits.supports(type) && upstreams.include(standings[$0].traits)
+            !standings[$0].isShadow && standings[$0].traits.supports(kind) && upstreams.include(standings[$0].traits)
+        }
+    }
+
+    /// Whether the name's upstreams can be asked the question. Nameservers can be asked every question.
+    func isServed(_ question: Question, by upstreams: NameUpstreams) -> Bool {
+        switch upstreams {
+        case .system, .nameserver: true
+        case .providers, .owners: serves(question.kind, among: upstreams)
+        case .provider(let only): traits(of: only)?.supports(question.kind) ?? false
         }
     }
 
@@ -99,7 +108,7 @@ struct UpstreamRanking {
     func unservedUntil(_ question: Question, among upstreams: NameUpstreams, now: Instant) -> Instant? {
         guard !unserved.isEmpty else { return nil }
         var earliest: Instant?
-        for standing in standings where standing.traits.supports(question.type) && upstreams.include(standing.traits) {
+        for standing in standings where standing.traits.supports(question.kind) && upstreams.include(standing.traits) {
             if standing.isShadow, upstreams != .provider(standing.traits.id) { continue }
             guard let end = unserved.pauseEnd(of: question.name, at: standing.traits.id, now) else { return nil }
             earliest = min(end, earliest ?? end)
@@ -109,14 +118,14 @@ struct UpstreamRanking {
 
     /// Providers in this order: working by expected answer time, unmeasured, half-open, failing by end of back-off.
     /// Ties follow the order of the settings.
-    func order(for type: RecordType, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
-        places(of: candidates(for: type, upstreams, now), now).map { standings[$0.index].traits.id }
+    func order(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
+        places(of: candidates(for: kind, upstreams, now), now).map { standings[$0.index].traits.id }
     }
 
     /// The first provider of `order`. Its measurements estimate those of the lookups with these upstreams.
-    func best(for type: RecordType, among upstreams: NameUpstreams, now: Instant) -> ProviderID? {
+    func best(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> ProviderID? {
         // With one candidate there is nothing to compare.
-        let candidates = candidates(for: type, upstreams, now)
+        let candidates = candidates(for: kind, upstreams, now)
         guard candidates.count > 1 else { return candidates.first.map { standings[$0].traits.id } }
         var best = place(candidates[0], now)
         for index in candidates.dropFirst() {
@@ -128,16 +137,16 @@ struct UpstreamRanking {
 
     /// Returns the order for one lookup. Of two random picks near the best, the one with the lower load goes first
     /// (power of two choices). The owners of a name precede other providers unless they are failing.
-    mutating func choose(for type: RecordType, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
+    mutating func choose(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
         guard case .owners(let owners, let isExclusive) = upstreams else {
-            return choose(candidates(for: type, upstreams, now), now)
+            return choose(candidates(for: kind, upstreams, now), now)
         }
-        let own = choose(candidates(for: type, .owners(owners, isExclusive: true), now), now)
+        let own = choose(candidates(for: kind, .owners(owners, isExclusive: true), now), now)
         guard !isExclusive else { return own }
         let isSound = { [self] (provider: ProviderID) in
             index(of: provider).map { place($0, now).rank < .halfOpen } ?? false
         }
-        return own.filter(isSound) + choose(candidates(for: type, .providers, now), now) + own.filter { !isSound($0) }
+        return own.filter(isSound) + choose(candidates(for: kind, .providers, now), now) + own.filter { !isSound($0) }
     }
 
     private mutating func choose(_ candidates: [Int], _ now: Instant) -> [ProviderID] {
@@ -159,9 +168,9 @@ struct UpstreamRanking {
     }
 
     /// Providers that are asked as a last resort only.
-    func throttled(for type: RecordType, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
+    func throttled(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
         var throttled: [ProviderID] = []
-        for index in standings.indices where isCandidate(index, type, upstreams) && standings[index].isThrottled(now) {
+        for index in standings.indices where isCandidate(index, kind, upstreams) && standings[index].isThrottled(now) {
             throttled.append(standings[index].traits.id)
         }
         return throttled
@@ -184,15 +193,15 @@ struct UpstreamRanking {
         func precedes(_ other: Place) -> Bool { (rank, cost, index) < (other.rank, other.cost, other.index) }
     }
 
-    private func isCandidate(_ index: Int, _ type: RecordType, _ upstreams: NameUpstreams) -> Bool {
-        !standings[index].isShadow && standings[index].traits.supports(type)
+    private func isCandidate(_ index: Int, _ kind: QuestionKind, _ upstreams: NameUpstreams) -> Bool {
+        !standings[index].isShadow && standings[index].traits.supports(kind)
             && upstreams.include(standings[index].traits)
             && !isUnreachable(standings[index].traits.id)
     }
 
-    private func candidates(for type: RecordType, _ upstreams: NameUpstreams, _ now: Instant) -> [Int] {
+    private func candidates(for kind: QuestionKind, _ upstreams: NameUpstreams, _ now: Instant) -> [Int] {
         var candidates: [Int] = []
-        for index in standings.indices where isCandidate(index, type, upstreams) && !standings[index].isThrottled(now) {
+        for index in standings.indices where isCandidate(index, kind, upstreams) && !standings[index].isThrottled(now) {
             candidates.append(index)
         }
         return candidates
@@ -240,7 +249,7 @@ struct UpstreamRanking {
     }
 
     private mutating func isShadowed(_ index: Int, _ question: Question, _ now: Instant) -> Bool {
-        guard let share = standings[index].traits.shadowShare, standings[index].traits.supports(question.type),
+        guard let share = standings[index].traits.shadowShare, standings[index].traits.supports(question.kind),
             !unserved.isPaused(question.name, at: standings[index].traits.id, now),
             !isUnreachable(standings[index].traits.id), !standings[index].isFailing(now),
             !standings[index].isThrottled(now)
@@ -254,7 +263,7 @@ struct UpstreamRanking {
         beside first: ProviderID, _ question: Question, _ upstreams: NameUpstreams, _ now: Instant
     ) -> Int? {
         guard standings.count > 1 else { return nil }
-        let places = places(of: candidates(for: question.type, upstreams, now), now)
+        let places = places(of: candidates(for: question.kind, upstreams, now), now)
         guard places.contains(where: { standings[$0.index].traits.id == first && $0.rank == .working }) else {
             return nil
         }
@@ -291,12 +300,12 @@ struct UpstreamRanking {
 
     func knows(_ provider: ProviderID) -> Bool { index(of: provider) != nil }
 
-    /// Whether a lookup may ask the provider: it has a route, carries the type, and the name is one of those for which
-    /// the settings allow it. A reload may have changed that since the lookup began.
-    func mayAsk(_ provider: ProviderID, for type: RecordType, among upstreams: NameUpstreams) -> Bool {
+    /// Whether a lookup may ask the provider: it has a route, carries the question, and the name is one of those for
+    /// which the settings allow it. A reload may have changed that since the lookup began.
+    func mayAsk(_ provider: ProviderID, for kind: QuestionKind, among upstreams: NameUpstreams) -> Bool {
         guard let index = index(of: provider) else { return false }
-        guard upstreams == .provider(provider) else { return isCandidate(index, type, upstreams) }
-        return standings[index].traits.supports(type) && !isUnreachable(provider)
+        guard upstreams == .provider(provider) else { return isCandidate(index, kind, upstreams) }
+        return standings[index].traits.supports(kind) && !isUnreachable(provider)
     }
 
     func traits(of provider: ProviderID) -> ProviderTraits? { index(of: provider).map { standings[$0].traits } }
@@ -372,8 +381,8 @@ struct UpstreamRanking {
     }
 
     /// Time to ask the best provider and, after its hedge delay, another one of equal latency. Zero without providers.
-    func firstAndHedgeTime(for type: RecordType, among upstreams: NameUpstreams, now: Instant) -> Duration {
-        guard let best = best(for: type, among: upstreams, now: now) else { return .zero }
+    func firstAndHedgeTime(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> Duration {
+        guard let best = best(for: kind, among: upstreams, now: now) else { return .zero }
         return hedgeDelay(best) + (index(of: best).flatMap { standings[$0].slowLatency } ?? Bounds.hedgeUnmeasured)
     }
 

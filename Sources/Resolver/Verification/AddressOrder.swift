@@ -132,7 +132,7 @@ extension Answer {
         let recordOf = Dictionary(records.compactMap { record in record.address.map { ($0, record) } }) { first, _ in
             first
         }
-        return Answer(records: records.filter { $0.address == nil } + addresses.compactMap { recordOf[$0] })
-            .remarked(remark)
+        let arranged = records.filter { $0.address == nil } + addresses.compactMap { recordOf[$0] }
+        return Answer(records: arranged).authenticated(isAuthentic && arranged.count == records.count).remarked(remark)
     }
 }

@@ -18,7 +18,7 @@ extension Verification {
         guard answer.kind == .records else {
             return name.isVerified(against: answer, question) ? .needsProvider : .usable
         }
-        guard question.type.isAddress, !isVerified(question, answer) else { return .usable }
+        guard question.type.isAddress, !answer.isSigned, !isVerified(question, answer) else { return .usable }
         let isUnusable = name.leadsNowhere(answer.addresses) && !hasNoVerdict(answer.addresses, name)
         if isUnusable, !name.hasNoneBetter(question, now) { return .unusable }
         return name.systemForgedUntil == nil ? .usable : .needsProvider
@@ -26,7 +26,9 @@ extension Verification {
 
     /// Returns whether a probe of one of the answer's addresses is to come and none has had a result.
     func awaitsVerdict(_ question: Question, _ answer: Answer, _ terms: ProbeTerms, now: Instant) -> Bool {
-        guard question.type.isAddress, answer.kind == .records, terms.scope != .nothing else { return false }
+        guard question.type.isAddress, answer.kind == .records, !answer.isSigned, terms.scope != .nothing else {
+            return false
+        }
         let addresses = answer.addresses.filter(terms.allows)
         guard let name = known[question.name], name.hasVerdict else { return !addresses.isEmpty }
         let hasVerdict = addresses.contains { name.known($0)?.hasVerdict ?? false }

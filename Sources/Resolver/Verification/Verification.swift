@@ -211,7 +211,8 @@ struct Verification {
     /// Returns whether every address is mismatched or unreachable while another source may have a better answer. A
     /// family of which no probe ever reached an address never counts.
     func isUnreachableAnswer(_ question: Question, _ answer: Answer, now: Instant) -> Bool {
-        guard question.type.isAddress, let number = known.number(of: question.name), known.names[number].hasVerdict
+        guard question.type.isAddress, !answer.isSigned, let number = known.number(of: question.name),
+            known.names[number].hasVerdict
         else { return false }
         let name = known.names[number]
         guard name.leadsNowhere(answer.addresses), name.wasAlive(question.type),
@@ -233,7 +234,8 @@ struct Verification {
 
     /// Returns whether every address in the answer is mismatched.
     func isForged(_ question: Question, _ answer: Answer) -> Bool {
-        guard question.type.isAddress, !answer.addresses.isEmpty, let name = known[question.name] else { return false }
+        guard question.type.isAddress, !answer.isSigned, !answer.addresses.isEmpty, let name = known[question.name]
+        else { return false }
         return name.shownWorth(answer.addresses) == .mismatched && !isLocalFault(answer.addresses, name)
     }
 
@@ -291,7 +293,7 @@ struct Verification {
     /// hints of HTTPS and SVCB records are cut to the addresses handed out. A name without stored state gets the answer
     /// unchanged, except that HTTPS and SVCB records lose their hints.
     mutating func arranged(_ question: Question, _ answer: Answer, now: Instant) -> Answer {
-        guard answer.kind == .records, question.type.leadsToAddresses else { return answer }
+        guard answer.kind == .records, question.type.leadsToAddresses, !answer.isSigned else { return answer }
         guard let number = known.number(of: question.name) else {
             return question.type.isServiceBinding ? answer.withoutHints : answer
         }
@@ -328,7 +330,10 @@ struct Verification {
     private mutating func enter(
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isKept: Bool, now: Instant
     ) -> Int? {
-        guard question.type.leadsToAddresses, source != .local, source != .fallback else { return nil }
+        // Nothing can be taken out of a signed answer, so that it is not verified.
+        guard question.type.leadsToAddresses, !answer.isSigned, source != .local, source != .fallback else {
+            return nil
+        }
         guard answer.kind == .records || known.number(of: question.name) != nil else { return nil }
         let number = known.enter(question.name, now: now)
         if terms.scope == .nothing { plan.remove(question.name) }

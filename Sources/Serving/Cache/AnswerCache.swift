@@ -207,7 +207,8 @@ import Synchronization
         var key = AnswerKey(partition: partition)
         key.provenance = provenance
         let wire = question.name.wire
-        key.set(wire.span, from: 0, count: wire.count, type: question.type, hashing: hashing)
+        key.set(
+            wire.span, from: 0, count: wire.count, type: question.type, dnssec: question.dnssec, hashing: hashing)
         return key
     }
 }

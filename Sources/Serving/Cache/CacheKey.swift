@@ -61,15 +61,23 @@ struct FoldedName: ~Copyable {
 struct AnswerKey: ~Copyable {
     private(set) var hash: UInt64 = 0
     private(set) var name = FoldedName()
-    private(set) var type: UInt16 = 0
+    /// The record type, and above it DO and CD: one word, compared at once.
+    private(set) var kind: UInt32 = 0
     var partition: Partition
     /// Not part of the hash: all classes of a question are looked up under one lock.
     var provenance = Provenance.provider
 
     /// - Parameter source: contains the name in wire form, `count` bytes from `start`.
-    mutating func set(_ source: Span<UInt8>, from start: Int, count: Int, type: RecordType, hashing: NameHash) {
+    mutating func set(
+        _ source: Span<UInt8>, from start: Int, count: Int, type: RecordType, dnssec: DNSSECBits, hashing: NameHash
+    ) {
         name.set(source, from: start, count: count)
-        self.type = type.rawValue
-        hash = hashing.hash(name.span, nameBytes: count, type: type.rawValue)
+        kind = AnswerKey.kind(type, dnssec)
+        hash = hashing.hash(name.span, nameBytes: count, kind: kind)
+    }
+
+    @inline(__always)
+    static func kind(_ type: RecordType, _ dnssec: DNSSECBits) -> UInt32 {
+        UInt32(dnssec.rawValue) << 16 | UInt32(type.rawValue)
     }
 }

@@ -65,8 +65,10 @@ extension AnswerCache {
         if scope == .everything { return removeAll() }
         let folded = FoldedScope(scope)
         if let question = scope.question {
-            let hash = hash(of: question)
-            return withTable(hash) { $0.remove(hash, folded) }
+            return DNSSECBits.all.reduce(0) { removed, bits in
+                let hash = hash(of: question.with(bits))
+                return removed + withTable(hash) { $0.remove(hash, folded) }
+            }
         }
         return unsafe removeEach(atOnce: AnswerCache.maxSlotsAtOnce) { slot in unsafe folded.contains(slot) }
     }
@@ -137,7 +139,8 @@ extension AnswerCache {
         var name = FoldedName()
         let wire = question.name.wire
         name.set(wire.span, from: 0, count: wire.count)
-        return hashing.hash(name.span, nameBytes: wire.count, type: question.type.rawValue)
+        return hashing.hash(
+            name.span, nameBytes: wire.count, kind: AnswerKey.kind(question.type, question.dnssec))
     }
 
     private func withShard<Result>(_ shard: Int, _ body: (inout AnswerTable) -> Result) -> Result {

@@ -57,11 +57,11 @@ struct NameHash: Sendable {
 
     /// - Parameters:
     ///   - words: the name in lower case, padded with zeros to whole words.
-    ///   - type: record type; hashed with the name's length as the closing word.
-    func hash(_ words: Span<UInt64>, nameBytes: Int, type: UInt16) -> UInt64 {
+    ///   - kind: record type and bits; hashed with the name's length as the closing word.
+    func hash(_ words: Span<UInt64>, nameBytes: Int, kind: UInt32) -> UInt64 {
         var state = SipState(seed)
         for index in words.indices { state.absorb(words[index]) }
-        state.absorb(UInt64(type) << 16 | UInt64(nameBytes))
+        state.absorb(UInt64(kind) << 16 | UInt64(nameBytes))
         return state.finish()
     }
 }

@@ -11,7 +11,8 @@ import DNSWire
     private let storedAtMilliseconds: Int64
     let lifetimeSeconds: UInt32
     private let partition: UInt32
-    private let type: UInt16
+    /// As in `AnswerKey`.
+    private let kind: UInt32
     private let code: UInt16
     private let answerCount: UInt16
     private let authorityCount: UInt16
@@ -34,6 +35,7 @@ import DNSWire
         static let refreshWasAsked = Flags(rawValue: 16)
         static let hitIsAwaited = Flags(rawValue: 32)
         static let isSubstitute = Flags(rawValue: 64)
+        static let isAuthentic = Flags(rawValue: 128)
 
         /// Flags of the entry that stay when its answer is replaced.
         static let marks: Flags = [.wasUsed, .refreshWasAsked, .hitIsAwaited, .isSubstitute]
@@ -52,7 +54,8 @@ import DNSWire
         if answer.isCut { unsafe flags.insert(.isCut) }
         if answer.isNegative { unsafe flags.insert(.isNegative) }
         if answer.isSubstitute { unsafe flags.insert(.isSubstitute) }
-        unsafe type = key.type
+        if answer.isAuthentic { unsafe flags.insert(.isAuthentic) }
+        unsafe kind = key.kind
         unsafe code = answer.responseCode.rawValue
         unsafe answerCount = answer.answerCount
         unsafe authorityCount = answer.authorityCount
@@ -69,7 +72,7 @@ import DNSWire
     }
 
     func matches(_ key: borrowing AnswerKey) -> Bool {
-        guard unsafe hash == key.hash, unsafe type == key.type, unsafe provenance == key.provenance else {
+        guard unsafe hash == key.hash, unsafe kind == key.kind, unsafe provenance == key.provenance else {
             return false
         }
         guard unsafe partition == key.partition.rawValue, unsafe Int(nameBytes) == key.name.byteCount else {
@@ -136,8 +139,8 @@ import DNSWire
         unsafe use(
             Reply.Body(
                 code: ResponseCode(rawValue: code), answerCount: answerCount, authorityCount: authorityCount,
-                isCut: isCut, isSubstitute: flags.contains(.isSubstitute), bytes: Span(_unsafeElements: body),
-                ttlOffsets: Span(_unsafeElements: ttlOffsets)))
+                isCut: isCut, isSubstitute: flags.contains(.isSubstitute), isAuthentic: flags.contains(.isAuthentic),
+                bytes: Span(_unsafeElements: body), ttlOffsets: Span(_unsafeElements: ttlOffsets)))
     }
 
     private var ttlOffsets: UnsafeBufferPointer<UInt16> {
@@ -178,7 +181,9 @@ import DNSWire
 
 /// Fields for a walk over all entries.
 extension Slot {
-    var recordType: RecordType { RecordType(rawValue: unsafe type) }
+    var recordType: RecordType { RecordType(rawValue: UInt16(truncatingIfNeeded: unsafe kind)) }
+
+    private var dnssec: DNSSECBits { DNSSECBits(rawValue: UInt8(truncatingIfNeeded: unsafe kind >> 16)) }
 
     func isOf(_ partition: Partition) -> Bool { unsafe self.partition == partition.rawValue }
 
@@ -191,7 +196,8 @@ extension Slot {
     var entry: CachedEntry? {
         guard unsafe storage != nil, let name = unsafe Name(wire: foldedName) else { return nil }
         return unsafe CachedEntry(
-            question: Question(name, recordType), partition: Partition(rawValue: partition), provenance: provenance,
+            question: Question(name, recordType, dnssec: dnssec), partition: Partition(rawValue: partition),
+            provenance: provenance,
             answer: withReplyBody { unsafe RenderedAnswer(copying: $0, isNegative: isNegative) },
             storedAtMilliseconds: storedAtMilliseconds, lifetimeSeconds: lifetimeSeconds, hits: hits,
             refreshWasAsked: flags.contains(.refreshWasAsked))

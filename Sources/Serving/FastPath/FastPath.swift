@@ -51,7 +51,10 @@ package struct FastPath: ~Copyable {
     /// Announces a query for the next `prefetch`.
     package mutating func announce(_ packet: Span<UInt8>) {
         guard let question = QuestionBounds(in: packet) else { return }
-        key.set(packet, from: Header.byteCount, count: question.nameBytes, type: question.type, hashing: cache.hashing)
+        // A query with DO or CD is looked up without this.
+        key.set(
+            packet, from: Header.byteCount, count: question.nameBytes, type: question.type, dnssec: [],
+            hashing: cache.hashing)
         hashes.append(key.hash)
     }
 
@@ -121,7 +124,9 @@ package struct FastPath: ~Copyable {
     ) -> Outcome {
         let subnet = view.subnet(of: client)
         key.partition = view.partition(for: subnet)
-        key.set(packet, from: Header.byteCount, count: query.nameBytes, type: query.type, hashing: cache.hashing)
+        key.set(
+            packet, from: Header.byteCount, count: query.nameBytes, type: query.type, dnssec: query.dnssec,
+            hashing: cache.hashing)
         return cached(query, packet, subnet, limit: limit, nowMilliseconds, into: &output)
     }
 
@@ -145,10 +150,10 @@ package struct FastPath: ~Copyable {
                 table.countHit(entry)
                 // A reply has a single outcome: the awaited mark stays for the next reply.
                 if case .due = freshness, table.askForRefresh(entry) {
-                    return .answeredAndDue(code, Question(query.name(in: packet), query.type, from: subnet))
+                    return .answeredAndDue(code, query.question(in: packet, from: subnet))
                 }
                 guard table.takeAwaited(entry) else { return .answered(code) }
-                return .answeredAwaited(code, Question(query.name(in: packet), query.type, from: subnet))
+                return .answeredAwaited(code, query.question(in: packet, from: subnet))
             }
             return .miss(query)
         }

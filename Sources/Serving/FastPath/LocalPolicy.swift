@@ -8,7 +8,7 @@ package enum LocalPolicy: Equatable, Sendable {
     case refused(ResponseCode)
     /// A local answer: about the daemon, or RFC 8482's minimal answer to ANY.
     case ownAnswer
-    /// AAAA while no IPv6 route exists: no data.
+    /// AAAA while no IPv6 route exists: no data. Not with DO: the proof of it would be missing.
     case filteredFamily
 
     /// Decides about a received, valid query. Nil: the cache is looked up.
@@ -16,7 +16,9 @@ package enum LocalPolicy: Equatable, Sendable {
     init?(_ query: Query, in packet: Span<UInt8>, _ view: ServingView) {
         if query.recordClass == Query.classCH || query.type == .any {
             self = .ownAnswer
-        } else if query.type == .aaaa, view.filtersAAAA, !query.asksSingleLabel(in: packet) {
+        } else if query.type == .aaaa, view.filtersAAAA, !query.dnssec.contains(.dnssecOK),
+            !query.asksSingleLabel(in: packet)
+        {
             self = .filteredFamily
         } else {
             return nil

@@ -30,6 +30,7 @@ extension FuzzEntry {
     }
 
     private static func check(_ message: [UInt8], _ question: Question, id: UInt16) {
+        checkSigned(message, question.with(.dnssecOK), id: id)
         guard let answer = try? UpstreamReply.answer(in: message, to: question, id: id) else { return }
         var owner = question.name
         for record in answer.records {
@@ -41,6 +42,13 @@ extension FuzzEntry {
         let rendered = RenderedAnswer(answer, to: question)
         guard Int(rendered.answerCount) == answer.records.count else { return }
         precondition(reread(rendered, question) == answer, "our reply says what the upstream's said")
+    }
+
+    private static func checkSigned(_ message: [UInt8], _ question: Question, id: UInt16) {
+        guard let answer = try? UpstreamReply.answer(in: message, to: question, id: id) else { return }
+        let rendered = RenderedAnswer(answer, to: question)
+        guard !rendered.isCut else { return }
+        precondition(reread(rendered, question) == answer, "our reply has all that the upstream's had")
     }
 
     private static func reread(_ rendered: RenderedAnswer, _ question: Question) -> Answer? {

@@ -1,0 +1,16 @@
+// Which of a client's DO and CD bits are asked for. A name whose upstreams cannot carry them is resolved without.
+
+package import DNSWire
+
+extension Resolver {
+    /// Returns the bits of the question that its upstreams carry: all, or none if no provider of the name can.
+    /// Nameservers carry them; a local answer has no signatures.
+    package func carriedBits(of question: Question, now: Instant) -> DNSSECBits {
+        guard !question.dnssec.isEmpty else { return [] }
+        let plain = question.with([] as DNSSECBits)
+        if case .here = routing.place(of: plain, now: now) { return [] }
+        let policy = routing.policy.of(question.name)
+        let upstreams = routing.upstreams(for: plain, policy, state.ranking, now: now)
+        return state.ranking.isServed(question, by: upstreams) ? question.dnssec : []
+    }
+}
