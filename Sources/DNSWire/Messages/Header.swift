@@ -49,11 +49,14 @@ package struct Header: Equatable, Sendable {
 }
 
 extension Span<UInt8> {
+    /// Checks the bounds once, not once per byte; stops the process outside of them.
+    @inline(__always)
     func bigEndian16(at offset: Int) -> UInt16 {
-        UInt16(self[offset]) << 8 | UInt16(self[offset + 1])
+        unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self).bigEndian
     }
 
+    @inline(__always)
     func bigEndian32(at offset: Int) -> UInt32 {
-        UInt32(bigEndian16(at: offset)) << 16 | UInt32(bigEndian16(at: offset + 2))
+        unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self).bigEndian
     }
 }
