@@ -3,7 +3,7 @@
 
 package struct Query: Equatable, Sendable {
     package let id: UInt16
-    package private(set) var flags: UInt16
+    package let flags: UInt16
     /// Length of the question section that the reply copies unchanged (0x20 case kept); 0 if it is malformed.
     package let questionBytes: Int
     package let type: RecordType
@@ -12,6 +12,8 @@ package struct Query: Equatable, Sendable {
     package let edns: EDNS?
     /// True if the query came over TCP.
     package let isOnStream: Bool
+    /// DO and CD; none after `dropDNSSEC`.
+    package private(set) var dnssec: DNSSECBits
     /// The cookie for the OPT record of every reply; set after the client's cookie is checked.
     package var replyCookie: Cookie?
 
@@ -69,7 +71,8 @@ package struct Query: Equatable, Sendable {
         let records = readRecords(packet, at: nameEnd + 4, count: header.authorityCount + header.additionalCount)
         let query = Query(
             id: header.id, flags: header.flags, questionBytes: nameEnd + 4 - Header.byteCount, type: type,
-            recordClass: packet.bigEndian16(at: nameEnd + 2), edns: records.edns, isOnStream: isOnStream)
+            recordClass: packet.bigEndian16(at: nameEnd + 2), edns: records.edns, isOnStream: isOnStream,
+            dnssec: DNSSECBits(flags: header.flags, hasDO: records.edns?.isDNSSECAware ?? false))
         guard records.isWellFormed, !isCut else { return .rejection(query, .formatError) }
         if let edns = query.edns, edns.version != 0 { return .rejection(query, .badVersion) }
         if let code = query.refusal { return .rejection(query, code) }
@@ -79,17 +82,9 @@ package struct Query: Equatable, Sendable {
     /// The reply states the idle timeout (RFC 7828 section 3.3.2); over UDP the option is ignored.
     var repliesKeepalive: Bool { isOnStream && edns?.asksKeepalive == true }
 
-    /// DO and CD; none after `dropDNSSEC`.
-    package var dnssec: DNSSECBits {
-        flags & Query.dropsDNSSEC == 0 ? DNSSECBits(flags: flags, hasDO: edns?.isDNSSECAware ?? false) : []
-    }
-
     /// Resolves the query without DO and CD, because no upstream of the name can carry them. The reply still has the
     /// client's CD.
-    package mutating func dropDNSSEC() { flags |= Query.dropsDNSSEC }
-
-    /// QR is 0 in every received query, so that its place is free for this mark.
-    private static let dropsDNSSEC = Header.replyFlag
+    package mutating func dropDNSSEC() { dnssec = [] }
 
     /// The client can read AD: it set AD or DO (RFC 6840 sections 5.7 and 5.8).
     package var readsAuthenticData: Bool {
@@ -142,9 +137,11 @@ package struct Query: Equatable, Sendable {
     private static func rejectUnread(
         _ packet: Span<UInt8>, _ header: Header, _ code: ResponseCode, isOnStream: Bool
     ) -> Reception {
+        let edns = findOptionRecord(packet, header)
         let query = Query(
             id: header.id, flags: header.flags, questionBytes: 0, type: RecordType(rawValue: 0), recordClass: 0,
-            edns: findOptionRecord(packet, header), isOnStream: isOnStream)
+            edns: edns, isOnStream: isOnStream,
+            dnssec: DNSSECBits(flags: header.flags, hasDO: edns?.isDNSSECAware ?? false))
         return .rejection(query, code)
     }
 
