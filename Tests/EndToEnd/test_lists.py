@@ -230,6 +230,20 @@ class Changes(Case):
         self.gets(LISTED, server, "c.lab.example")
         self.assertNotIn("as before", ctl(server, "status").stdout)
 
+    def test_a_list_read_by_a_refused_reload_is_in_force(self):
+        server = self.serve("a.lab.example\n")
+        self.gets(LISTED, server, "a.lab.example")
+        self.gets(OTHER, server, "b.lab.example")
+        server.sections += f'[[rule]]\nmatch-file = ["{server.directory}/missing.conf"]\nstale = false\n'
+        server.config.write_text(server.settings())
+        # Still open: the kernel reports no end of the writing, so that only the reload reads the file.
+        with open(self.path, "w") as list:
+            list.write("b.lab.example\n")
+            list.flush()
+            self.assertIn("missing.conf: can't be read: ", server.reload())
+            self.gets(LISTED, server, "b.lab.example")
+            self.gets(OTHER, server, "a.lab.example")
+
     def test_at_a_start_and_in_a_new_rule_a_bad_file_is_an_error(self):
         server = self.serve("a.lab.example\n")
         good, self.path = self.path, server.directory / "missing.conf"

@@ -318,9 +318,8 @@ final class Daemon {
     private func takeLists(now: Instant) {
         guard let (batch, news) = lists.takeBatch(requested: pendingReload?.batch) else { return }
         news.forEach { log($0) }
-        if pendingReload?.batch == batch.number {
-            finishReload(batch)
-        } else {
+        // Lists that a refused reload read are in force, too.
+        if pendingReload?.batch != batch.number || !finishReload(batch) {
             if !batch.lists.isEmpty, !news.isEmpty { setPolicy(settings, now: now) }
             announceLocalNames(batch.local, now: now)
         }
@@ -329,8 +328,10 @@ final class Daemon {
     }
 
     /// - Parameter batch: nil: there are no files with names.
-    private func finishReload(_ batch: NameLists.Batch?) {
-        guard let new = pendingReload?.settings else { return }
+    /// - Returns: true if the new settings are in force, with all lists.
+    @discardableResult
+    private func finishReload(_ batch: NameLists.Batch?) -> Bool {
+        guard let new = pendingReload?.settings else { return false }
         do throws(SettingsFile.Unusable) {
             provisions = try LoadedSecrets(for: new, options, bound: ports, names: try lists.joined(batch))
             var report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
@@ -341,8 +342,10 @@ final class Daemon {
             let complaints = lists.complaints.values.flatMap(\.self).sorted()
             report.keptLists = complaints.isEmpty ? nil : complaints
             endReload(.success(report))
+            return true
         } catch {
             endReload(.failure(error))
+            return false
         }
     }
 
