@@ -17,18 +17,26 @@ package struct LinkReport: Equatable, Sendable {
 
     /// "tun0"
     package let interface: String
+    package let connection: Connection
     /// In the order of use, without duplicates and without loopback addresses, where forwarders of this machine listen.
     package private(set) var servers: [Server]
     /// Without duplicates: search domains and domains for routing alone. The root is left out: a link that wants every
     /// name gets none by it.
     package private(set) var domains: [Name]
 
+    package enum Connection: Sendable {
+        /// NetworkManager says which of the two it is.
+        case vpn, ordinary
+        case unknown
+    }
+
     /// More is a mistake of the network.
     package static let maxServers = 8
     package static let maxDomains = 256
 
-    package init(interface: String, servers: [Server], domains: [Name]) {
+    package init(interface: String, servers: [Server], domains: [Name], connection: Connection = .unknown) {
         self.interface = interface
+        self.connection = connection
         self.servers = []
         self.domains = []
         for server in servers where !server.address.isLoopback && !self.servers.contains(server) {
@@ -40,16 +48,29 @@ package struct LinkReport: Equatable, Sendable {
     }
 
     /// Joins the reports of several programs for one link. Links without a server or without a domain are left out.
-    package static func joined(_ reports: [LinkReport]) -> [LinkReport] {
+    ///
+    /// A VPN without an interface of its own, as by IPsec, has that of the network below it and is a link of its own.
+    /// Other programs mix the servers of the two (systemd-resolved has what NetworkManager told it), so only
+    /// NetworkManager counts for such an interface.
+    ///
+    /// - Parameter isTunnel: whether an interface belongs to a VPN alone.
+    package static func joined(_ reports: [LinkReport], isTunnel: (String) -> Bool) -> [LinkReport] {
+        let vpns = reports.filter { $0.connection == .vpn }.map(\.interface)
+        let shared = Set(vpns.filter { !isTunnel($0) })
         var joined: [LinkReport] = []
-        for report in reports {
-            if let index = joined.firstIndex(where: { $0.interface == report.interface }) {
-                joined[index] = LinkReport(
-                    interface: report.interface, servers: joined[index].servers + report.servers,
-                    domains: joined[index].domains + report.domains)
-            } else {
-                joined.append(report)
+        for report in reports where !shared.contains(report.interface) || report.connection != .unknown {
+            let isShared = shared.contains(report.interface)
+            let same = joined.firstIndex {
+                $0.interface == report.interface && (!isShared || $0.connection == report.connection)
             }
+            guard let same else {
+                joined.append(report)
+                continue
+            }
+            joined[same] = LinkReport(
+                interface: report.interface, servers: joined[same].servers + report.servers,
+                domains: joined[same].domains + report.domains,
+                connection: joined[same].connection == .unknown ? report.connection : joined[same].connection)
         }
         return joined.filter { !$0.servers.isEmpty && !$0.domains.isEmpty }
     }
@@ -73,7 +94,8 @@ extension LinkReport {
             return LinkReport(
                 interface: interface,
                 servers: (link["nameservers"]?.elements ?? []).compactMap { $0.text.flatMap { server($0) } },
-                domains: (link["domains"]?.elements ?? []).compactMap { $0.text.flatMap { domain($0) } })
+                domains: (link["domains"]?.elements ?? []).compactMap { $0.text.flatMap { domain($0) } },
+                connection: link["vpn"]?.integer.map { $0 == 0 ? .ordinary : .vpn } ?? .unknown)
         }
     }
 }

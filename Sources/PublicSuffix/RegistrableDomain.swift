@@ -27,6 +27,12 @@ extension Name {
         unsafe psl_is_public_suffix(PublicSuffixList.installed.list, hostname) == 1
     }
 
+    /// True if the list has it. False for a single label that is no top-level domain, such as `lan`.
+    package var isListedPublicSuffix: Bool {
+        unsafe psl_is_public_suffix2(PublicSuffixList.installed.list, hostname, PSL_TYPE_ANY | PSL_TYPE_NO_STAR_RULE)
+            == 1
+    }
+
     /// The name as a C string in lower case, with unprintable bytes and dots inside labels replaced by "_".
     private var hostname: [CChar] {
         var text: [CChar] = []

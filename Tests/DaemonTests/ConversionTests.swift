@@ -48,6 +48,49 @@ struct ConversionTests {
         #expect(other == keys[0])
     }
 
+    @Test("an announced domain yields to what the operator decided, except to a tunnel's longer one")
+    func announcedDomains() throws {
+        let folder = TemporaryFolder()
+        let list = folder("list")
+        folder.write(Array("listed.example\n".utf8), to: list)
+        let text = """
+            local-zone = ["lan"]
+            [[nameserver]]
+            name = "corp"
+            servers = ["192.0.2.53"]
+            names = ["corp.example"]
+            [[rule]]
+            match = ["blocked.example"]
+            answer = "nxdomain"
+            [[rule]]
+            match-file = ["\(list)"]
+            resolver = "system"
+            [[rule]]
+            match = ["open.example"]
+            stale = false
+            [[rule]]
+            resolver = "link"
+            """
+        let settings = try Settings.parse(bytes: Array(text.utf8), file: "f")
+        let lists = try NameLists.read(for: settings).lists
+        let corp = NamedServer(id: ProviderID(-1), settings.nameservers[0])
+        let domains = [
+            "a.corp.example", "corp.example", "a.blocked.example", "a.listed.example", "a.lan", "a.open.example",
+        ].map { Name($0)! }
+        func claimed(isTunnel: Bool) -> [String] {
+            var links = LinkDomains()
+            let link = AnnouncingLink(
+                interface: "wlan0", servers: [], domains: domains, isTunnel: isTunnel, hasDefaultRoute: true)
+            links.set([link])
+            let server = NamedServer(id: ProviderID(-2), link)
+            let policy = Policy(settings, [], [corp, server], lists: lists, links: links)
+            return domains.filter { policy.upstreams(for: $0) == .nameserver(server.id) }.map(\.description)
+        }
+        #expect(claimed(isTunnel: false) == ["a.open.example"])
+        #expect(
+            claimed(isTunnel: true) == ["a.corp.example", "a.blocked.example", "a.listed.example", "a.open.example"])
+    }
+
     @Test("the digest of expectations depends on the names of listed files, and not on when they were read")
     func listedExpectations() throws {
         let folder = TemporaryFolder()

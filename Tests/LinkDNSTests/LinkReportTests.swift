@@ -9,6 +9,10 @@ import Testing
         interface: "tun0", servers: [.init(Address("10.8.0.1")!)],
         domains: [Name("corp.example")!, Name("10.in-addr.arpa")!])
 
+    private func joined(_ reports: [LinkReport]) -> [LinkReport] {
+        LinkReport.joined(reports) { $0.hasPrefix("tun") }
+    }
+
     private func entry(_ key: String, _ value: BusValue) -> BusValue { .list([.text(key), value]) }
 
     private func texts(_ texts: String...) -> BusValue { .list(texts.map(BusValue.text)) }
@@ -22,7 +26,7 @@ import Testing
             ]),
             .list([entry("nameservers", texts("192.0.2.53"))]),
         ])
-        #expect(LinkReport.reports(networkManager: value) == [tunnel])
+        #expect(LinkReport.reports(networkManager: value) == [tunnel.of(.vpn)])
         #expect(LinkReport.reports(networkManager: .text("?")) == [])
     }
 
@@ -43,7 +47,7 @@ import Testing
         let reports = LinkReport.reports(resolvedServers: servers, domains: domains) { [7: "tun0", 8: "tun1"][$0] }
         let other = LinkReport(interface: "tun1", servers: [.init(Address("10.9.0.1")!, port: 5353)], domains: [])
         #expect(reports == [tunnel, other])
-        #expect(LinkReport.joined(reports) == [tunnel], "a link without domains answers for no name")
+        #expect(joined(reports) == [tunnel], "a link without domains answers for no name")
     }
 
     @Test("systemd-networkd writes them into a file") func ofNetworkd() {
@@ -63,13 +67,31 @@ import Testing
             ])
     }
 
+    @Test("a VPN over the interface of a network is a link of its own, without the servers of that network")
+    func sharedInterface() {
+        let below = LinkReport(interface: "wlan0", servers: [.init(Address("192.0.2.53")!)], domains: [Name("lan")!])
+        let vpn = LinkReport(interface: "wlan0", servers: tunnel.servers, domains: tunnel.domains)
+        let mixed = LinkReport(
+            interface: "wlan0", servers: vpn.servers + below.servers, domains: vpn.domains + below.domains)
+        #expect(joined([below.of(.ordinary), vpn.of(.vpn), mixed]) == [below.of(.ordinary), vpn.of(.vpn)])
+        #expect(joined([vpn.of(.vpn), mixed, below.of(.ordinary)]) == [vpn.of(.vpn), below.of(.ordinary)])
+        #expect(joined([below.of(.ordinary), mixed]).count == 1, "without a VPN, programs add to each other")
+        #expect(joined([tunnel.of(.vpn), tunnel]) == [tunnel.of(.vpn)], "an interface of its own")
+    }
+
     @Test("reports of two programs for one link are one report") func joined() {
         let other = LinkReport(
             interface: "tun0", servers: [.init(Address("10.8.0.1")!), .init(Address("10.8.0.2")!)],
             domains: [Name("corp.example")!, Name("dept.example")!])
-        let joined = LinkReport.joined([tunnel, other])
+        let joined = joined([tunnel, other])
         #expect(joined.count == 1)
         #expect(joined[0].servers.map(\.address.description) == ["10.8.0.1", "10.8.0.2"])
         #expect(joined[0].domains.map(\.description) == ["corp.example", "10.in-addr.arpa", "dept.example"])
+    }
+}
+
+extension LinkReport {
+    fileprivate func of(_ connection: Connection) -> LinkReport {
+        LinkReport(interface: interface, servers: servers, domains: domains, connection: connection)
     }
 }

@@ -18,7 +18,7 @@ import Testing
     private func owner(_ name: String, _ domains: LinkDomains) -> String? {
         let routes = LinkRoutes(domains) { $0 == "tun0" ? ProviderID(1) : ProviderID(2) }
         return routes.owner(of: Name(name)!).map { found in
-            "\(found.owner.interface) \(found.domain)\(found.owner.nameserver == nil ? " ended" : "")"
+            "\(found.owner.link) \(found.domain)\(found.owner.nameserver == nil ? " ended" : "")"
         }
     }
 
@@ -37,7 +37,7 @@ import Testing
         #expect(owner("www.corp.example", domains) == "tun0 corp.example")
     }
 
-    @Test("a domain stays with a tunnel that has ended, until another link announces it or the operator forgets it")
+    @Test("a domain stays with a tunnel that has ended, until another tunnel announces it or the operator forgets it")
     func ended() {
         var domains = LinkDomains()
         for hasDefaultRoute in [false, true] {
@@ -45,10 +45,14 @@ import Testing
             domains.set([])
             #expect(owner("www.corp.example", domains) == "tun0 corp.example ended")
         }
-        domains.set([link("tun1", "corp.example")])
+        for other in [link("eth1", "corp.example"), link("eth1", "corp.example", hasDefaultRoute: true)] {
+            domains.set([other])
+            #expect(owner("www.corp.example", domains) == "tun0 corp.example ended", "a network is not trusted as much")
+        }
+        domains.set([link("tun1", "corp.example", isTunnel: true)])
         #expect(owner("www.corp.example", domains) == "tun1 corp.example")
         #expect(domains.ended.isEmpty)
-        domains.set([link("tun1", "other.example")])
+        domains.set([link("tun1", "other.example", isTunnel: true)])
         #expect(owner("www.corp.example", domains) == "tun1 corp.example ended", "withdrawn by a link that stays")
         domains.forgetEnded()
         #expect(owner("www.corp.example", domains) == nil)
@@ -62,13 +66,40 @@ import Testing
         #expect(owner("www.office.example", domains) == nil)
     }
 
-    @Test("ended links have a bound, and the oldest goes first") func bound() {
+    @Test("a network takes no name from a tunnel by a longer domain, present or ended") func longerDomain() {
         var domains = LinkDomains()
+        let hostile = link("wlan0", "vpn.corp.example", "example", "other.example", hasDefaultRoute: true)
+        for links in [[hostile, link("tun0", "corp.example", isTunnel: true)], [hostile]] {
+            domains.set(links)
+            let end = links.count == 1 ? " ended" : ""
+            #expect(owner("a.vpn.corp.example", domains) == "tun0 corp.example\(end)")
+            #expect(owner("b.other.example", domains) == "wlan0 other.example")
+            #expect(owner("c.example", domains) == "wlan0 example")
+        }
+        let routes = LinkRoutes(domains) { _ in ProviderID(1) }
+        #expect(routes.ignored(of: hostile) == [Name("vpn.corp.example")!])
+    }
+
+    @Test("a public suffix belongs to no link; a network's own names do") func publicSuffixes() {
+        var domains = LinkDomains()
+        domains.set([link("tun0", "com", "co.uk", "in-addr.arpa", "lan", "home.arpa", "10.in-addr.arpa")])
+        for name in ["www.bank.com", "a.co.uk", "8.8.8.8.in-addr.arpa"] { #expect(owner(name, domains) == nil) }
+        #expect(owner("nas.lan", domains) == "tun0 lan")
+        #expect(owner("nas.home.arpa", domains) == "tun0 home.arpa")
+        #expect(owner("7.0.8.10.in-addr.arpa", domains) == "tun0 10.in-addr.arpa")
+        domains.set([])
+        #expect(owner("www.bank.com", domains) == nil)
+    }
+
+    @Test("ended links have a bound, and the oldest of the least trusted goes first") func bound() {
+        var domains = LinkDomains()
+        domains.set([link("tun0", "corp.example", isTunnel: true)])
         for number in 0...LinkDomains.maxEnded {
-            domains.set([link("tun0", "d\(number).example")])
+            domains.set([link("eth1", "d\(number).example")])
         }
         domains.set([])
         #expect(domains.ended.count == LinkDomains.maxEnded)
+        #expect(owner("corp.example", domains) == "tun0 corp.example ended")
         #expect(owner("d0.example", domains) == nil)
         #expect(owner("d\(LinkDomains.maxEnded).example", domains) != nil)
     }

@@ -120,10 +120,10 @@ struct ExplainWords {
 
     private func link(_ owner: LinkRoutes.Owner, _ domain: Name) -> String {
         guard owner.nameserver != nil else {
-            return "nothing: link \(owner.interface), which announced \(domain), has ended"
+            return "nothing: link \(owner.link), which announced \(domain), has ended"
         }
         let servers = owner.servers.map(\.description).joined(separator: ", ")
-        return "link \(owner.interface) only, which announces \(domain) with \(servers)"
+        return "link \(owner.link) only, which announces \(domain) with \(servers)"
     }
 
     /// As in the settings.

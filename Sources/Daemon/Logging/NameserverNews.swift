@@ -12,8 +12,10 @@ enum NameserverNews {
     case loops(String)
     case askedAgain(String)
     /// A link's servers answer for domains from now on.
-    case announced(AnnouncingLink)
-    /// The link with this interface announces nothing any more.
+    ///
+    /// - Parameter ignored: those of its domains that it has no claim to.
+    case announced(AnnouncingLink, ignored: [Name])
+    /// The link with this name announces nothing any more.
     case linkEnded(String)
 
     var word: String {
@@ -33,9 +35,10 @@ enum NameserverNews {
         case .up(let name): "nameserver \(name) is up"
         case .loops(let server): "nameserver \(server) forwards queries back to this daemon; not used"
         case .askedAgain(let server): "nameserver \(server) no longer forwards queries back to this daemon; used again"
-        case .announced(let link):
-            "link \(link.interface) announces \(words(link.domains)); its servers are \(words(link.servers))"
-        case .linkEnded(let interface): "link \(interface) announces no domain any more"
+        case .announced(let link, let ignored):
+            "link \(link.name) announces \(words(link.domains)); its servers are \(words(link.servers))"
+                + (ignored.isEmpty ? "" : "; ignored, since public or another link's: \(words(ignored))")
+        case .linkEnded(let name): "link \(name) announces no domain any more"
         }
     }
 
@@ -44,12 +47,13 @@ enum NameserverNews {
         case .down(let name, let reason): ["nameserver": .text(name), "reason": .text(reason)]
         case .up(let name): ["nameserver": .text(name)]
         case .loops(let server), .askedAgain(let server): ["server": .text(server)]
-        case .announced(let link):
+        case .announced(let link, let ignored):
             [
-                "link": .text(link.interface), "domains": .list(link.domains.map(\.description)),
+                "link": .text(link.name), "domains": .list(link.domains.map(\.description)),
                 "servers": .list(link.servers.map(\.description)),
+                "ignored": .list(ignored.map(\.description)),
             ]
-        case .linkEnded(let interface): ["link": .text(interface)]
+        case .linkEnded(let name): ["link": .text(name)]
         }
     }
 

@@ -81,19 +81,22 @@ extension Policy {
         standsIn = StandInPolicy(settings.systemResolver.standsIn)
         order = UpstreamOrder(settings.systemResolver.order)
         accounts = AccountTable(providers.map(\.ownNames))
-        let forLinks = settings.rules.filter(\.isForAnnouncedDomains).map { rule in
-            var rule = Rule(rule, upstreamOfName)
-            // A network must not claim names of a local zone.
-            rule.match = links.domains.filter { domain in !settings.localZones.contains { domain.isWithin($0) } }
-            return rule
-        }
-        self.links = LinkRoutes(links) { interface in nameservers.first { $0.link == interface }?.id }
-        rules = RuleTable(
-            settings.rules.map { Rule($0, upstreamOfName, lists) } + forLinks,
-            overriding: nameservers.map { Rule($0) } + added.map { Rule($0, upstreamOfName) })
         onlyListed = settings.onlyListed
         isSystemOnly = settings.avoidsProviders
         localZones = LocalZones(settings.localZones)
+        self.links = LinkRoutes(links) { link in nameservers.first { $0.link == link }?.id }
+        var all = settings.rules.map { Rule($0, upstreamOfName, lists) }
+        let overriding = nameservers.map { Rule($0) } + added.map { Rule($0, upstreamOfName) }
+        rules = RuleTable(all, overriding: overriding)
+        let forLinks = settings.rules.filter(\.isForAnnouncedDomains)
+        guard !forLinks.isEmpty else { return }
+        let announced = self.links.domains { isReserved($0, isOfTunnel: $1) }
+        all += forLinks.map { rule in
+            var rule = Rule(rule, upstreamOfName)
+            rule.match = announced
+            return rule
+        }
+        rules = RuleTable(all, overriding: overriding)
     }
 }
 

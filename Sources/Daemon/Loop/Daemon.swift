@@ -507,15 +507,15 @@ final class Daemon {
         let former = linkDomains
         linkDomains.set(linkMonitor.links(without: ports.addresses, roaming?.network))
         guard linkDomains != former else { return }
-        for link in linkDomains.links where !former.links.contains(where: { $0.isSame(as: link) }) {
-            log(.nameserver(.announced(link)))
-        }
-        for link in former.links where !linkDomains.links.contains(where: { $0.interface == link.interface }) {
-            log(.nameserver(.linkEnded(link.interface)))
+        for link in former.links where !linkDomains.links.contains(where: { $0.name == link.name }) {
+            log(.nameserver(.linkEnded(link.name)))
         }
         upstreams.setLinks(linkDomains, now: now)
         upstreams.announce(now: now)
         setPolicy(settings, now: now)
+        for link in linkDomains.links where !former.links.contains(where: { $0.isSame(as: link) }) {
+            log(.nameserver(.announced(link, ignored: policy?.links.ignored(of: link) ?? [])))
+        }
     }
 
     // MARK: store

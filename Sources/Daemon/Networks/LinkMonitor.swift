@@ -84,16 +84,18 @@ final class LinkMonitor: LoopPart {
     ///   - network: tells tunnels and default routes; without it, there are none.
     func links(without listen: [SocketAddress], _ network: NetworkMonitor?) -> [AnnouncingLink] {
         let ourselves = ListenAddresses(listen.map { ($0.address, $0.port) }, interfaces: Interfaces.addresses())
-        let links = LinkReport.joined(reportsOfBus + reportsOfFiles).compactMap { report -> AnnouncingLink? in
+        let reports = LinkReport.joined(reportsOfBus + reportsOfFiles) { network?.use(of: $0)?.isTunnel ?? true }
+        let links = reports.compactMap { report -> AnnouncingLink? in
             let servers = report.servers.map { Nameserver($0, of: report.interface) }
             let usable = NameserverList(servers, without: ourselves).servers
             guard !usable.isEmpty else { return nil }
             let use = network?.use(of: report.interface)
             // The kernel knows first that a tunnel has ended.
             guard network == nil || use != nil else { return nil }
+            let (isTunnel, isVPN) = (use?.isTunnel ?? false, report.connection == .vpn)
             return AnnouncingLink(
-                interface: report.interface, servers: usable, domains: report.domains,
-                isTunnel: use?.isTunnel ?? false, hasDefaultRoute: use?.hasDefaultRoute ?? false)
+                interface: report.interface, isSharing: isVPN && !isTunnel && network != nil, servers: usable,
+                domains: report.domains, isTunnel: isTunnel || isVPN, hasDefaultRoute: use?.hasDefaultRoute ?? false)
         }
         return Array(links.prefix(LinkMonitor.maxLinks))
     }

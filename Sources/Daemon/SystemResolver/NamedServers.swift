@@ -13,7 +13,7 @@ final class NamedServer {
     let id: ProviderID
     fileprivate(set) var settings: Settings.Nameserver
     let servers: [Nameserver]
-    /// The interface of the link that announces them; nil for those of the settings.
+    /// Name of the link that announces them; nil for those of the settings.
     let link: String?
     fileprivate(set) var requests: UInt64 = 0
     fileprivate(set) var answered: UInt64 = 0
@@ -54,9 +54,9 @@ final class NamedServer {
     /// The servers of a link. Names of the settings have no colon.
     init(id: ProviderID, _ link: AnnouncingLink) {
         self.id = id
-        settings = Settings.Nameserver(name: "link:\(link.interface)", servers: [], interface: link.interface)
+        settings = Settings.Nameserver(name: "link:\(link.name)", servers: [], interface: link.interface)
         servers = link.servers
-        self.link = link.interface
+        self.link = link.name
     }
 
     var name: String { settings.name }
@@ -101,7 +101,7 @@ final class NamedServers: LoopPart {
             return NamedServer(id: ProviderID(nextID), new)
         }
         all += links.map { link in
-            if let same = former.first(where: { $0.link == link.interface && $0.servers == link.servers }) {
+            if let same = former.first(where: { $0.link == link.name && $0.servers == link.servers }) {
                 return same
             }
             defer { nextID -= 1 }

@@ -1,30 +1,48 @@
 // Which link answers for a name whose rule has the resolver "link".
 
 package import DNSWire
+import PublicSuffix
 
 package struct LinkRoutes: Equatable, Sendable {
     package struct Owner: Equatable, Sendable {
-        package let interface: String
+        /// Its name.
+        package let link: String
         /// Nil if the link has ended.
         package let nameserver: ProviderID?
         package let servers: [Nameserver]
+        let rank: LinkRank
     }
 
     private var ownerOfDomain: [Name: Owner] = [:]
 
     package static let none = LinkRoutes(LinkDomains()) { _ in nil }
 
-    /// - Parameter nameserver: that with the servers of an interface.
+    /// - Parameter nameserver: that with the servers of a link, by its name.
     package init(_ domains: LinkDomains, nameserver: (String) -> ProviderID?) {
-        for ended in domains.ended {
-            ownerOfDomain[ended.domain] = Owner(interface: ended.interface, nameserver: nil, servers: [])
-        }
-        for link in domains.links {
-            let owner = Owner(
-                interface: link.interface, nameserver: nameserver(link.interface), servers: link.servers)
-            for domain in link.domains where ownerOfDomain[domain]?.nameserver == nil { ownerOfDomain[domain] = owner }
+        for rank in LinkRank.allCases.reversed() {
+            for link in domains.links where link.rank == rank {
+                let owner = Owner(
+                    link: link.name, nameserver: nameserver(link.name), servers: link.servers, rank: rank)
+                for domain in link.domains { claim(domain, owner) }
+            }
+            for ended in domains.ended where ended.rank == rank {
+                claim(ended.domain, Owner(link: ended.link, nameserver: nil, servers: [], rank: rank))
+            }
         }
     }
+
+    /// Higher ranks claim first, and of equal ranks the first link.
+    private mutating func claim(_ domain: Name, _ owner: Owner) {
+        guard !LinkRoutes.isShared(domain), self.owner(of: domain).map({ $0.owner.rank == owner.rank }) ?? true,
+            ownerOfDomain[domain] == nil
+        else { return }
+        ownerOfDomain[domain] = owner
+    }
+
+    /// A network that announces `com` has no claim to all names in it. RFC 8375 gives `home.arpa` to each network.
+    private static func isShared(_ domain: Name) -> Bool { domain.isListedPublicSuffix && domain != homeNetwork }
+
+    private static let homeNetwork = Name("home.arpa")
 
     /// Returns the link with the longest announced domain that is the name or above it.
     package func owner(of name: Name) -> (domain: Name, owner: Owner)? {
@@ -35,6 +53,19 @@ package struct LinkRoutes: Equatable, Sendable {
             next = domain.parent
         }
         return nil
+    }
+
+    /// Returns the domains of a link that are public suffixes or another link's.
+    package func ignored(of link: AnnouncingLink) -> [Name] {
+        link.domains.filter { ownerOfDomain[$0]?.link != link.name }
+    }
+
+    /// Returns the domains that belong to their link without a rule that names them.
+    ///
+    /// - Parameter isReserved: the operator has decided about the domain by other means. A tunnel, which the operator
+    ///   starts, precedes that with a longer domain.
+    package func domains(unless isReserved: (Name, _ isOfTunnel: Bool) -> Bool) -> [Name] {
+        ownerOfDomain.filter { !isReserved($0.key, $0.value.rank == .tunnel) }.map(\.key)
     }
 
     /// Returns the upstreams of a rule, with the link in the place of `noLink`.

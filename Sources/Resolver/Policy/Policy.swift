@@ -99,6 +99,16 @@ package struct Policy: Equatable, Sendable {
         rules.rule(for: name)?.upstreams == .link ? links.owner(of: name) : nil
     }
 
+    /// Whether a link has no claim to a domain, because the operator has decided about it by other means. A tunnel, which
+    /// the operator starts, precedes all of them except a local zone, if its domain is longer.
+    package func isReserved(_ domain: Name, isOfTunnel: Bool) -> Bool {
+        if localZones.zone(of: domain) != nil { return true }
+        guard !isOfTunnel else { return false }
+        let rule = rules.rule(for: domain)
+        return accounts.match(for: domain) != nil || rule?.answer != nil
+            || rule?.upstreams.map { $0 != .link } ?? false
+    }
+
     private func direction(of name: Name, _ rule: Rule?) -> Direction {
         let account = account(of: name)
         if account == nil, let upstreams = rule?.upstreams, upstreams.isNameserver {

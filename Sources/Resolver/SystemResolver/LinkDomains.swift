@@ -2,9 +2,24 @@
 
 package import DNSWire
 
+/// How far a link's announcements reach, the least first. A link claims no domain at or below one that a higher rank
+/// announces or has announced.
+package enum LinkRank: Int, Sendable, CaseIterable, Comparable {
+    /// The machine's way to the Internet. Its place is taken by the next network, with domains of its own.
+    case uplink
+    /// A network beside it.
+    case side
+    /// The operator's VPN.
+    case tunnel
+
+    package static func < (one: LinkRank, other: LinkRank) -> Bool { one.rawValue < other.rawValue }
+}
+
 /// A link (network interface) whose network announces domains.
 package struct AnnouncingLink: Equatable, Sendable {
     package let interface: String
+    /// A VPN without an interface of its own: it uses that of another link.
+    package let isSharing: Bool
     /// In the order of use. Each is asked through the interface alone.
     package let servers: [Nameserver]
     package let domains: [Name]
@@ -15,9 +30,11 @@ package struct AnnouncingLink: Equatable, Sendable {
     fileprivate var hasHadDefaultRoute: Bool
 
     package init(
-        interface: String, servers: [Nameserver], domains: [Name], isTunnel: Bool = false, hasDefaultRoute: Bool = false
+        interface: String, isSharing: Bool = false, servers: [Nameserver], domains: [Name], isTunnel: Bool = false,
+        hasDefaultRoute: Bool = false
     ) {
         self.interface = interface
+        self.isSharing = isSharing
         self.servers = servers
         self.domains = domains
         self.isTunnel = isTunnel
@@ -25,30 +42,33 @@ package struct AnnouncingLink: Equatable, Sendable {
         hasHadDefaultRoute = hasDefaultRoute
     }
 
-    /// When it ends, another network takes its place.
-    fileprivate var isUplink: Bool { hasHadDefaultRoute && !isTunnel }
+    /// Unique among links: the interface, "vpn:" before it if it is another's.
+    package var name: String { isSharing ? "vpn:\(interface)" : interface }
+
+    package var rank: LinkRank { isTunnel ? .tunnel : hasHadDefaultRoute ? .uplink : .side }
 
     /// Whether it announces the same.
     package func isSame(as other: AnnouncingLink) -> Bool {
-        (interface, servers, domains) == (other.interface, other.servers, other.domains)
+        (name, servers, domains) == (other.name, other.servers, other.domains)
     }
 }
 
-/// A domain that a tunnel announced stays assigned to it after its end: a name inside a company must not be asked of
-/// others because the tunnel broke. The domains of an uplink end with it: the next network has its own.
+/// A domain that a tunnel or a side network announced stays assigned to it after its end: a name inside a company must
+/// not be asked of others because the tunnel broke. The domains of an uplink end with it.
 package struct LinkDomains: Equatable, Sendable {
     package struct Ended: Equatable, Sendable {
         package let domain: Name
-        /// The last one that announced it.
-        package let interface: String
+        /// Name of the last one that announced it.
+        package let link: String
+        let rank: LinkRank
     }
 
-    /// Tunnels and side networks first: they precede an uplink with the same domain.
     package private(set) var links: [AnnouncingLink] = []
-    /// Domains that no link announces any more, the latest last.
+    /// Domains that no link of at least the same rank announces any more, the latest last.
     package private(set) var ended: [Ended] = []
 
-    /// Those of a machine with many VPNs. Beyond it, the oldest is forgotten.
+    /// Those of a machine with many VPNs. Beyond it, the oldest of the lowest rank is forgotten: a network that comes
+    /// and goes cannot displace a tunnel's.
     static let maxEnded = 1024
 
     package init() {}
@@ -60,26 +80,34 @@ package struct LinkDomains: Equatable, Sendable {
             .subtracting(others.map(\.address))
     }
 
-    package var domains: [Name] { links.flatMap(\.domains) + ended.map(\.domain) }
-
     /// Replaces the links.
     package mutating func set(_ new: [AnnouncingLink]) {
         let new = new.map { link in
             var link = link
-            let former = links.first { $0.interface == link.interface }
+            let former = links.first { $0.name == link.name }
             if former?.hasHadDefaultRoute == true { link.hasHadDefaultRoute = true }
             return link
         }
-        let present = Set(new.flatMap(\.domains))
-        ended.removeAll { present.contains($0.domain) }
-        for former in links where !former.isUplink {
-            for domain in former.domains where !present.contains(domain) {
-                ended.removeAll { $0.domain == domain }
-                ended.append(Ended(domain: domain, interface: former.interface))
+        var rankOfDomain: [Name: LinkRank] = [:]
+        for link in new {
+            for domain in link.domains { rankOfDomain[domain] = max(rankOfDomain[domain] ?? .uplink, link.rank) }
+        }
+        for former in links where former.rank != .uplink {
+            for domain in former.domains {
+                if let known = ended.firstIndex(where: { $0.domain == domain }) {
+                    guard ended[known].rank <= former.rank else { continue }
+                    ended.remove(at: known)
+                }
+                ended.append(Ended(domain: domain, link: former.name, rank: former.rank))
             }
         }
-        if ended.count > LinkDomains.maxEnded { ended.removeFirst(ended.count - LinkDomains.maxEnded) }
-        links = new.filter { !$0.isUplink } + new.filter(\.isUplink)
+        ended.removeAll { ended in rankOfDomain[ended.domain].map { $0 >= ended.rank } ?? false }
+        while ended.count > LinkDomains.maxEnded, let lowest = ended.map(\.rank).min(),
+            let oldest = ended.firstIndex(where: { $0.rank == lowest })
+        {
+            ended.remove(at: oldest)
+        }
+        links = new
     }
 
     /// Forgets the domains of ended links: the operator's wish.
