@@ -152,7 +152,7 @@ class Linked:
         for name in names:
             began = time.monotonic()
             answer = self.ask(name, "PTR" if name[0].isdigit() else "A")
-            self.assertEqual("SERVFAIL", answer.status, name)
+            self.assertEqual("SERVFAIL", answer.status, f"{name}: {answer.data}")
             self.assertLess(time.monotonic() - began, 1, f"{name} fails at once")
 
     def assertNoLeak(self):
@@ -168,8 +168,9 @@ class Linked:
             self.addCleanup(self.tunnel_server.close)
 
     def await_end(self):
-        """Until the kernel has removed the link: the programs work in the background."""
+        """Until the kernel has removed the link, which the programs do in the background, and has told the daemon."""
         eventually(lambda: self.machine.run("ip", "link", "show", "tun0").returncode != 0, what="the tunnel ends")
+        eventually(lambda: self.ask("www.corp.example").status == "SERVFAIL", within=1, what="the daemon follows")
 
     def story(self):
         """The tunnel comes, goes, comes again, and breaks."""
