@@ -99,8 +99,8 @@ package struct Policy: Equatable, Sendable {
         rules.rule(for: name)?.upstreams == .link ? links.owner(of: name) : nil
     }
 
-    /// Whether a link has no claim to a domain, because the operator has decided about it by other means. A tunnel, which
-    /// the operator starts, precedes all of them except a local zone, if its domain is longer.
+    /// Whether a link has no claim to a domain, because the operator has decided about it by other means. A tunnel,
+    /// which the operator starts, precedes all of them except a local zone, if its domain is longer.
     package func isReserved(_ domain: Name, isOfTunnel: Bool) -> Bool {
         if localZones.zone(of: domain) != nil { return true }
         guard !isOfTunnel else { return false }
