@@ -49,6 +49,8 @@ package struct Explanation: Sendable {
     }()
 
     package let question: Question
+    /// That of the clients; nil: they are in none.
+    package let view: String?
     /// Where rules match, the longest name first, and their combined settings.
     package let matches: [RuleMatch]
     package let rule: Rule?
@@ -94,17 +96,17 @@ extension Resolver {
     package func explanation(
         of question: Question, expired: AgedAnswer?, preferred: AgedAnswer? = nil, hits: Int, now: Instant
     ) -> Explanation {
-        let policy = routing.policy.of(question.name)
+        let (policy, settings) = (routing.policy(for: question), routing.policy(ofClientsOf: question))
         let direction = routing.direction(of: question, policy, state.ranking, now: now)
         let hasExpired = isOwn(expired.flatMap { policy.usable($0, now: now) })
         let failure = failures.failure(of: question, hasExpired: hasExpired, now: now)
         let refresh = refresh(of: question, policy, hits: hits, now: now)
         return Explanation(
-            question: question, matches: routing.policy.rules.matches(of: question.name),
-            rule: routing.policy.rules.rule(for: question.name),
+            question: question, view: routing.policy.view(of: question)?.name,
+            matches: settings.rules.matches(of: question.name), rule: settings.rules.rule(for: question.name),
             localOrigin: routing.localOrigin(of: question, now: now),
-            upstreams: direction.upstreams, link: routing.policy.link(of: question.name),
-            grounds: direction.grounds, account: routing.policy.account(of: question.name)?.scope,
+            upstreams: direction.upstreams, link: settings.link(of: question.name),
+            grounds: direction.grounds, account: settings.account(of: question.name)?.scope,
             unservedUntil: state.ranking.unservedUntil(question, among: direction.upstreams, now: now),
             switchedOff: routing.switchedOff.covering(question.name, now: now),
             limits: policy.limits, stale: policy.stale, words: state.words.words(on: question),

@@ -100,7 +100,7 @@ package struct Resolver {
             followPortal(now: now)
             learned(news, now: now)
         case .translation(let prefixes, let synthesises):
-            routing.policy.translationPrefixes = prefixes
+            routing.policy.changeAll { $0.translationPrefixes = prefixes }
             state.synthesis.setPrefixes(synthesises ? prefixes : [])
             if state.synthesis.isOn { preferNoFamily(now: now) }
         case .timePassed: timePassed(now: now)
@@ -128,7 +128,7 @@ package struct Resolver {
         _ question: Question, _ waiter: Waiter, _ aged: AgedAnswer?, _ preferred: AgedAnswer?, isCacheOnly: Bool,
         now: Instant
     ) {
-        let policy = routing.policy.of(question.name)
+        let policy = routing.policy(for: question)
         if let reply = ownReply(question, policy, preferred, over: aged, now: now) {
             state.actions.append(reply.action(for: waiter))
             return
@@ -235,7 +235,7 @@ package struct Resolver {
     /// Unsolicited answer: caches it, and completes a matching lookup.
     private mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
         guard answer.kind != .ambiguousEmpty, state.isSettled || numberOfQuestion[question] != nil else { return }
-        let policy = routing.policy.of(question.name)
+        let policy = routing.policy(for: question)
         let upstreams = routing.upstreams(for: question, policy, state.ranking, now: now)
         guard let traits = state.ranking.traits(of: provider),
             upstreams == .provider(provider) || upstreams.include(traits) && traits.shadowShare == nil,
@@ -260,7 +260,7 @@ package struct Resolver {
             let fetch = state.backgroundFetchFinished(id, result, now: now)
             noticeRecovery(now: now)
             guard let fetch, case .success(let answer) = result else { return }
-            let policy = routing.policy.of(fetch.question.name)
+            let policy = routing.policy(for: fetch.question)
             let took = fetch.startedAt.duration(to: now)
             let usable = state.heardInBackground(
                 fetch.question, answer, policy, from: fetch.provider, took: took, now: now)
@@ -412,7 +412,7 @@ package struct Resolver {
         guard mayRefresh else { return }
         var due = plan.popDue(now)
         guard let first = due.first else { return }
-        let upstreams = routing.policy.upstreams(for: first.name)
+        let upstreams = routing.policy(for: first).upstreams
         let provider = state.ranking.best(for: first.kind, among: upstreams, now: now)
         while due.count < Bounds.maxRefreshes - refreshesInFlight {
             let next = plan.popDue(now)
@@ -433,7 +433,7 @@ package struct Resolver {
     }
 
     private mutating func refresh(_ question: Question, _ prospect: RefreshPlan.Prospect, now: Instant) {
-        let policy = routing.policy.of(question.name)
+        let policy = routing.policy(for: question)
         guard policy.prefetches || prospect.isRequested, numberOfQuestion[question] == nil else { return }
         guard !isRefreshNeedless(question, policy, now: now),
             question.dnssec.isEmpty || !carriedBits(of: question, now: now).isEmpty
@@ -499,7 +499,7 @@ package struct Resolver {
             // Behind a portal, a lookup started now has no better chance than one that a client starts.
             if number == nil { return }
         }
-        let policy = routing.policy.of(question.name)
+        let policy = routing.policy(for: question)
         let fullRoute = route(question, policy, now: now)
         let route = fullRoute.without(source)
         guard !route.isEmpty, !route.hasOnlyThrottled,
@@ -598,7 +598,7 @@ package struct Resolver {
         if case .here(let reply, _) = routing.place(of: question, now: now) {
             return change(number, now: now) { $0.answeredHere(reply, &$1) }
         }
-        let policy = routing.policy.of(question.name)
+        let policy = routing.policy(for: question)
         let route = route(question, policy, now: now)
         let terms = terms(for: route, isRefresh: false, now: now)
         let changeEnd = changeEnd(now)
@@ -637,7 +637,7 @@ package struct Resolver {
     // MARK: views
 
     /// Limits of the policy for serving expired answers.
-    package func limits(for question: Question) -> Freshness.Limits { routing.policy.of(question.name).limits }
+    package func limits(for question: Question) -> Freshness.Limits { routing.policy(for: question).limits }
 
     /// Queries per second; 0 if the question is not remembered.
     package func demand(for question: Question) -> Double { plan.demand(for: question)?.perSecond ?? 0 }

@@ -147,6 +147,9 @@ extension ProviderDraft {
                 ("shadow", "provider.shadow: found with \(key); allowed: without, as a shadow is asked for any name")
             ]
         }
+        if viewsOnly == true, let other = key ?? shadow.map({ _ in "shadow" }) {
+            return [("views-only", "provider.views-only: found with \(other); allowed: without")]
+        }
         guard key == nil, let exclusive else { return [] }
         return [
             (

@@ -4,7 +4,7 @@ extension Settings {
     /// In the order of the written file.
     static let sectionNames = [
         "server", "provider", "system-resolver", "cache", "prefetch", "stale", "probe", "network", "control", "log",
-        "notify", "nameserver", "rule",
+        "notify", "nameserver", "view", "rule",
     ]
 
     package var effectiveTOML: String {
@@ -27,6 +27,7 @@ extension Settings {
         ]
         parts += receivers.map { Settings.section("[[notify]]", ReceiverDraft.keys, ReceiverDraft($0)) }
         parts += nameservers.map { Settings.section("[[nameserver]]", NameserverDraft.keys, NameserverDraft($0)) }
+        parts += views.map { Settings.section("[[view]]", ViewDraft.keys, ViewDraft($0)) }
         parts += rules.map { Settings.section("[[rule]]", Rule.keys, $0) }
         return parts.joined(separator: "\n")
     }

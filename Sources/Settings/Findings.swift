@@ -14,7 +14,7 @@ struct Findings {
     private(set) var ruleNodes: [Int] = []
 
     /// Each provider costs connections, memory and counters.
-    private static let maxProviders = 32
+    static let maxProviders = 32
     /// Bounds the number of exceptions to the general settings.
     private static let maxRules = 1000
     /// Each is searched for every name that is not in the cache.
@@ -39,6 +39,7 @@ struct Findings {
         home("log", "under [log]", Settings.Log.keys),
         home("notify", "under [[notify]]", ReceiverDraft.keys),
         home("nameserver", "under [[nameserver]]", NameserverDraft.keys),
+        home("view", "under [[view]]", ViewDraft.keys),
         home("rule", "under [[rule]]", Settings.Rule.keys),
     ]
 
@@ -84,6 +85,7 @@ struct Findings {
             case "notify": settings.receivers = receivers(node)
             case "nameserver":
                 settings.nameservers = nameservers(node, besideProviders: names(of: "provider", in: root))
+            case "view": settings.views = views(node, beside: names(of: "provider", in: root))
             case "rule":
                 settings.rules = rules(
                     node, providers: names(of: "provider", in: root), nameservers: names(of: "nameserver", in: root))
@@ -92,6 +94,8 @@ struct Findings {
         }
         judge(settings.rules, root.member("rule"), beside: settings.nameservers)
         judgeLocalNames(settings, in: root)
+        judgeViews(settings, in: root)
+        settings.giveSubnetsOfViews()
         giveParameters(to: &settings.providers, of: settings.rules, in: root.member("rule"))
         judgeListen(settings.server, in: root)
         judgeRepeated(settings.probe.ports, "probe.ports", root.member("probe")?.member("ports"))
@@ -269,7 +273,9 @@ struct Findings {
                 node, aboutKey: true, "rule.match-file: found \(files) files in all; allowed: \(Findings.maxRuleFiles)")
         }
         ruleNodes = elements.map(\.index)
-        for (index, fault) in rules.aliasLoops { note(elements[index].member("cname") ?? elements[index], fault) }
+        for (index, fault) in rules.aliasLoopsOfViews {
+            note(elements[index].member("cname") ?? elements[index], fault)
+        }
         return rules
     }
 
@@ -278,10 +284,11 @@ struct Findings {
             note(element, aboutKey: true, "this [[rule]] has no match and no match-file; every rule needs one of them")
         }
         var empty = Settings.Rule(match: rule.match)
-        empty.matchFiles = rule.matchFiles
+        (empty.matchFiles, empty.view) = (rule.matchFiles, rule.view)
         if rule == empty {
-            let others = Settings.Rule.keys.map(\.name).filter { !$0.hasPrefix("match") }.joined(separator: ", ")
-            note(element, aboutKey: true, "this [[rule]] changes nothing; add one or more of \(others)")
+            let others = Settings.Rule.keys.map(\.name).filter { !Settings.Rule.conditions.contains($0) }
+            let text = others.joined(separator: ", ")
+            note(element, aboutKey: true, "this [[rule]] changes nothing; add one or more of \(text)")
         }
         if let least = rule.minTTL, let most = rule.maxTTL { judgeTTLs(least, most, in: "rule", element) }
         judgeRepeated(rule.probePorts, "rule.probe-ports", element.member("probe-ports"))

@@ -166,6 +166,9 @@ extension Settings.Rule {
     /// More addresses than a client tries.
     private static let maxFallbackAddresses = 16
 
+    /// Keys that only say when the rule applies.
+    static let conditions: Set<String> = ["match", "match-file", "view"]
+
     static let keys: [Key<Settings.Rule>] = [
         Key("match", \.match, Format.ruleName.list(of: "names", 1...maxNames).leavingOut([])),
         Key("match-file", \.matchFiles, Format.path().list(of: "absolute paths", 1...maxFiles).leavingOut([])),
@@ -198,6 +201,7 @@ extension Settings.Rule {
         Key(
             "srv", \.srv,
             Format.serviceLocation.list(of: "strings \"PRIORITY WEIGHT PORT TARGET\"", recordCounts).leavingOut([])),
+        Key("view", \.view, Format.viewName.optional),
     ]
 }
 
@@ -248,6 +252,7 @@ extension ProviderDraft {
         Key("names", \.names, Format.ownName.list(of: "names", 0...maxNames).leavingOut([])),
         Key("names-file", \.namesFile, Format.path().orEmpty()),
         Key("exclusive", \.exclusive, Format.truth.optional),
+        Key("views-only", \.viewsOnly, Format.truth.optional),
         Key("quota", \.quota, Format.quota.optional),
         Key("hedge", \.hedge, Format.truth.optional),
         Key("timeout", \.timeout, Format.duration(timeouts).leavingOut(.seconds(3))),

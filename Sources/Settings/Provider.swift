@@ -99,6 +99,10 @@ extension Settings {
         package var namesFile: String?
         /// No provider without these names is asked for them.
         package var exclusive = false
+        /// It is asked only for the views that name it, and for names that a rule sends to it.
+        package var viewsOnly = false
+        /// Sent instead of `clientSubnet` with questions of clients of these views, by their numbers.
+        package var clientSubnetOfView: [Int: ClientSubnet] = [:]
         /// Nil: unlimited.
         package var quota: Quota?
         /// Requests may go to it while another upstream is late; nil: unless its questions are billed.
@@ -120,7 +124,7 @@ extension Settings {
         /// measurements.
         package var endpoint: Self {
             var endpoint = self
-            (endpoint.names, endpoint.namesFile, endpoint.exclusive) = ([], nil, false)
+            (endpoint.names, endpoint.namesFile, endpoint.exclusive, endpoint.viewsOnly) = ([], nil, false, false)
             (endpoint.quota, endpoint.hedge) = (nil, nil)
             return endpoint
         }

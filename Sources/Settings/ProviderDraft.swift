@@ -31,6 +31,7 @@ struct ProviderDraft: TableDraft {
     var names: [QuestionScope] = []
     var namesFile: String?
     var exclusive: Bool?
+    var viewsOnly: Bool?
     var quota: Settings.Provider.Quota?
     var hedge: Bool?
     var timeout = Duration.seconds(3)
@@ -57,7 +58,8 @@ extension ProviderDraft {
             method: dialect == .doh ? provider.method : nil, trustAD: provider.trustAD ? true : nil,
             budgetPerSecond: provider.budgetPerSecond,
             shadow: provider.shadow, names: provider.names, namesFile: provider.namesFile,
-            exclusive: provider.exclusive ? true : nil, quota: provider.quota, hedge: provider.hedge,
+            exclusive: provider.exclusive ? true : nil, viewsOnly: provider.viewsOnly ? true : nil,
+            quota: provider.quota, hedge: provider.hedge,
             timeout: provider.timeout, idle: provider.idle, connectionRequests: provider.connectionRequests,
             template: provider.template)
     }
@@ -77,7 +79,7 @@ extension ProviderDraft {
             clientSubnet: clientSubnet, clientSubnetForm: clientSubnetForm ?? .clear, proxy: proxy,
             proxyKeyFile: proxyKeyFile, method: method ?? .get, trustAD: trustAD ?? false,
             budgetPerSecond: budgetPerSecond, shadow: shadow, names: names, namesFile: namesFile,
-            exclusive: exclusive ?? false, quota: quota, hedge: hedge,
+            exclusive: exclusive ?? false, viewsOnly: viewsOnly ?? false, quota: quota, hedge: hedge,
             timeout: timeout, idle: idle, connectionRequests: connectionRequests)
     }
 }

@@ -145,6 +145,11 @@ extension Findings {
             for (key, text) in rule.parameters.misplaced(with: provider.dialect) {
                 note(element.member(key) ?? element, "rule.\(key): \(text)")
             }
+            if rule.view != nil {
+                note(
+                    element.member("view") ?? element,
+                    "rule.view: found with query, tags or app-id; allowed: without, as these are sent for all clients")
+            }
             if !rule.matchFiles.isEmpty {
                 note(
                     element.member("match-file") ?? element,

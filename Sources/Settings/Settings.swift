@@ -28,6 +28,8 @@ package struct Settings: Equatable, Sendable {
     package var receivers: [Receiver] = []
     /// Up to 16, in file order.
     package var nameservers: [Nameserver] = []
+    /// Up to 16, in file order. Their numbers count from 1.
+    package var views: [View] = []
     /// Up to 1,000, in file order.
     package var rules: [Rule] = []
 
@@ -239,6 +241,8 @@ package struct Settings: Equatable, Sendable {
         /// One TXT record each; up to 16, as `srv`.
         package var txt: [String] = []
         package var srv: [ServiceLocation] = []
+        /// Only for the clients of this view, and before rules for all clients; nil: for all clients.
+        package var view: String?
         package var place = Place.none
 
         package init(match: [Name]) {
@@ -295,7 +299,8 @@ extension Settings {
         guard onlyListed else { return providers }
         let resolvers = rules.filter { !$0.answersItself }.map { $0.resolver ?? .httpdns }
         guard !resolvers.contains(.httpdns) else { return providers }
-        return providers.filter { resolvers.contains(.provider($0.name)) }
+        let ofViews = views.flatMap(\.providers)
+        return providers.filter { resolvers.contains(.provider($0.name)) || ofViews.contains($0.name) }
     }
 
     /// Returns the changed keys that take effect only after a restart; SIGHUP applies the others.

@@ -200,6 +200,11 @@ extension Format<String> {
         },
         write: { $0 })
 
+    static let viewName = Format.text(
+        allowed: "1 to 32 letters, digits, \"-\", \"_\" or \".\"",
+        parse: { (1...maxProviderNameBytes).contains($0.utf8.count) && $0.utf8.allSatisfy(isWordByte) ? $0 : nil },
+        write: { $0 })
+
     /// As the kernel accepts it (dev_valid_name), in ASCII.
     static let interfaceName = Format.text(
         allowed: "the name of a network interface: 1 to 15 printable characters, but not \"/\", \":\", \"%\" or a "

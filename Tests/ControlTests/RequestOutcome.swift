@@ -21,7 +21,7 @@ private func words(_ command: Command) -> String {
     case .status, .stats(asPrometheus: false), .evidence, .top, .inflight, .reload: command.word
     case .help(let word): word.map { "help \($0)" } ?? command.word
     case .stats(asPrometheus: true): "stats for Prometheus"
-    case .explain(let name, let type): "explain \(name) \(type)"
+    case .explain(let name, let type, let client): "explain \(name) \(type)\(client.map { " for \($0)" } ?? "")"
     case .query(let terms):
         "query \(terms.name) \(terms.type) of \(terms.provider ?? "all")\(terms.skipsCache ? " past the cache" : "")"
     case .watch(let pattern, let showsClients):

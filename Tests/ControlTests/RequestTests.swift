@@ -18,6 +18,7 @@ struct RequestTests {
             ("{ \"command\" : \"help\", \"later\": 1 }\n", "help as JSON"),
             ("stats --prometheus", "stats for Prometheus"), ("explain www.example.com", "explain www.example.com A"),
             ("explain www.example.com aaaa", "explain www.example.com AAAA"),
+            ("explain a.example --client 192.0.2.1", "explain a.example A for 192.0.2.1"),
             ("explain Bücher.example", "explain xn--bcher-kva.example A"),
             ("explain 例子。测试 AAAA", "explain xn--fsqu00a.xn--0zwm56d AAAA"),
             ("query example.com MX --provider alidns", "query example.com MX of alidns"),
@@ -67,7 +68,7 @@ struct RequestTests {
             ),
             (
                 "{\"command\":\"explain\",\"name\":\"\"}",
-                "{\"error\":\"explain needs a name; allowed: explain NAME [TYPE]\"}\n"
+                "{\"error\":\"explain needs a name; allowed: explain NAME [TYPE] [--client ADDRESS]\"}\n"
             ),
             ("{", "{\"error\":\"not a JSON object like {\\\"command\\\":\\\"stats\\\"}\"}\n"),
             ("{}", "{\"error\":\"not a JSON object like {\\\"command\\\":\\\"stats\\\"}\"}\n"),
@@ -181,6 +182,8 @@ struct CacheRequestTests {
             ("cache get", "cache get needs a name; allowed: cache get NAME [TYPE]"),
             ("cache get a b c", "unknown argument \"c\" of cache; \(cacheUsage)"),
             ("cache get a..b", "\"a..b\" \(isNoName)"),
+            ("explain a.example --client", "--client needs an address"),
+            ("explain a.example --client guests", "\"guests\" is not an IP address"),
             ("explain a\u{FF0E}\u{FF0E}b", "\"a\\u{FF0E}\\u{FF0E}b\" \(isNoName)"),
             ("cache get a b", "\"b\" \(isNoType)"),
             ("cache ls a A", "too many arguments of cache ls; allowed: cache ls [NAME]"),

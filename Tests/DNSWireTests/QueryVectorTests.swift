@@ -54,7 +54,7 @@ struct QueryVectorTests {
                 if !reply.isEmpty { try check(reply, to: vector, expected) }
                 continue
             }
-            let question = query.question(in: vector.bytes.span, from: .none)
+            let question = query.question(in: vector.bytes.span, from: .all)
             stand.keep(largeAnswer(to: question), for: question)
             let (outcome, reply) = stand.ask(vector.bytes, from: expected.client)
             #expect(outcome == .answered(.noError), "\(vector)")

@@ -48,6 +48,103 @@ struct ConversionTests {
         #expect(other == keys[0])
     }
 
+    private static func viewSettings(_ blocked: String, _ games: String) -> String {
+        """
+        [server]
+        allow = ["192.168.0.0/16"]
+        [[provider]]
+        name = "a"
+        dialect = "json"
+        url = "https://192.0.2.1/"
+        [[provider]]
+        name = "b"
+        dialect = "json"
+        url = "https://192.0.2.2/"
+        views-only = true
+        [[provider]]
+        name = "c"
+        dialect = "json"
+        url = "https://192.0.2.3/"
+        names = ["account.example"]
+        [[view]]
+        name = "guests"
+        clients = ["192.168.7.0/24"]
+        providers = ["b"]
+        [[view]]
+        name = "children"
+        clients = ["192.168.8.0/24"]
+        [[rule]]
+        match-file = ["\(blocked)"]
+        answer = "nxdomain"
+        [[rule]]
+        match = ["ads.example", "b.www.example"]
+        view = "guests"
+        resolver = "httpdns"
+        [[rule]]
+        match = ["www.example"]
+        resolver = "system"
+        [[rule]]
+        match-file = ["\(games)"]
+        view = "children"
+        answer = "refused"
+        [[rule]]
+        match = ["www.example"]
+        view = "children"
+        resolver = "a"
+        """
+    }
+
+    @Test("a view's rules precede the others at the same name, lists of others included, and its providers replace all")
+    func views() throws {
+        let folder = TemporaryFolder()
+        folder.write(Array("0.0.0.0 ads.example\n".utf8), to: folder("blocked"))
+        folder.write(Array("games.example\n".utf8), to: folder("games"))
+        let text = ConversionTests.viewSettings(folder("blocked"), folder("games"))
+        let settings = try Settings.parse(bytes: Array(text.utf8), file: "f")
+        let providers = try settings.providers.enumerated().map {
+            Provider(id: ProviderID($0), try ProviderAccount($1), seed: 1)
+        }
+        let policy = Policy(settings, providers, lists: try NameLists.read(for: settings).lists)
+        let all = [policy] + policy.views.map(\.policy)
+        let upstreams = { (name: String) in all.map { $0.upstreams(for: Name(name)!) } }
+        let guests = NameUpstreams.owners([ProviderID(1)], isExclusive: true)
+        #expect(upstreams("other.example") == [.providers, guests, .providers])
+        #expect(upstreams("a.www.example") == [.system, .system, .provider(ProviderID(0))])
+        #expect(upstreams("b.www.example") == [.system, guests, .provider(ProviderID(0))])
+        let account = NameUpstreams.owners([ProviderID(2)], isExclusive: false)
+        #expect(upstreams("account.example") == [account, guests, account])
+        let answers = { (name: String) in all.map { $0.ruleAnswer(for: Name(name)!) != nil } }
+        #expect(answers("ads.example") == [true, false, true])
+        #expect(answers("games.example") == [false, false, true])
+        #expect(policy.views.map(\.name) == ["guests", "children"])
+    }
+
+    @Test("another set of views removes every answer; another rule of one, those of its names")
+    func changedViews() throws {
+        func policy(_ clients: String, _ rule: String) throws -> Policy {
+            let text = """
+                [server]
+                allow = ["192.168.0.0/16"]
+                [[view]]
+                name = "guests"
+                clients = ["\(clients)"]
+                [[rule]]
+                match = ["www.example"]
+                view = "guests"
+                \(rule)
+                """
+            return Policy(try Settings.parse(bytes: Array(text.utf8), file: "f"), [])
+        }
+        let before = try policy("192.168.7.0/24", "stale = false")
+        let other = try policy("192.168.7.0/24", "answer = \"nxdomain\"")
+        #expect(
+            other.answersDiffering(from: before) == [QuestionScope(Name("www.example")!, includesDescendants: true)])
+        #expect(other.mayDiffer(from: before, for: Name("www.example")!))
+        #expect(!other.mayDiffer(from: before, for: Name("example")!))
+        #expect(try policy("192.168.8.0/24", "stale = false").answersDiffering(from: before) == [.everything])
+        #expect(try policy("192.168.7.0/24", "stale = false").answersDiffering(from: before).isEmpty)
+    }
+
     @Test("an announced domain yields to what the operator decided, except to a tunnel's longer one")
     func announcedDomains() throws {
         let folder = TemporaryFolder()

@@ -54,7 +54,7 @@ struct ResolvingStand {
             records: addresses.map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: 600) })
         cache.store(
             RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
-            partition: view.partition(for: .none), provenance: provenance,
+            partition: view.partition(for: .all), provenance: provenance,
             nowMilliseconds: Clock.millisecondsSinceBoot(now))
     }
 

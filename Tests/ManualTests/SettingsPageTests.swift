@@ -48,6 +48,7 @@ struct SettingsPageTests {
         ("[log]", Settings.Log.keys.map(\.name)),
         ("[[notify]]", ReceiverDraft.keys.map(\.name)),
         ("[[nameserver]]", NameserverDraft.keys.map(\.name)),
+        ("[[view]]", ViewDraft.keys.map(\.name)),
         ("[[rule]]", Settings.Rule.keys.map(\.name)),
     ]
 

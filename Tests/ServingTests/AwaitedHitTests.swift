@@ -109,10 +109,10 @@ struct AwaitedHitTests {
         let client = Address.v4(0x0808_0801)
         var stand = ServingStand()
         stand.view.set(stand.partition, dependsOnClient: true)
-        let question = Question(question.name, .a, from: ClientSubnet(of: client))
+        let question = Question(question.name, .a, from: ClientGroup(of: client))
         let record = ResourceRecord(owner: question.name, address: .v4(1), ttlSeconds: 60)
         stand.keep(Answer(records: [record]), for: question)
-        stand.cache.awaitHit(question, partition: stand.view.partition(for: question.subnet), provenance: .provider)
+        stand.cache.awaitHit(question, partition: stand.view.partition(for: question.clients), provenance: .provider)
         let packet = QueryPacket(try #require(Name("WWW.example.com")), .a).bytes
         #expect(stand.ask(packet, from: client).outcome == .answeredAwaited(.noError, question))
     }

@@ -21,7 +21,7 @@ struct ServingViewTests {
         let name = try #require(Name("www.example"))
         var stand = ServingStand()
         stand.view.set(stand.partition, dependsOnClient: true)
-        let question = Question(name, .a, from: ClientSubnet(of: near))
+        let question = Question(name, .a, from: ClientGroup(of: near))
         stand.keep(answer(question, 1), for: question)
         let query = asked(name)
         let nearby = Address.v4(0xC633_64FF)
@@ -46,7 +46,7 @@ struct ServingViewTests {
             let outcome = stand.ask(asked(name), from: client).outcome
             #expect(outcome == .answered(.noError), "\(client)")
         }
-        #expect(stand.view.subnet(of: near) == .none)
+        #expect(stand.view.group(of: near) == .all)
     }
 
     @Test("another partition is another cache, at once")
@@ -66,16 +66,43 @@ struct ServingViewTests {
         let name = try #require(Name("www.example"))
         var stand = ServingStand()
         stand.view.set(stand.partition, dependsOnClient: true)
-        let question = Question(name, .a, from: ClientSubnet(of: far))
+        let question = Question(name, .a, from: ClientGroup(of: far))
         stand.keep(answer(question, 1), for: question)
         let outcome = stand.ask(asked(name), from: far, atSeconds: 59.9).outcome
         #expect(outcome == .answeredAndDue(.noError, question))
     }
 
+    @Test("a client of a view gets what is for the view, whatever its subnet, and this machine is in no view")
+    func views() throws {
+        let name = try #require(Name("www.example"))
+        var stand = ServingStand()
+        let networks = [["203.0.113.0/24", "2001:db8::/32"], ["203.0.113.128/25"]].map { $0.map { Prefix($0)! } }
+        stand.view.set(stand.partition, dependsOnClient: false, views: ClientViews(networks))
+        let numbers = ["203.0.113.1", "203.0.113.129", "2001:db8::1", "::ffff:203.0.113.1", "198.51.100.1", "::1"].map {
+            stand.view.group(of: Address($0)!).view
+        }
+        #expect(numbers == [1, 2, 1, 1, 0, 0], "the longest prefix decides")
+        let question = Question(name, .a, from: ClientGroup(view: 1))
+        stand.keep(answer(question, 1), for: question)
+        for (client, isOfView) in [(far, true), (near, false), (ServingStand.loopback, false)] {
+            let outcome = stand.ask(asked(name), from: client).outcome
+            #expect((outcome == .answered(.noError)) == isOfView, "\(client)")
+        }
+        stand.view.set(stand.partition, dependsOnClient: true, views: ClientViews(networks))
+        #expect(stand.view.group(of: far) == ClientGroup(of: far, view: 1))
+        #expect(stand.view.group(of: ServingStand.loopback) == .all)
+    }
+
+    @Test("sixteen views have sixteen partitions") func viewPartitions() {
+        let view = ServingView(Partition(rawValue: 1), seed: 0x9E37_79B9_7F4A_7C15)
+        let partitions = (0...16).map { view.partition(for: ClientGroup(view: $0)) }
+        #expect(Set(partitions).count == 17)
+    }
+
     @Test("a thousand subnets have a thousand partitions")
     func spread() {
         let view = ServingView(Partition(rawValue: 1), seed: 0x9E37_79B9_7F4A_7C15)
-        let partitions = (0..<1000).map { view.partition(for: ClientSubnet(of: .v4(0x0800_0000 + UInt32($0) << 8))) }
-        #expect(Set(partitions).count == 1000 && view.partition(for: .none) == Partition(rawValue: 1))
+        let partitions = (0..<1000).map { view.partition(for: ClientGroup(of: .v4(0x0800_0000 + UInt32($0) << 8))) }
+        #expect(Set(partitions).count == 1000 && view.partition(for: .all) == Partition(rawValue: 1))
     }
 }

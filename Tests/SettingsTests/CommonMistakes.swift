@@ -46,7 +46,7 @@ let commonMistakes: [Case] = [
         f:1:1: unknown key "providers" at the top; did you mean "provider"? allowed: only-listed, direct-only, \#
         local-zone, hosts-directory, lease-files, server, provider, \#
         system-resolver, cache, prefetch, stale, probe, network, control, log, notify, nameserver, \#
-        rule
+        view, rule
         """#),
     // Single brackets.
     Case(
@@ -107,7 +107,7 @@ let commonMistakes: [Case] = [
         f:1:1: unknown key "listen" at the top; it belongs under [server]; allowed: only-listed, direct-only, \#
         local-zone, hosts-directory, lease-files, server, provider, \#
         system-resolver, cache, prefetch, stale, probe, network, control, log, notify, nameserver, \#
-        rule
+        view, rule
         """#),
     // A key of the top in a table.
     Case(

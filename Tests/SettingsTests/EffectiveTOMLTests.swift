@@ -75,6 +75,9 @@ struct EffectiveTOMLTests {
                 + "interface = \"tun0\"",
             "[[nameserver]]\nname = \"least\"\nservers = [\"192.0.2.55:53\"]\n", "resolver = \"corp\"",
             "servers = [\"tls://192.0.2.56:853\"]\ntrust-ad = true",
+            "[[view]]\nname = \"guests\"\nclients = [\"192.168.7.0/24\", \"fd00::/8\"]\nproviders = [\"x\"]\n"
+                + "client-subnet = \"203.0.113.0/24\"",
+            "view = \"guests\"", "views-only = true",
             "query = {\"sdns-level\" = \"v=i_p-\", \"sdns-region\" = \"eu\"}", "tags = [\"ios\", \"beta-2\"]",
             "query = {\"sdns-a\" = \"b\"}\ntags = [\"c\"]\n", "app-id = \"com.demo\"",
             "[network]\nwatch = false", "probe = true", "probe-ports = [853]",
@@ -153,6 +156,11 @@ private let oddFile = #"""
     name = "validating"
     servers = ["tls://192.0.2.56"]
     trust-ad = true
+    [[view]]
+    name = "guests"
+    clients = ["192.168.7.0/24", "fd00::/8"]
+    providers = ["x"]
+    client-subnet = "203.0.113.0/24"
     [server]
     listen = ["[fe80::1]:5353"]
     threads = 3
@@ -171,6 +179,7 @@ private let oddFile = #"""
     client-subnet = "2001:db8::/32"
     proxy = "SOCKS5H://u.1@[2001:db8::1]:1080/"
     proxy-key-file = "proxy.password"
+    views-only = true
     timeout = "250ms"
     idle = "90s"
     connection-requests = 100000
@@ -331,6 +340,7 @@ private let oddFile = #"""
     expect = {}
     [[rule]]
     match = ["d.example"]
+    view = "guests"
     answer = "refused"
     extended-error = "censored"
     [[rule]]

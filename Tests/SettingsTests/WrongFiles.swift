@@ -24,7 +24,7 @@ let wrongSections: [Case] = [
         direct-only, \#
         local-zone, hosts-directory, lease-files, server, provider, \#
         system-resolver, cache, prefetch, stale, probe, network, control, log, \#
-        notify, nameserver, rule
+        notify, nameserver, view, rule
         """#),
     Case(
         #"[server]\#nquite-something-else = 1"#,
@@ -59,7 +59,7 @@ let wrongSections: [Case] = [
         f:1:1: unknown key "a" at the top; allowed: only-listed, direct-only, \#
         local-zone, hosts-directory, lease-files, server, provider, \#
         system-resolver, cache, prefetch, stale, probe, network, control, log, notify, \#
-        nameserver, rule
+        nameserver, view, rule
         """#),
 ]
 
@@ -367,14 +367,14 @@ let wrongProviders: [Case] = [
         f:5:1: unknown key "keys" in [[provider]]; allowed: name, dialect, url, addresses, sni, \#
         verify-name, host, ca-file, account, access-key, key-file, cipher, cipher-key-file, expiring, region, \#
         service-nodes, query, tags, app-id, client-subnet, client-subnet-form, proxy, proxy-key-file, method, \#
-        trust-ad, budget, shadow, names, names-file, exclusive, quota, hedge, timeout, idle, connection-requests, \#
-        template
+        trust-ad, budget, shadow, names, names-file, exclusive, views-only, quota, hedge, timeout, idle, \#
+        connection-requests, template
         """#,
         #"""
         f:6:1: unknown key "acount" in [[provider]]; did you mean "account"? allowed: name, dialect, \#
         url, addresses, sni, verify-name, host, ca-file, account, access-key, key-file, cipher, \#
         cipher-key-file, expiring, region, service-nodes, query, tags, app-id, client-subnet, client-subnet-form, \#
-        proxy, proxy-key-file, method, trust-ad, budget, shadow, names, names-file, exclusive, quota, hedge, \#
-        timeout, idle, connection-requests, template
+        proxy, proxy-key-file, method, trust-ad, budget, shadow, names, names-file, exclusive, views-only, \#
+        quota, hedge, timeout, idle, connection-requests, template
         """#),
 ]

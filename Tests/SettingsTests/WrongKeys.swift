@@ -112,6 +112,7 @@ let wrongKeys: [Mistake] = [
     ),
     ("proxy-key-file = \"a:b\"", 18, "provider.proxy-key-file: found \(hidden); allowed: \(file)"),
     ("trust-ad = \"yes\"", 12, "provider.trust-ad: found \"yes\"; allowed: true or false; write true"),
+    ("views-only = 1", 14, "provider.views-only: found 1; allowed: true or false"),
     ("method = \"get\"", 10, "provider.method: found \"get\"; allowed: \"GET\", \"POST\""),
     (
         "budget = 50", 10,
@@ -274,5 +275,9 @@ let wrongKeys: [Mistake] = [
         rule.srv: found "0 5 sip.example"; allowed: "PRIORITY WEIGHT PORT TARGET", such as \
         "0 5 5060 sip.example.com"; numbers up to 65535
         """
+    ),
+    (
+        "view = \"my guests\"", 8,
+        "rule.view: found \"my guests\"; allowed: 1 to 32 letters, digits, \"-\", \"_\" or \".\""
     ),
 ]

@@ -245,7 +245,7 @@ let wrongRules: [Case] = [
         f:3:1: unknown key "probe-port" in [[rule]]; did you mean "probe-ports"? allowed: match, match-file, \
         resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, prefetch, \
         probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect, answer, extended-error, \
-        cname, txt, srv
+        cname, txt, srv, view
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nfallback-addresses = [\"192.0.2.1:53\"]",
@@ -259,7 +259,7 @@ let wrongRules: [Case] = [
         f:3:1: unknown key "falback-addresses" in [[rule]]; did you mean "fallback-addresses"? allowed: match, \
         match-file, resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, \
         prefetch, probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect, answer, \
-        extended-error, cname, txt, srv
+        extended-error, cname, txt, srv, view
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nexpect = {cname = \"yes\", max-ttl = 60, within = [], ttl = 1}",

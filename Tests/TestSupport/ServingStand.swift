@@ -79,7 +79,7 @@ package struct ServingStand: ~Copyable {
     ) {
         cache.store(
             RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
-            partition: view.partition(for: question.subnet), provenance: provenance,
+            partition: view.partition(for: question.clients), provenance: provenance,
             nowMilliseconds: Int64(seconds * 1000))
     }
 }

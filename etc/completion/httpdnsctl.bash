@@ -22,7 +22,7 @@ _httpdnsctl_words() {
     report) echo "--json" ;;
     evidence) echo "--json" ;;
     whois) echo "--json" ;;
-    explain) echo "--json" ;;
+    explain) echo "--client --json" ;;
     query) echo "--provider --no-cache --json" ;;
     top) echo "--json" ;;
     inflight) echo "--json" ;;

@@ -7,7 +7,8 @@ package enum Command: Equatable, Sendable {
     /// Rendered for Prometheus, or as text or JSON as the request says.
     case stats(asPrometheus: Bool)
     /// Explains how the daemon answers a question, and why.
-    case explain(Name, RecordType)
+    /// - Parameter client: whose view counts; nil: this machine.
+    case explain(Name, RecordType, client: Address?)
     case query(QueryTerms)
     /// Values that change every second, for a full-screen display.
     case top

@@ -40,7 +40,11 @@ extension Command.Word {
         case .evidence: [CommandForm("evidence", "the last 256 mismatched addresses, with the source of each")]
         case .whois: [CommandForm("whois ADDRESS", "the names that resolved to an address")]
         case .explain:
-            [CommandForm("explain NAME [TYPE]", "how a name is answered and why, and what the next query will do")]
+            [
+                CommandForm(
+                    "explain NAME [TYPE] [--client ADDRESS]",
+                    "how a name is answered, and why; --client: to this client of a view")
+            ]
         case .query: [query]
         case .top: [CommandForm("top", "rates of the last second; on a terminal full screen, q quits")]
         case .inflight: [CommandForm("inflight", "lookups in progress")]

@@ -22,11 +22,12 @@ struct RequestFields: Decodable {
     var clients: Bool?
     var prometheus: Bool?
     var topic: String?
+    var client: String?
     var settings: [String]?
 
     enum CodingKeys: String, CodingKey {
         case command, verb, name, names, type, tree, all, rule, address, provider, level, pattern, clients, prometheus,
-            topic, settings
+            topic, settings, client
         case `for`
         case noCache = "no_cache"
     }
@@ -65,6 +66,7 @@ struct RequestFields: Decodable {
             case (.query, "--no-cache"): noCache = true
             case (.query, "--provider"): provider = try value(of: argument, "the name of a provider", from: &rest)
             case (.watch, "--name"): pattern = try value(of: argument, "a pattern such as *.example.com", from: &rest)
+            case (.explain, "--client"): client = try value(of: argument, "an address", from: &rest)
             case (.watch, "--clients"), (.recorder, "--clients"): clients = true
             case (.httpdns, "--for"), (.log, "--for"), (.rule, "--for"):
                 `for` = try value(of: argument, "a duration", from: &rest)
@@ -91,7 +93,7 @@ struct RequestFields: Decodable {
         switch word {
         case .status: .status
         case .stats: .stats(asPrometheus: prometheus ?? false)
-        case .explain: .explain(try requiredName(word), try requestedType())
+        case .explain: .explain(try requiredName(word), try requestedType(), client: try client.map(readAddress))
         case .query:
             .query(
                 QueryTerms(
@@ -138,7 +140,11 @@ struct RequestFields: Decodable {
 
     private func requiredAddress(_ word: Command.Word) throws(RequestFault) -> Address {
         guard let address else { throw RequestFault("\(word) needs an address; allowed: \(word.usage)") }
-        guard let read = Address(address) else { throw RequestFault("\(quoted(address)) is not an IP address") }
+        return try readAddress(address)
+    }
+
+    private func readAddress(_ text: String) throws(RequestFault) -> Address {
+        guard let read = Address(text) else { throw RequestFault("\(quoted(text)) is not an IP address") }
         return read
     }
 

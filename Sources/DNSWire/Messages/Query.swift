@@ -111,8 +111,8 @@ package struct Query: Equatable, Sendable {
     }
 
     /// Returns the question, with the name in the client's letter case.
-    package func question(in packet: Span<UInt8>, from subnet: ClientSubnet) -> Question {
-        Question(name(in: packet), type, from: subnet, dnssec: dnssec)
+    package func question(in packet: Span<UInt8>, from clients: ClientGroup) -> Question {
+        Question(name(in: packet), type, from: clients, dnssec: dnssec)
     }
 
     /// Returns true for a single label, as used for the machine itself and local hosts.

@@ -3,32 +3,32 @@
 package struct Question: Hashable, Sendable {
     package let name: Name
     package let type: RecordType
-    /// The client subnet for the answer, if providers are told one. As a part of the key, it keeps clients apart in
-    /// cache, lookups, demand and batches. The price is eight bytes in each. The store omits such answers.
-    package let subnet: ClientSubnet
+    /// The clients that the answer is for. As a part of the key, it keeps them apart in cache, lookups, demand and
+    /// batches. The price is eight bytes in each. The store has the answers for all clients only.
+    package let clients: ClientGroup
     /// Answers with signatures, and those that upstreams did not validate, are kept apart from all others.
     package let dnssec: DNSSECBits
 
     package init(
-        _ name: Name, _ type: RecordType, from subnet: ClientSubnet = .none, dnssec: DNSSECBits = []
+        _ name: Name, _ type: RecordType, from clients: ClientGroup = .all, dnssec: DNSSECBits = []
     ) {
         self.name = name
         self.type = type
-        self.subnet = subnet
+        self.clients = clients
         self.dnssec = dnssec
     }
 
     /// As in `Name`.
     package func _rawHashValue(seed: Int) -> Int {
         name._rawHashValue(
-            seed: seed ^ (Int(dnssec.rawValue) << 16 | Int(type.rawValue)) ^ Int(truncatingIfNeeded: subnet.code))
+            seed: seed ^ (Int(dnssec.rawValue) << 16 | Int(type.rawValue)) ^ Int(truncatingIfNeeded: clients.code))
     }
 
-    /// Returns a question for another type of the same name, client subnet and bits.
-    package func with(_ type: RecordType) -> Question { Question(name, type, from: subnet, dnssec: dnssec) }
+    /// Returns a question for another type of the same name, clients and bits.
+    package func with(_ type: RecordType) -> Question { Question(name, type, from: clients, dnssec: dnssec) }
 
     /// Returns the question with these bits.
-    package func with(_ dnssec: DNSSECBits) -> Question { Question(name, type, from: subnet, dnssec: dnssec) }
+    package func with(_ dnssec: DNSSECBits) -> Question { Question(name, type, from: clients, dnssec: dnssec) }
 }
 
 extension Question: CustomStringConvertible {

@@ -64,7 +64,9 @@ struct ControlCommands {
             let listing = FlightListing(wantsJSON: request.wantsJSON, scope: watches.scope)
             return .pages(
                 AnyIterator(ListingPages(of: resolving.recorder.records, listing, showsClients: showsClients)))
-        case .explain(let name, let type): return try explain(Question(name, type), request, by: boundUser)
+        case .explain(let name, let type, let client):
+            let group = client.map { resolving.view.group(of: $0) } ?? .all
+            return try explain(Question(name, type, from: group), request, by: boundUser)
         case .inflight: return whole(.inflight(resolving.inflight(now: now)), asJSON: request.wantsJSON)
         case .query(let terms):
             return .stream(try queries.begin(terms, wantsJSON: request.wantsJSON, by: boundUser, now: now))

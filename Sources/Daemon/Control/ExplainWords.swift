@@ -33,11 +33,12 @@ struct ExplainWords {
     // MARK: upstream choice
 
     private var route: String {
-        if let grounds = groundsOfOwnAnswer { return "answered by the daemon: \(grounds)" }
+        let view = known.view.map { "view \($0): " } ?? ""
+        if let grounds = groundsOfOwnAnswer { return "\(view)answered by the daemon: \(grounds)" }
         let unserved = known.unservedUntil.map { until in
             "; no provider serves the name; asked again in \(span(until: until)), or after a flush"
         }
-        return "\(name(known.upstreams))\(grounds)\(unserved ?? "")"
+        return "\(view)\(name(known.upstreams))\(grounds)\(unserved ?? "")"
     }
 
     /// Nil if upstreams are asked.

@@ -25,7 +25,7 @@ struct Explanations {
             of: question, expired: expired, preferred: preferred, hits: found.reduce(0) { $0 + Int($1.hits) }, now: now)
         let given = found.first { freshness($0, limits).isGivenAtOnce }
         let words = ExplainWords(known, now: now, nameOfSource: nameOfSource)
-        let partition = Int(view.partition(for: question.subnet).rawValue)
+        let partition = Int(view.partition(for: question.clients).rawValue)
         var report = words.outline(.running(partition: partition, order: words.orderInForce))
         report.portal = resolver.portal.map { portal in
             "is suspected, for at most \(seconds(until: portal.until)) s more: sign in to the network"

@@ -33,7 +33,7 @@ enum WhyQuestion: Equatable {
             labels = labels.dropFirst()
         }
         let wire: [UInt8] = labels.reduce(into: []) { $0 += [UInt8($1.count)] + $1 } + [0]
-        self = Name(wire: wire).map { .about(Question($0, type, from: question.subnet)) } ?? .nothing
+        self = Name(wire: wire).map { .about(Question($0, type, from: question.clients)) } ?? .nothing
     }
 
     static let usageText = "query TXT of NAME.why.httpdnsd. or of _TYPE.NAME.why.httpdnsd."

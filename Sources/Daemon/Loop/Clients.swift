@@ -17,11 +17,11 @@ struct Client {
     let path: Path
     let address: Address
     let askedAt: Instant
-    /// The client's subnet if a provider receives it; otherwise `none`.
-    let subnet: ClientSubnet
+    /// Those with the same answers.
+    let group: ClientGroup
 
     /// The question, with the name in the client's letter case.
-    var question: Question { query.question(in: packet.span, from: subnet) }
+    var question: Question { query.question(in: packet.span, from: group) }
 
     /// Maximum size of a reply to this client, in bytes.
     var limitBytes: Int {
@@ -33,13 +33,13 @@ struct Client {
 }
 
 extension Client {
-    init(_ handover: Handover, in subnet: ClientSubnet = .none) {
+    init(_ handover: Handover, in group: ClientGroup = .all) {
         query = handover.query
         packet = handover.packet
         path = .datagram(handover.socket, peer: handover.peer, askedAddress: handover.askedAddress)
         address = handover.peer.address
         askedAt = handover.receivedAt
-        self.subnet = subnet
+        self.group = group
     }
 
     /// Returns the bytes that `write` outputs, at most `limitBytes`.

@@ -45,8 +45,9 @@ extension Settings.Provider {
 }
 
 extension ServingView {
-    func set(_ partition: Partition, _ providers: [Settings.Provider]) {
-        set(partition, dependsOnClient: providers.contains { $0.clientSubnet == .auto })
+    func set(_ partition: Partition, _ settings: Settings) {
+        let subnets = settings.providers.map(\.clientSubnet) + settings.views.map(\.clientSubnet)
+        set(partition, dependsOnClient: subnets.contains(.auto), views: ClientViews(settings.views.map(\.clients)))
     }
 }
 
@@ -85,14 +86,42 @@ extension Policy {
         isSystemOnly = settings.avoidsProviders
         localZones = LocalZones(settings.localZones)
         self.links = LinkRoutes(links) { link in nameservers.first { $0.link == link }?.id }
-        var all = settings.rules.map { Rule($0, upstreamOfName, lists) }
+        let converted = settings.rules.map { Rule($0, upstreamOfName, lists) }
         let overriding = nameservers.map { Rule($0) } + added.map { Rule($0, upstreamOfName) }
+        setRules(converted, of: settings, view: nil, overriding: overriding)
+        views = settings.views.map { view in
+            var policy = self
+            policy.setProviders(of: view, providers)
+            policy.setRules(converted, of: settings, view: view.name, overriding: overriding)
+            return ClientView(
+                name: view.name, clients: view.clients, clientSubnet: view.clientSubnet.map { "\($0)" }, policy: policy)
+        }
+    }
+
+    /// Names of an account go to its provider alone, since the others may not be the view's.
+    private mutating func setProviders(of view: Settings.View, _ providers: [Provider]) {
+        guard !view.providers.isEmpty else { return }
+        let ours = providers.filter { view.providers.contains($0.name) }
+        self.providers = ours.filter { !$0.settings.hasOwnNames }.map(\.id)
+        accounts = AccountTable(ours.map { AccountNames($0.id, $0.ownNames.names, isExclusive: true) })
+    }
+
+    /// - Parameters:
+    ///   - converted: the rules of the settings. Rules of other views are left out.
+    ///   - view: its name; nil: the clients without a view.
+    private mutating func setRules(
+        _ converted: [Rule], of settings: Settings, view: String?, overriding: [Rule]
+    ) {
+        // The others keep their places: `explain` numbers the rules as in the file.
+        var all = zip(settings.rules, converted).map { rule, converted in
+            rule.view == nil || rule.view == view ? converted : Rule()
+        }
         rules = RuleTable(all, overriding: overriding)
-        let forLinks = settings.rules.filter(\.isForAnnouncedDomains)
+        let forLinks = zip(settings.rules, all).filter { $0.0.isForAnnouncedDomains }.map(\.1)
         guard !forLinks.isEmpty else { return }
-        let announced = self.links.domains { isReserved($0, isOfTunnel: $1) }
-        all += forLinks.map { rule in
-            var rule = Rule(rule, upstreamOfName)
+        let announced = links.domains { isReserved($0, isOfTunnel: $1) }
+        all += forLinks.filter { $0.upstreams == .link }.map { rule in
+            var rule = rule
             rule.match = announced
             return rule
         }
@@ -196,6 +225,7 @@ extension Rule {
         maxTTLSeconds = rule.maxTTL?.unsignedSeconds
         fallbackAddresses = rule.fallbackAddresses
         expectation = rule.expect.map { RuleExpectation($0) }
+        isOfView = rule.view != nil
         answer = RuleAnswer(rule)
         origin =
             switch rule.place {

@@ -277,7 +277,7 @@ final class Daemon {
     private func recordForgedAnswers(now: Instant) {
         let (divergences, contradicting) = (resolving.takeDivergences(), resolving.takeContradictingAnswers())
         guard !divergences.isEmpty || !contradicting.isEmpty else { return }
-        let (network, wall) = (view.partition(for: .none), Clock.wallMilliseconds())
+        let (network, wall) = (view.partition(for: .all), Clock.wallMilliseconds())
         let sources = evidence.add(divergences, network: network, wallMilliseconds: wall, now: now)
         let answers = evidence.add(contradicting, network: network, wallMilliseconds: wall, now: now)
         notifier.take(evidence.latest(divergences.count + contradicting.count), now: now)
@@ -372,7 +372,7 @@ final class Daemon {
         if let roaming {
             roaming.setView(settings, now: now)
         } else {
-            view.set(Partition(nil, settings.providers), settings.providers)
+            view.set(Partition(nil, settings.providers), settings)
         }
         let names = provisions.takeNames()
         lists.set(names).forEach { log($0) }
@@ -542,7 +542,7 @@ final class Daemon {
         removeAnswersOfOtherRules(now: now)
         isStoreLoaded = true
         beginKeeping(now: now)
-        let here = report.inUse.filter { $0.partition == view.partition(for: .none) }
+        let here = report.inUse.filter { $0.partition == view.partition(for: .all) }
         let kept = (policy?.kept ?? []).flatMap { [Question($0, .a), Question($0, .aaaa)] }
             .compactMap { resolving.answers.entries(of: $0).first }
         let restored = kept.map { RestoredAnswer($0, now: now) } + here.map { RestoredAnswer($0, now: now) }

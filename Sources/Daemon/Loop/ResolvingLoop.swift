@@ -103,7 +103,7 @@ final class ResolvingLoop: LoopPart {
         for miss in streams.takeMisses() {
             let client = Client(
                 query: miss.query, packet: miss.packet, path: .stream(miss.connection),
-                address: miss.client, askedAt: now, subnet: view.subnet(of: miss.client))
+                address: miss.client, askedAt: now, group: view.group(of: miss.client))
             let carried = carried(client, now: now)
             if carried.query.dnssec == client.query.dnssec || !answeredFromCache(carried, now: now) {
                 asked(carried, now: now)
@@ -230,7 +230,7 @@ final class ResolvingLoop: LoopPart {
             case .due(let question): handle(.prefetchDue(question), now: now)
             case .servedAgain(let question): handle(.servedAgain(question), now: now)
             case .asked(let handover):
-                let client = carried(Client(handover, in: view.subnet(of: handover.peer.address)), now: now)
+                let client = carried(Client(handover, in: view.group(of: handover.peer.address)), now: now)
                 if answeredFromCache(client, now: now) {
                     questionsTaken += 1
                 } else {

@@ -132,7 +132,7 @@ final class NetworkChangeHandler: LoopPart {
         candidate = network.candidate
         let inUse = isInTransit ? candidate : network.id
         let partition = inUse.map { Partition($0, settings.providers) } ?? .inTransit
-        view.set(partition, settings.providers)
+        view.set(partition, settings)
         // Latest first.
         let known = [network.id] + network.history.known.map(\.id).filter { $0 != network.id }
         resolving.setOtherNetworks(known.filter { $0 != inUse }.map { Partition($0, settings.providers) })

@@ -100,7 +100,7 @@ final class Provider {
             parallelRequests: HTTPEndpoint.expectedParallelRequests(settings.url.isSecure ? .https : .http),
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
             questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow,
-            verifies: settings.url.isSecure, hasOwnNames: settings.hasOwnNames,
+            verifies: settings.url.isSecure, hasOwnNames: settings.hasOwnNames || settings.viewsOnly,
             carriesAliases: dialect.carriesAliases, carriesDNSSEC: dialect.carriesDNSSEC,
             isBilled: settings.isBilled, mayHedge: settings.hedge ?? !settings.isBilled, timeout: settings.timeout)
     }
@@ -144,18 +144,18 @@ final class Provider {
     var hasWorkingAddress: Bool { endpoints.indices.contains { ways[$0] != nil && !addresses.isFailing($0) } }
 
     /// Returns the client subnet that requests carry for these clients; nil: none.
-    func subnetSent(for subnet: ClientSubnet) -> Prefix? {
-        switch settings.clientSubnet {
+    func subnetSent(for clients: ClientGroup) -> Prefix? {
+        switch settings.clientSubnetOfView[clients.view] ?? settings.clientSubnet {
         case .fixed(let prefix): prefix
-        case .auto: subnet.prefix
+        case .auto: clients.subnet
         case nil: nil
         }
     }
 
     /// Returns the address that the reply states for this machine, at most once in `exitPause`. A proxy's is another
     /// one, and a client subnet that was sent comes back.
-    func exit(in reply: HTTPReply, toClient subnet: ClientSubnet, now: Instant) -> Address? {
-        guard settings.proxy == nil, subnetSent(for: subnet) == nil,
+    func exit(in reply: HTTPReply, toClients clients: ClientGroup, now: Instant) -> Address? {
+        guard settings.proxy == nil, subnetSent(for: clients) == nil,
             exitReadAt.map({ now - $0 >= Provider.exitPause }) ?? true
         else { return nil }
         exitReadAt = now

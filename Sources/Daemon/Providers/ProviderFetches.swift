@@ -416,8 +416,8 @@ final class ProviderFetches: LoopPart {
     }
 
     private func noteExit(in reply: HTTPReply, to request: Request, _ flight: Flight, now: Instant) {
-        guard let provider = provider(request.provider), let subnet = request.questions.first?.subnet,
-            let address = provider.exit(in: reply, toClient: subnet, now: now)
+        guard let provider = provider(request.provider), let clients = request.questions.first?.clients,
+            let address = provider.exit(in: reply, toClients: clients, now: now)
         else { return }
         exits.removeAll { $0.provider == request.provider }
         exits.append(ReportedExit(address: address, provider: request.provider, askedAt: flight.startedAt))
@@ -658,7 +658,7 @@ final class ProviderFetches: LoopPart {
     }
 
     /// - Parameters:
-    ///   - questions: those of one request, for one subnet and with one set of parameters.
+    ///   - questions: those of one request, for one group of clients and with one set of parameters.
     ///   - clock: nil: the provider's.
     func context(
         of provider: Provider, for questions: [Question] = [], datedBy clock: ServerClock? = nil
@@ -666,7 +666,7 @@ final class ProviderFetches: LoopPart {
         let first = questions.first
         return DialectContext(
             unixMilliseconds: (clock ?? provider.clock).now(wallMilliseconds: Clock.wallMilliseconds()),
-            nonce: ProviderFetches.nonce(), clientSubnet: provider.subnetSent(for: first?.subnet ?? .none),
+            nonce: ProviderFetches.nonce(), clientSubnet: provider.subnetSent(for: first?.clients ?? .all),
             parameters: provider.parameters[first.map { provider.parameters.number(for: $0.name) } ?? 0])
     }
 

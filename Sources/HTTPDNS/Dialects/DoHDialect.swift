@@ -78,7 +78,7 @@ package struct DoHDialect: SingleQuestionDialect {
         guard case .query(let query) = Query.receive(message.span), query.recordClass == Query.classIN else {
             throw .garbage("not a query")
         }
-        return query.question(in: message.span, from: .none)
+        return query.question(in: message.span, from: .all)
     }
 
     package func reply(to question: Question, with answer: Answer) -> HTTPReply {

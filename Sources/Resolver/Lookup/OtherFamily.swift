@@ -99,7 +99,7 @@ extension Resolver {
         let waiter = state.otherFamilies.newWaiter(
             for: question, of: number.flatMap { lookups[$0]?.holder.client },
             isForRefresh: number.flatMap { lookups[$0]?.isRefreshAlone } ?? false)
-        let policy = routing.policy.of(other.name)
+        let policy = routing.policy(for: other)
         if waiter.isForRefresh, numberOfQuestion[other] == nil {
             refreshOtherFamily(other, policy, waiter, now: now)
         } else {

@@ -23,7 +23,7 @@ extension Resolver {
 
     private mutating func routePortalNames(now: Instant) {
         let names = state.portal.isSuspected ? state.portal.names : nil
-        redirect(now: now) { $0.policy.exceptions = names }
+        redirect(now: now) { $0.policy.changeAll { $0.exceptions = names } }
     }
 
     /// Withdraws the answers that stood in for providers, since they may lead to the portal, and forgets the refusals

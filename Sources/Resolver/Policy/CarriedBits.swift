@@ -9,7 +9,7 @@ extension Resolver {
         guard !question.dnssec.isEmpty else { return [] }
         let plain = question.with([] as DNSSECBits)
         if case .here = routing.place(of: plain, now: now) { return [] }
-        let policy = routing.policy.of(question.name)
+        let policy = routing.policy(for: question)
         let upstreams = routing.upstreams(for: plain, policy, state.ranking, now: now)
         return state.ranking.isServed(question, by: upstreams) ? question.dnssec : []
     }

@@ -88,8 +88,8 @@ extension Resolver {
 
     /// Returns the question whose cached answer decides about this one; nil: none does.
     package func preferredQuestion(over question: Question) -> Question? {
-        guard question.type.isAddress, routing.policy.rules.hasFamilies,
-            routing.policy.of(question.name).treatment(of: question.type) == .yielding
+        guard question.type.isAddress, routing.policy(ofClientsOf: question).rules.hasFamilies,
+            routing.policy(for: question).treatment(of: question.type) == .yielding
         else { return nil }
         return question.otherFamily
     }

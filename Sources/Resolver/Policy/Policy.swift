@@ -21,6 +21,10 @@ package struct Policy: Equatable, Sendable {
     package var order = UpstreamOrder.providersFirst
     package var rules = RuleTable([])
     package var accounts = AccountTable([])
+    /// The providers for names that may go to any; nil: all without names of their own.
+    package var providers: [ProviderID]?
+    /// The clients with a policy of their own; up to `ClientGroup.maxView`.
+    package var views: [ClientView] = []
     /// For names whose rule sends them to their link.
     package var links = LinkRoutes.none
     /// Names without a rule go to the system resolver.
@@ -65,6 +69,7 @@ package struct Policy: Equatable, Sendable {
     package func mayDiffer(from other: Policy, for name: Name) -> Bool {
         answerTerms(of: name) != other.answerTerms(of: name)
             || localZones != other.localZones && localZone(of: name) != other.localZone(of: name)
+            || zip(views, other.views).contains { $0.policy.mayDiffer(from: $1.policy, for: name) }
     }
 
     private func answerTerms(of name: Name) -> AnswerTerms { of(name).answerTerms(answer: ruleAnswer(for: name)) }
@@ -73,18 +78,31 @@ package struct Policy: Equatable, Sendable {
     /// the two policies. They may contain other names too. Names of lists are left out (`listsDiffer`): there may be
     /// millions.
     package func answersDiffering(from other: Policy) -> [QuestionScope] {
-        guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly, order == other.order else {
-            return [.everything]
-        }
+        guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly, order == other.order,
+            providers == other.providers, views.map(\.terms) == other.views.map(\.terms)
+        else { return [.everything] }
         let names =
             rules.namesDiffering(from: other.rules) + links.domainsDiffering(from: other.links)
             + localZones.differing(from: other.localZones)
         return names.map { QuestionScope($0, includesDescendants: true) }
             + accounts.scopesDiffering(from: other.accounts)
+            + zip(views, other.views).flatMap { $0.policy.answersDiffering(from: $1.policy) }
     }
 
     /// Whether names of lists may differ as in `answersDiffering`.
-    package func listsDiffer(from other: Policy) -> Bool { rules.listsDiffer(from: other.rules) }
+    package func listsDiffer(from other: Policy) -> Bool {
+        rules.listsDiffer(from: other.rules)
+            || zip(views, other.views).contains { $0.policy.listsDiffer(from: $1.policy) }
+    }
+
+    /// Changes this policy and those of the views.
+    mutating func changeAll(_ change: (inout Policy) -> Void) {
+        change(&self)
+        for index in views.indices { change(&views[index].policy) }
+    }
+
+    /// The upstreams for names that may go to any provider.
+    private var ordinary: NameUpstreams { providers.map { .owners($0, isExclusive: true) } ?? .providers }
 
     /// Returns the account match that applies to a name. A rule that names an upstream precedes it if its match is at
     /// least as long.
@@ -117,8 +135,8 @@ package struct Policy: Equatable, Sendable {
         if isSystemOnly { return Direction(upstreams: .system, grounds: .systemOnly) }
         if let account { return Direction(upstreams: account.upstreams, grounds: .account) }
         if onlyListed, rule == nil { return Direction(upstreams: .system, grounds: .notListed) }
-        guard let upstreams = rule?.upstreams else { return Direction(upstreams: .providers, grounds: .ordinary) }
-        return Direction(upstreams: upstreams, grounds: .rule)
+        guard let upstreams = rule?.upstreams else { return Direction(upstreams: ordinary, grounds: .ordinary) }
+        return Direction(upstreams: upstreams == .providers ? ordinary : upstreams, grounds: .rule)
     }
 
     /// Names of an account, and of a rule with a provider, are asked of that provider first. An order in the rule has
@@ -126,8 +144,8 @@ package struct Policy: Equatable, Sendable {
     private func order(by rule: Rule, _ upstreams: NameUpstreams) -> UpstreamOrder {
         switch upstreams {
         case .system, .nameserver: .providersFirst
-        case .provider, .owners: rule.order ?? .providersFirst
-        case .providers: rule.order ?? order
+        case ordinary: rule.order ?? order
+        case .provider, .owners, .providers: rule.order ?? .providersFirst
         }
     }
 

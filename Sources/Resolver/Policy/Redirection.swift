@@ -11,7 +11,7 @@ extension Resolver {
         change(&routing)
         forgetAnswers(after: former, now: now)
         for case (let number, let lookup?) in lookups.enumerated() {
-            let policy = routing.policy.of(lookup.question.name)
+            let policy = routing.policy(for: lookup.question)
             let upstreams = routing.upstreams(for: lookup.question, policy, state.ranking, now: now)
             if upstreams != lookup.upstreams, upstreams.isNameserver || lookup.upstreams.isNameserver {
                 self.change(number, now: now) { lookup, state in
@@ -22,7 +22,7 @@ extension Resolver {
                 continue
             }
             let isRedirected =
-                upstreams != lookup.upstreams || routing.policy.isAnsweredHere(lookup.question.name)
+                upstreams != lookup.upstreams || routing.isAnsweredHere(lookup.question)
             guard isRedirected || policy.mayDiffer(from: lookup.policy) else { continue }
             self.change(number, now: now) { lookup, _ in lookup.disableCaching(isRedirected: isRedirected) }
         }

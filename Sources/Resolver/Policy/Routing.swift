@@ -19,8 +19,10 @@ struct Routing {
     mutating func set(_ new: Policy) {
         let (exceptions, prefixes, zones) = (policy.exceptions, policy.translationPrefixes, policy.localZones)
         policy = new
-        policy.exceptions = exceptions
-        policy.translationPrefixes = prefixes
+        policy.changeAll {
+            $0.exceptions = exceptions
+            $0.translationPrefixes = prefixes
+        }
         guard new.localZones != zones else { return }
         set(hosts)
         set(leases)
@@ -40,10 +42,11 @@ struct Routing {
     /// operator wrote precedes what a client of DHCP chose.
     func place(of question: Question, now: Instant) -> LocalNames.Route {
         let route = LocalNames.route(question, hosts)
+        let policy = policy(ofClientsOf: question)
         let hasLocalNames = !leases.isEmpty || !policy.localZones.isEmpty
         guard policy.rules.hasAnswers || hasLocalNames else { return route }
         if case .here = route { return route }
-        if let (match, answer) = answeringRule(for: question.name) {
+        if let (match, answer) = answeringRule(for: question.name, by: policy) {
             return .here(answer.reply(to: question), .rule(match))
         }
         guard hasLocalNames else { return route }
@@ -56,13 +59,19 @@ struct Routing {
 
     /// Returns the rule that answers the question, unless a hosts file or a special name precedes it.
     func answeringRule(of question: Question) -> (match: Name, answer: RuleAnswer)? {
+        let policy = policy(ofClientsOf: question)
         guard policy.rules.hasAnswers else { return nil }
         if case .here = LocalNames.route(question, hosts) { return nil }
-        return answeringRule(for: question.name)
+        return answeringRule(for: question.name, by: policy)
+    }
+
+    /// Returns whether a rule or a local zone keeps the question from upstreams.
+    func isAnsweredHere(_ question: Question) -> Bool {
+        policy(ofClientsOf: question).isAnsweredHere(question.name)
     }
 
     /// A local zone has precedence over rules of shorter names.
-    private func answeringRule(for name: Name) -> (match: Name, answer: RuleAnswer)? {
+    private func answeringRule(for name: Name, by policy: Policy) -> (match: Name, answer: RuleAnswer)? {
         guard policy.rules.hasAnswers, let rule = policy.answeringRule(for: name) else { return nil }
         if let zone = policy.localZones.zone(of: name), rule.match.wire.count < zone.wire.count { return nil }
         return rule
@@ -76,15 +85,17 @@ struct Routing {
     private func lease(for question: Question, in zone: Name?, now: Instant) -> Leases.Found? {
         guard !leases.isEmpty else { return nil }
         if question.type == .ptr { return leases.pointer(question, now: now, name: nameOfClient) }
-        guard let label = labelOfClient(question.name, in: zone), nameOfClient(label) != nil else { return nil }
+        guard let label = labelOfClient(question, in: zone), nameOfClient(label) != nil else { return nil }
         return leases.addresses(of: label, for: question, now: now)
     }
 
     /// Nil for a name that no client can have.
-    private func labelOfClient(_ name: Name, in zone: Name?) -> Name? {
+    private func labelOfClient(_ question: Question, in zone: Name?) -> Name? {
+        let name = question.name
         if name.isSingleLabel {
             // The zone itself is no client, and a rule for the name has precedence.
-            return policy.localZones.zone(of: name) == nil && !policy.rules.haveUpstreams(for: name, below: .root)
+            let rules = policy(ofClientsOf: question).rules
+            return policy.localZones.zone(of: name) == nil && !rules.haveUpstreams(for: name, below: .root)
                 ? name : nil
         }
         guard let zone, name.parent == zone else { return nil }

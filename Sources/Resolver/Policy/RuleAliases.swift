@@ -14,7 +14,7 @@ extension Resolver {
     /// Returns the aliases that answer the question; nil: its name has none, or the question is about the CNAME record
     /// itself.
     package func aliases(of question: Question) -> RuleAliases? {
-        guard routing.policy.rules.hasAliases, question.type != .cname else { return nil }
+        guard question.type != .cname, routing.policy(ofClientsOf: question).rules.hasAliases else { return nil }
         return routing.aliases(of: question)
     }
 }
@@ -23,13 +23,13 @@ extension Routing {
     fileprivate func aliases(of question: Question) -> RuleAliases? {
         var links: [ResourceRecord] = []
         var name = question.name
-        while let target = alias(of: Question(name, question.type)) {
+        while let target = alias(of: Question(name, question.type, from: question.clients)) {
             let isLoop = target == name || links.contains { $0.owner == target }
             guard !isLoop, links.count < AliasChain.maxLinks else { return RuleAliases(links: links, target: nil) }
             links.append(ResourceRecord(owner: name, alias: target, ttlSeconds: Bounds.ruleTTLSeconds))
             name = target
         }
-        let target = Question(name, question.type, from: question.subnet)
+        let target = Question(name, question.type, from: question.clients)
         return links.isEmpty ? nil : RuleAliases(links: links, target: target)
     }
 

@@ -25,6 +25,8 @@ package struct Rule: Equatable, Sendable {
     package var maxTTLSeconds: UInt32?
     package var fallbackAddresses: [Address] = []
     package var expectation: RuleExpectation?
+    /// It is for the clients of one view, and precedes rules for all clients at the same name.
+    package var isOfView = false
     /// Nil for most rules. One reference, because rules are copied for every miss.
     private var rare: RareTerms?
 
@@ -171,12 +173,26 @@ package struct RuleTable: Equatable, Sendable {
     /// The rules for one name of `match`, joined.
     private struct Named: Equatable {
         var rule = Rule()
+        /// Of these, the rules of a view.
+        var ofView: Rule?
         /// Their indices, ascending.
         var indices: [Int] = []
         /// Where they come from, in their order.
         var origins: [RuleOrigin] = []
         /// Its values precede those of all others for the name.
         var overriding: Rule?
+
+        mutating func add(_ new: Rule, at name: Name, _ index: Int) {
+            if new.isOfView {
+                var joined = ofView ?? Rule()
+                joined.join(new.applied(to: name))
+                ofView = joined
+            } else {
+                rule.join(new.applied(to: name))
+            }
+            indices.append(index)
+            if let origin = new.origin { origins.append(origin) }
+        }
 
         mutating func override(by other: Rule, _ name: Name) {
             let first = other.applied(to: name)
@@ -213,10 +229,11 @@ package struct RuleTable: Equatable, Sendable {
         hasAliases = all.contains { $0.answer?.isAlias ?? false }
         for (index, rule) in rules.enumerated() {
             for name in rule.match {
-                ruleOfName[name, default: Named()].rule.join(rule.applied(to: name))
-                ruleOfName[name]?.indices.append(index)
-                if let origin = rule.origin { ruleOfName[name]?.origins.append(origin) }
+                ruleOfName[name, default: Named()].add(rule, at: name, index)
             }
+        }
+        for (name, named) in ruleOfName {
+            if let ofView = named.ofView { ruleOfName[name]?.rule = ofView.filled(from: named.rule) }
         }
         lists = rules.enumerated().flatMap { index, rule in rule.lists.map { Listed(index: index, list: $0) } }
         // With lists, rules are joined when a name is looked up.
@@ -298,8 +315,8 @@ package struct RuleTable: Equatable, Sendable {
         }
     }
 
-    /// Returns the joined rules at one name; nil without one. Exact entries of lists precede the rules for the name and
-    /// those below it.
+    /// Returns the joined rules at one name; nil without one. Rules of a view come first. Exact entries of lists
+    /// precede the rules for the name and those below it.
     private func rule(at name: Name, _ named: Named?, isWhole: Bool) -> Rule? {
         var (exact, others): ([Int], [Int]) = ([], [])
         for listed in lists {
@@ -307,8 +324,13 @@ package struct RuleTable: Equatable, Sendable {
             if entry.scope == .exact { exact.append(listed.index) } else { others.append(listed.index) }
         }
         guard !exact.isEmpty || !others.isEmpty else { return named?.rule }
-        let rule = joined(exact, at: name).filled(
-            from: joined(((named?.indices ?? []) + others).sorted(), at: name))
+        others = ((named?.indices ?? []) + others).sorted()
+        var rule = Rule()
+        for isOfView in [true, false] {
+            for indices in [exact, others] {
+                rule.fill(from: joined(indices.filter { ruleOfIndex[$0]?.isOfView == isOfView }, at: name))
+            }
+        }
         return named?.overriding?.filled(from: rule) ?? rule
     }
 

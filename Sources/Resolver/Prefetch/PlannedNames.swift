@@ -13,7 +13,7 @@ extension Policy {
 
 extension Resolver {
     func isPlanned(_ question: Question) -> Bool {
-        routing.policy.of(question.name).prefetches || plan.isRequested(question) || plan.isKept(question)
+        routing.policy(for: question).prefetches || plan.isRequested(question) || plan.isKept(question)
     }
 
     /// Restores answers, the most asked first, because all answers that expired meanwhile are due at once.
@@ -59,7 +59,7 @@ extension Resolver {
         let (routing, ranking) = (routing, state.ranking)
         let isElsewhere = former.policy.partition != routing.policy.partition
         let isLost = { (question: Question) in
-            let (old, new) = (former.policy.of(question.name), routing.policy.of(question.name))
+            let (old, new) = (former.policy(for: question), routing.policy(for: question))
             return isElsewhere || new.mayDiffer(from: old)
                 || former.place(of: question, now: now) != routing.place(of: question, now: now)
                 || former.upstreams(for: question, old, ranking, now: now)

@@ -15,7 +15,7 @@ extension Resolver {
 
     /// Interval of refreshes after an outage: the longest that one of the questions' upstreams needs.
     func retryStep(for questions: [Question], now: Instant) -> Duration {
-        let upstreams = Set(questions.map { routing.policy.upstreams(for: $0.name) })
+        let upstreams = Set(questions.map { routing.policy(for: $0).upstreams })
         return upstreams.map { state.ranking.retryStep(among: $0, now: now) }.max() ?? Bounds.retryStep
     }
 }

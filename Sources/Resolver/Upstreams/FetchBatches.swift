@@ -49,7 +49,7 @@ package struct FetchBatches {
             let asked = fetches.map(\.question)
             guard Set(asked.map(\.type)).count > 1 else { return asked }
             return names.flatMap { name in
-                [RecordType.a, .aaaa].map { Question(name, $0, from: asked[0].subnet) }
+                [RecordType.a, .aaaa].map { Question(name, $0, from: asked[0].clients) }
             }
         }
 
@@ -75,7 +75,7 @@ package struct FetchBatches {
             let isOfType =
                 capacity.bothFamilies && question.type.isAddress
                 ? fetches[0].question.type.isAddress : fetches[0].question.type == question.type
-            guard isOfType, fetches[0].question.subnet == question.subnet, fetches[0].parameters == fetch.parameters
+            guard isOfType, fetches[0].question.clients == question.clients, fetches[0].parameters == fetch.parameters
             else { return false }
             return names.count < capacity.names || names.contains(question.name)
         }

@@ -44,7 +44,7 @@ package struct FastPath: ~Copyable {
         self.view = view
         self.gate = gate
         self.version = version
-        key = AnswerKey(partition: view.partition(for: .none))
+        key = AnswerKey(partition: view.partition(for: .all))
         hashes.reserveCapacity(DatagramBatch.capacity)
     }
 
@@ -122,17 +122,17 @@ package struct FastPath: ~Copyable {
         to query: Query, in packet: Span<UInt8>, from client: Address, nowMilliseconds: Int64, limit: Int,
         into output: inout OutputSpan<UInt8>
     ) -> Outcome {
-        let subnet = view.subnet(of: client)
-        key.partition = view.partition(for: subnet)
+        let group = view.group(of: client)
+        key.partition = view.partition(for: group)
         key.set(
             packet, from: Header.byteCount, count: query.nameBytes, type: query.type, dnssec: query.dnssec,
             hashing: cache.hashing)
-        return cached(query, packet, subnet, limit: limit, nowMilliseconds, into: &output)
+        return cached(query, packet, group, limit: limit, nowMilliseconds, into: &output)
     }
 
     /// Looks up the provider's answer, and the system resolver's if there is no fresh one: both under one lock.
     private mutating func cached(
-        _ query: Query, _ packet: Span<UInt8>, _ subnet: ClientSubnet, limit: Int, _ nowMilliseconds: Int64,
+        _ query: Query, _ packet: Span<UInt8>, _ group: ClientGroup, limit: Int, _ nowMilliseconds: Int64,
         into output: inout OutputSpan<UInt8>
     ) -> Outcome {
         cache.withTable(key.hash) { table in
@@ -150,10 +150,10 @@ package struct FastPath: ~Copyable {
                 table.countHit(entry)
                 // A reply has a single outcome: the awaited mark stays for the next reply.
                 if case .due = freshness, table.askForRefresh(entry) {
-                    return .answeredAndDue(code, query.question(in: packet, from: subnet))
+                    return .answeredAndDue(code, query.question(in: packet, from: group))
                 }
                 guard table.takeAwaited(entry) else { return .answered(code) }
-                return .answeredAwaited(code, query.question(in: packet, from: subnet))
+                return .answeredAwaited(code, query.question(in: packet, from: group))
             }
             return .miss(query)
         }

@@ -1,12 +1,13 @@
-// The partition of the cache that is served. The main thread changes it while serving threads read it for every
-// packet.
+// The partition of the cache that is served, and the groups of clients with answers of their own. The main thread
+// changes both while serving threads read them for every packet.
 
 package import DNSWire
 import Synchronization
 
 package final class ServingView: Sendable {
     private let partition: Atomic<UInt32>
-    private let dependsOnClient = Atomic(false)
+    private let grouping = Atomic(UInt8(0))
+    private let views = Mutex(ClientViews.none)
     private let filtering = Atomic(false)
     private let multiplier: UInt64
 
@@ -16,10 +17,17 @@ package final class ServingView: Sendable {
         multiplier = seed | 1
     }
 
-    /// - Parameter dependsOnClient: a provider receives client subnets, so each subnet has its own answers.
-    package func set(_ partition: Partition, dependsOnClient: Bool) {
+    /// What tells clients apart.
+    private static let (bySubnet, byView): (UInt8, UInt8) = (1, 2)
+
+    /// - Parameters:
+    ///   - dependsOnClient: a provider receives client subnets, so each subnet has its own answers.
+    ///   - views: clients with rules or providers of their own.
+    package func set(_ partition: Partition, dependsOnClient: Bool, views: ClientViews = .none) {
         self.partition.store(partition.rawValue, ordering: .relaxed)
-        self.dependsOnClient.store(dependsOnClient, ordering: .relaxed)
+        self.views.withLock { $0 = views }
+        let grouping = (dependsOnClient ? ServingView.bySubnet : 0) | (views.isEmpty ? 0 : ServingView.byView)
+        self.grouping.store(grouping, ordering: .relaxed)
     }
 
     /// - Parameter isOn: AAAA questions get no data, whatever the cache contains.
@@ -27,18 +35,22 @@ package final class ServingView: Sendable {
 
     package var filtersAAAA: Bool { filtering.load(ordering: .relaxed) }
 
-    package func subnet(of client: Address) -> ClientSubnet {
-        dependsOnClient.load(ordering: .relaxed) ? ClientSubnet(of: client) : .none
+    /// Clients on this machine are in no view, and have no subnet.
+    package func group(of client: Address) -> ClientGroup {
+        let grouping = grouping.load(ordering: .relaxed)
+        guard grouping != 0, !client.isLoopback else { return .all }
+        let view = grouping & ServingView.byView == 0 ? 0 : views.withLock { $0 }.number(of: client)
+        return grouping & ServingView.bySubnet == 0 ? ClientGroup(view: view) : ClientGroup(of: client, view: view)
     }
 
-    /// Returns the partition of a subnet: the upper half of a product is a universal hash (Dietzfelbinger 1996).
-    package func partition(for subnet: ClientSubnet) -> Partition {
-        partition(for: subnet, of: Partition(rawValue: partition.load(ordering: .relaxed)))
+    /// Returns the partition of a group: the upper half of a product is a universal hash (Dietzfelbinger 1996).
+    package func partition(for group: ClientGroup) -> Partition {
+        partition(for: group, of: Partition(rawValue: partition.load(ordering: .relaxed)))
     }
 
     /// - Parameter network: partition of a network, in use or not.
-    package func partition(for subnet: ClientSubnet, of network: Partition) -> Partition {
-        let part = UInt32(truncatingIfNeeded: (subnet.code &* multiplier) >> 32)
+    package func partition(for group: ClientGroup, of network: Partition) -> Partition {
+        let part = UInt32(truncatingIfNeeded: (group.code &* multiplier) >> 32)
         return Partition(rawValue: network.rawValue ^ part)
     }
 }

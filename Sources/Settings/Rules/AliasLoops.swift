@@ -3,6 +3,19 @@
 import DNSWire
 
 extension [Settings.Rule] {
+    /// The same for the rules that the clients of each view have together.
+    var aliasLoopsOfViews: [(index: Int, fault: String)] {
+        let views = Set(map(\.view))
+        var loops: [Int: String] = [:]
+        for view in views.union([nil]) {
+            // The view's own come first, as they precede the others.
+            let order =
+                indices.filter { self[$0].view == view && view != nil } + indices.filter { self[$0].view == nil }
+            for (place, fault) in order.map({ self[$0] }).aliasLoops { loops[order[place]] = fault }
+        }
+        return loops.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
     /// The places of these rules, and what is wrong with each.
     var aliasLoops: [(index: Int, fault: String)] {
         guard contains(where: { $0.cname != nil }) else { return [] }

@@ -71,7 +71,7 @@ extension Settings.Rule {
             ]
         }
         guard let key = given.first(where: Settings.Rule.answerKeys.contains) else { return [] }
-        let others = given.filter { !Settings.Rule.answerKeys.contains($0) && !$0.hasPrefix("match") }
+        let others = given.filter { !Settings.Rule.answerKeys.contains($0) && !Settings.Rule.conditions.contains($0) }
         guard !others.isEmpty else { return [] }
         return [
             (

@@ -16,7 +16,7 @@ extension Settings.Rule {
     /// More than there are keys is a mistake.
     private static let maxWords = 32
     /// The names are given apart; requests of a provider have their parameters from its settings.
-    private static let fileOnlyKeys = ["match", "match-file", "query", "tags", "app-id"]
+    private static let fileOnlyKeys = ["match", "match-file", "query", "tags", "app-id", "view"]
 
     /// - Parameters:
     ///   - words: values as in the file, or without their quotes and brackets; commas separate the elements of a list.

@@ -3,8 +3,8 @@
 import DNSWire
 import Testing
 
-@Suite("Client subnets")
-struct ClientSubnetTests {
+@Suite("Groups of clients")
+struct ClientGroupTests {
     @Test(
         "a public client is known by 24 or 56 bits",
         arguments: [
@@ -12,8 +12,8 @@ struct ClientSubnetTests {
             ("2001:db8:1:2ff:3::4", "2001:db8:1:200::/56"), ("2606:4700::1111", "2606:4700::/56"),
         ])
     func publicClients(_ text: String, _ prefix: String) throws {
-        let subnet = ClientSubnet(of: try #require(Address(text)))
-        #expect(subnet.prefix?.description == prefix && subnet != .none)
+        let subnet = ClientGroup(of: try #require(Address(text)))
+        #expect(subnet.subnet?.description == prefix && subnet != .all)
     }
 
     @Test(
@@ -23,8 +23,18 @@ struct ClientSubnetTests {
             "fe80::1", "fd00::1", "::ffff:192.168.1.1", "255.255.255.255", "ff02::fb",
         ])
     func privateClients(_ text: String) throws {
-        #expect(ClientSubnet(of: try #require(Address(text))) == .none)
-        #expect(ClientSubnet.none.prefix == nil)
+        #expect(ClientGroup(of: try #require(Address(text))) == .all)
+        #expect(ClientGroup.all.subnet == nil)
+    }
+
+    @Test("a view is kept beside the subnet")
+    func views() throws {
+        let client = try #require(Address("198.51.100.77"))
+        for view in [1, 16, ClientGroup.maxView] {
+            let group = ClientGroup(of: client, view: view)
+            #expect(group.view == view && group.subnet == ClientGroup(of: client).subnet)
+            #expect(ClientGroup(view: view).view == view && ClientGroup(view: view).subnet == nil)
+        }
     }
 
     @Test("the same network in both families' forms stays apart, and clients of one network share it")
@@ -32,7 +42,7 @@ struct ClientSubnetTests {
         let subnets = try [
             "192.0.2.1", "192.0.2.254", "192.0.3.1", "2001:db8::1", "2001:db8:0:ff::1", "2001:db8:0:100::",
         ]
-        .map { ClientSubnet(of: try #require(Address($0))) }
+        .map { ClientGroup(of: try #require(Address($0))) }
         #expect(subnets[0] == subnets[1] && subnets[3] == subnets[4])
         #expect(Set(subnets).count == 4)
     }

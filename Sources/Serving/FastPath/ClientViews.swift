@@ -1,0 +1,31 @@
+// Which view a client belongs to, by its address.
+
+package import DNSWire
+
+package struct ClientViews: Equatable, Sendable {
+    /// The longest first: with several matches, the longest prefix decides.
+    private let prefixes: [(prefix: Prefix, view: Int)]
+
+    package static let none = ClientViews([])
+
+    /// - Parameter clients: the networks of each view, from view 1 on.
+    package init(_ clients: [[Prefix]]) {
+        prefixes = clients.enumerated().flatMap { index, prefixes in prefixes.map { ($0, index + 1) } }
+            .sorted { $0.prefix.length > $1.prefix.length }
+    }
+
+    var isEmpty: Bool { prefixes.isEmpty }
+
+    /// Returns the number of the client's view, from 1; 0: none. Clients on this machine belong to none. An IPv4 client
+    /// of an IPv6 socket counts as an IPv4 client.
+    package func number(of client: Address) -> Int {
+        let client = client.mapped ?? client
+        guard !client.isLoopback else { return 0 }
+        for index in prefixes.indices where prefixes[index].prefix.contains(client) { return prefixes[index].view }
+        return 0
+    }
+
+    package static func == (one: ClientViews, other: ClientViews) -> Bool {
+        one.prefixes.elementsEqual(other.prefixes) { $0 == $1 }
+    }
+}

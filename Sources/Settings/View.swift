@@ -1,0 +1,165 @@
+// The operator's settings of views: clients, by their networks, with rules, providers and a client subnet of their own.
+
+package import DNSWire
+
+extension Settings {
+    package struct View: Equatable, Sendable {
+        /// Rules name it; different from the names of the other views.
+        package var name: String
+        /// 1 to 64, none on loopback, each in one view alone. Of several that have a client, the longest decides.
+        package var clients: [Prefix]
+        /// By name; empty: all without `viewsOnly`.
+        package var providers: [String] = []
+        /// Instead of that of each provider; nil: by the provider's settings.
+        package var clientSubnet: Provider.ClientSubnet?
+
+        package init(
+            name: String, clients: [Prefix], providers: [String] = [], clientSubnet: Provider.ClientSubnet? = nil
+        ) {
+            self.name = name
+            self.clients = clients
+            self.providers = providers
+            self.clientSubnet = clientSubnet
+        }
+    }
+}
+
+/// A [[view]] as written in the file, before its keys are checked together.
+struct ViewDraft: TableDraft {
+    var name: String?
+    var clients: [Prefix] = []
+    var providers: [String] = []
+    var clientSubnet: Settings.Provider.ClientSubnet?
+
+    /// Compared one by one with the address of a client.
+    private static let maxClients = 64
+
+    static let keys: [Key<ViewDraft>] = [
+        Key("name", \.name, Format.viewName.optional),
+        Key("clients", \.clients, Format.prefix.list(of: "strings \"ADDR/LENGTH\"", 1...maxClients)),
+        Key(
+            "providers", \.providers,
+            Format.providerName.list(of: "names of [[provider]]", 0...Findings.maxProviders).leavingOut([])),
+        Key("client-subnet", \.clientSubnet, Format.clientSubnet.orEmpty()),
+    ]
+}
+
+extension ViewDraft {
+    /// For writing.
+    init(_ view: Settings.View) {
+        self.init(
+            name: view.name, clients: view.clients, providers: view.providers, clientSubnet: view.clientSubnet)
+    }
+
+    /// Nil if a required key is missing.
+    var view: Settings.View? {
+        guard let name, !clients.isEmpty else { return nil }
+        return Settings.View(name: name, clients: clients, providers: providers, clientSubnet: clientSubnet)
+    }
+
+    var contradictions: [Contradiction] {
+        var list: [Contradiction] = []
+        if name == nil { list.append((nil, "this [[view]] has no name; write, for example, name = \"guests\"")) }
+        if clients.isEmpty {
+            list.append((nil, "this [[view]] has no clients; write, for example, clients = [\"192.168.7.0/24\"]"))
+        }
+        return list
+    }
+}
+
+extension Findings {
+    /// Their numbers are a part of every cache key (`ClientGroup.maxView`).
+    private static let maxViews = 16
+
+    mutating func views(_ node: TOMLNode, beside providers: [String]) -> [Settings.View] {
+        var views: [Settings.View] = []
+        for table in tables(node, named: "view", 0...Findings.maxViews) {
+            guard let view = filled(ViewDraft(), table, in: "view")?.view else { continue }
+            if views.contains(where: { $0.name == view.name }) {
+                note(
+                    table.node.member("name") ?? table.node,
+                    "view.name: found \(quoted(view.name)) for the second time; allowed: names that differ")
+            }
+            judgeRepeated(view.clients, "view.clients", table.node.member("clients"))
+            judgeRepeated(view.providers, "view.providers", table.node.member("providers"))
+            judge(view.clients, table.node.member("clients"), beside: views)
+            for (name, node) in zip(view.providers, table.node.member("providers")?.elements ?? [])
+            where !providers.contains(name) {
+                let hint = nearestName(to: name, among: providers).map { "; did you mean \"\($0)\"?" } ?? ""
+                note(
+                    node,
+                    "view.providers: found \(quoted(name)); allowed: \(providers.map(quoted).joined(separator: ", "))"
+                        + hint)
+            }
+            views.append(view)
+        }
+        return views
+    }
+
+    private mutating func judge(_ clients: [Prefix], _ node: TOMLNode?, beside views: [Settings.View]) {
+        for (prefix, node) in zip(clients, node?.elements ?? []) {
+            if prefix.isLoopback {
+                note(node, "view.clients: found \"\(prefix)\"; allowed: other machines, as this one is in no view")
+            }
+            if let other = views.first(where: { $0.clients.contains(prefix) }) {
+                note(
+                    node,
+                    "view.clients: found \"\(prefix)\", which view \(quoted(other.name)) has; allowed: in one of both")
+            }
+        }
+    }
+
+    /// Checks what depends on other tables.
+    mutating func judgeViews(_ settings: Settings, in root: TOMLNode) {
+        let names = settings.views.map(\.name)
+        for (rule, node) in zip(settings.rules, root.member("rule")?.elements ?? []) {
+            guard let view = rule.view, !names.contains(view) else { continue }
+            let hint = nearestName(to: view, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+            let known = names.isEmpty ? "the name of a [[view]]" : names.map(quoted).joined(separator: ", ")
+            note(node.member("view") ?? node, "rule.view: found \(quoted(view)); allowed: \(known)\(hint)")
+        }
+        for (view, node) in zip(settings.views, root.member("view")?.elements ?? []) {
+            for (prefix, node) in zip(view.clients, node.member("clients")?.elements ?? [])
+            where !settings.server.allow.contains(where: { $0.overlaps(prefix) }) && !prefix.isLoopback {
+                note(
+                    node,
+                    "view.clients: found \"\(prefix)\", whose clients may not query; add it to server.allow")
+            }
+            let ours = settings.providers.filter { view.providers.contains($0.name) }
+            if let list = node.member("providers"), !ours.isEmpty, ours.allSatisfy(\.hasOwnNames) {
+                note(
+                    list,
+                    "view.providers: found only providers with names; allowed: with at least one that has none, for "
+                        + "all other names")
+            }
+        }
+        guard all.isEmpty, settings.providers.allSatisfy({ $0.viewsOnly || $0.shadow != nil }),
+            let node = root.member("provider")?.elements.first(where: { $0.member("views-only") != nil })
+        else { return }
+        note(
+            node.member("views-only") ?? node, aboutKey: true,
+            "provider.views-only: found in every [[provider]]; allowed: with at least one for clients without a view")
+    }
+}
+
+extension Settings {
+    /// Tells each provider the client subnets of views.
+    mutating func giveSubnetsOfViews() {
+        for (index, view) in views.enumerated() {
+            guard let subnet = view.clientSubnet else { continue }
+            for provider in providers.indices where providers[provider].dialect != .ucloud {
+                providers[provider].clientSubnetOfView[index + 1] = subnet
+            }
+        }
+    }
+}
+
+extension Prefix {
+    fileprivate var isLoopback: Bool { address.isLoopback && length >= 8 }
+
+    fileprivate func overlaps(_ other: Prefix) -> Bool { contains(other.address) || other.contains(address) }
+}
+
+extension TOMLNode {
+    var elements: [TOMLNode] { if case .array(let elements) = value { elements } else { [] } }
+}
