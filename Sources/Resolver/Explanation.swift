@@ -96,13 +96,14 @@ extension Resolver {
     package func explanation(
         of question: Question, expired: AgedAnswer?, preferred: AgedAnswer? = nil, hits: Int, now: Instant
     ) -> Explanation {
-        let (policy, settings) = (routing.policy(for: question), routing.policy(ofClientsOf: question))
+        let view = routing.policy.view(of: question)
+        let (policy, settings) = (routing.policy(for: question), view?.policy ?? routing.policy)
         let direction = routing.direction(of: question, policy, state.ranking, now: now)
         let hasExpired = isOwn(expired.flatMap { policy.usable($0, now: now) })
         let failure = failures.failure(of: question, hasExpired: hasExpired, now: now)
         let refresh = refresh(of: question, policy, hits: hits, now: now)
         return Explanation(
-            question: question, view: routing.policy.view(of: question)?.name,
+            question: question, view: view?.name,
             matches: settings.rules.matches(of: question.name), rule: settings.rules.rule(for: question.name),
             localOrigin: routing.localOrigin(of: question, now: now),
             upstreams: direction.upstreams, link: settings.link(of: question.name),

@@ -40,12 +40,14 @@ extension Policy {
 
 extension Routing {
     /// Returns the policy for the clients and the name of a question.
-    func policy(for question: Question) -> NamePolicy {
-        let number = question.clients.view
-        guard number > 0, number <= policy.views.count else { return policy.of(question.name) }
-        return policy.views[number - 1].policy.of(question.name)
-    }
+    func policy(for question: Question) -> NamePolicy { withPolicy(of: question) { $0.of(question.name) } }
 
-    /// Returns the policy for the clients of a question.
-    func policy(ofClientsOf question: Question) -> Policy { policy.view(of: question)?.policy ?? policy }
+    /// Calls `use` with the policy for the clients of a question. A copy would count its many references, which costs 3 %
+    /// of a miss.
+    @inline(__always)
+    func withPolicy<Result>(of question: Question, _ use: (borrowing Policy) -> Result) -> Result {
+        let number = question.clients.view
+        guard number > 0, number <= policy.views.count else { return use(policy) }
+        return use(policy.views[number - 1].policy)
+    }
 }

@@ -88,7 +88,7 @@ extension Resolver {
 
     /// Returns the question whose cached answer decides about this one; nil: none does.
     package func preferredQuestion(over question: Question) -> Question? {
-        guard question.type.isAddress, routing.policy(ofClientsOf: question).rules.hasFamilies,
+        guard question.type.isAddress, routing.withPolicy(of: question, { $0.rules.hasFamilies }),
             routing.policy(for: question).treatment(of: question.type) == .yielding
         else { return nil }
         return question.otherFamily

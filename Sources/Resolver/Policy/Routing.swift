@@ -41,8 +41,11 @@ struct Routing {
     /// Returns the route of local names and of names that a rule answers, which precedes any upstream. What the
     /// operator wrote precedes what a client of DHCP chose.
     func place(of question: Question, now: Instant) -> LocalNames.Route {
+        withPolicy(of: question) { place(of: question, by: $0, now: now) }
+    }
+
+    private func place(of question: Question, by policy: borrowing Policy, now: Instant) -> LocalNames.Route {
         let route = LocalNames.route(question, hosts)
-        let policy = policy(ofClientsOf: question)
         let hasLocalNames = !leases.isEmpty || !policy.localZones.isEmpty
         guard policy.rules.hasAnswers || hasLocalNames else { return route }
         if case .here = route { return route }
@@ -59,19 +62,20 @@ struct Routing {
 
     /// Returns the rule that answers the question, unless a hosts file or a special name precedes it.
     func answeringRule(of question: Question) -> (match: Name, answer: RuleAnswer)? {
-        let policy = policy(ofClientsOf: question)
-        guard policy.rules.hasAnswers else { return nil }
-        if case .here = LocalNames.route(question, hosts) { return nil }
-        return answeringRule(for: question.name, by: policy)
+        withPolicy(of: question) { policy in
+            guard policy.rules.hasAnswers else { return nil }
+            if case .here = LocalNames.route(question, hosts) { return nil }
+            return answeringRule(for: question.name, by: policy)
+        }
     }
 
     /// Returns whether a rule or a local zone keeps the question from upstreams.
     func isAnsweredHere(_ question: Question) -> Bool {
-        policy(ofClientsOf: question).isAnsweredHere(question.name)
+        withPolicy(of: question) { $0.isAnsweredHere(question.name) }
     }
 
     /// A local zone has precedence over rules of shorter names.
-    private func answeringRule(for name: Name, by policy: Policy) -> (match: Name, answer: RuleAnswer)? {
+    private func answeringRule(for name: Name, by policy: borrowing Policy) -> (match: Name, answer: RuleAnswer)? {
         guard policy.rules.hasAnswers, let rule = policy.answeringRule(for: name) else { return nil }
         if let zone = policy.localZones.zone(of: name), rule.match.wire.count < zone.wire.count { return nil }
         return rule
@@ -94,9 +98,8 @@ struct Routing {
         let name = question.name
         if name.isSingleLabel {
             // The zone itself is no client, and a rule for the name has precedence.
-            let rules = policy(ofClientsOf: question).rules
-            return policy.localZones.zone(of: name) == nil && !rules.haveUpstreams(for: name, below: .root)
-                ? name : nil
+            let isElsewhere = withPolicy(of: question) { $0.rules.haveUpstreams(for: name, below: .root) }
+            return policy.localZones.zone(of: name) == nil && !isElsewhere ? name : nil
         }
         guard let zone, name.parent == zone else { return nil }
         return name.firstLabel

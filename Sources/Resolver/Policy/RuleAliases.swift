@@ -14,7 +14,7 @@ extension Resolver {
     /// Returns the aliases that answer the question; nil: its name has none, or the question is about the CNAME record
     /// itself.
     package func aliases(of question: Question) -> RuleAliases? {
-        guard question.type != .cname, routing.policy(ofClientsOf: question).rules.hasAliases else { return nil }
+        guard question.type != .cname, routing.withPolicy(of: question, { $0.rules.hasAliases }) else { return nil }
         return routing.aliases(of: question)
     }
 }
