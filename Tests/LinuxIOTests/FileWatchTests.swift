@@ -34,6 +34,23 @@ struct FileWatchTests {
         #expect(try watches.map { try $0.takeChangedPaths() } == [[], [directory("leases")]])
     }
 
+    @Test func `a file that a hard link puts in place is noticed, one that is being written is not`() throws {
+        let watch = try FileWatch([directory("conf")])
+        for removesFirst in [true, false] {
+            directory.write("1", to: "conf.new")
+            #expect(unsafe link(directory("conf.new"), directory("conf")) == 0)
+            if removesFirst { unsafe unlink(directory("conf.new")) }
+            #expect(try watch.takeChangedPaths() == [directory("conf")])
+            unsafe unlink(directory("conf.new"))
+            unsafe unlink(directory("conf"))
+            _ = try watch.takeChangedPaths()
+        }
+        let file = unsafe open(directory("conf"), O_WRONLY | O_CREAT, 0o600)
+        #expect(try watch.takeChangedPaths() == [])
+        close(file)
+        #expect(try watch.takeChangedPaths() == [directory("conf")])
+    }
+
     @Test func `neighbours are not reported`() throws {
         directory.write("1", to: "conf")
         directory.write("1", to: "other")

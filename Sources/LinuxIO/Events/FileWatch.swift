@@ -11,6 +11,8 @@ package final class FileWatch {
     /// For each inotify watch, the affected paths by name. The name "" is the watched object itself; `anyName` is
     /// everything in it.
     private var concerns: [Int32: [String: Set<String>]] = [:]
+    /// Files that were created and are not complete, by watch.
+    private var incomplete: [Int32: Set<String>] = [:]
     /// The watched directories, by watch.
     private var directories: [Int32: String] = [:]
 
@@ -75,22 +77,29 @@ package final class FileWatch {
             let entry = String(decoding: name, as: UTF8.self)
             if name.isEmpty {
                 names.values.forEach { changed.formUnion($0) }
-            } else if mask & UInt32(IN_CREATE) == 0 || !isBeingWritten(entry, in: watch) {
-                changed.formUnion(names[entry] ?? [])
-                changed.formUnion(names[FileWatch.anyName] ?? [])
+            } else if mask & UInt32(IN_CREATE) != 0, isBeingWritten(entry, in: watch) {
+                if names[entry] ?? names[FileWatch.anyName] != nil { incomplete[watch, default: []].insert(entry) }
+            } else {
+                incomplete[watch]?.remove(entry)
+                var complete: Set = [entry, FileWatch.anyName]
+                // link(2) puts a file in place, and then its former name is removed.
+                if mask & UInt32(IN_DELETE) != 0 { complete.formUnion(incomplete.removeValue(forKey: watch) ?? []) }
+                for name in complete { changed.formUnion(names[name] ?? []) }
             }
-            if mask & UInt32(IN_IGNORED) != 0 { concerns[watch] = nil }
+            if mask & UInt32(IN_IGNORED) != 0 { (concerns[watch], incomplete[watch]) = (nil, nil) }
         }
     }
 
     /// A file that was just created is incomplete until its writer closes it, which is an event too. A hard link is
-    /// complete.
+    /// complete: it has another name, or had one, whose removal changed the inode (ctime) and not the contents (mtime).
     private func isBeingWritten(_ entry: String, in watch: Int32) -> Bool {
         var status = stat()
         guard let directory = directories[watch], unsafe lstat("\(directory)/\(entry)", &status) == 0 else {
             return false
         }
-        return status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1
+        let (change, write) = (status.st_ctim, status.st_mtim)
+        let wasLinked = (change.tv_sec, change.tv_nsec) > (write.tv_sec, write.tv_nsec)
+        return status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1 && !wasLinked
     }
 
     private static let changes =
