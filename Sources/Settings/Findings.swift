@@ -95,6 +95,7 @@ struct Findings {
         judge(settings.rules, root.member("rule"), beside: settings.nameservers)
         judgeLocalNames(settings, in: root)
         judgeViews(settings, in: root)
+        judgeAliases(settings, root.member("rule"))
         settings.giveSubnetsOfViews()
         giveParameters(to: &settings.providers, of: settings.rules, in: root.member("rule"))
         judgeListen(settings.server, in: root)
@@ -273,9 +274,6 @@ struct Findings {
                 node, aboutKey: true, "rule.match-file: found \(files) files in all; allowed: \(Findings.maxRuleFiles)")
         }
         ruleNodes = elements.map(\.index)
-        for (index, fault) in rules.aliasLoopsOfViews {
-            note(elements[index].member("cname") ?? elements[index], fault)
-        }
         return rules
     }
 

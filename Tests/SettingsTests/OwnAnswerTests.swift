@@ -85,6 +85,8 @@ struct OwnAnswerTests {
         #expect(complaints(own) == [fault(3, "www.example")])
         #expect(complaints(own + rule("www.example", "resolver = \"httpdns\"")) == [])
         #expect(complaints(own + rule("www.example", "answer = [\"192.0.2.1\"]")) == [])
+        let nameserver = "[[nameserver]]\nname = \"corp\"\nservers = [\"192.0.2.1\"]\nnames = [\"www.example\"]\n"
+        #expect(complaints(own + nameserver) == [])
         // The first rule for a name counts.
         #expect(
             complaints(

@@ -2,22 +2,37 @@
 
 import DNSWire
 
+extension Findings {
+    mutating func judgeAliases(_ settings: Settings, _ node: TOMLNode?) {
+        guard let elements = node?.elements, elements.count == settings.rules.count else { return }
+        let names = Set(settings.nameservers.flatMap(\.names))
+        for (index, fault) in settings.rules.aliasLoopsOfViews(beside: names) {
+            note(elements[index].member("cname") ?? elements[index], fault)
+        }
+    }
+}
+
 extension [Settings.Rule] {
     /// The same for the rules that the clients of each view have together.
-    var aliasLoopsOfViews: [(index: Int, fault: String)] {
+    ///
+    /// - Parameter nameservers: the names that belong to nameservers.
+    func aliasLoopsOfViews(beside nameservers: Set<Name>) -> [(index: Int, fault: String)] {
         let views = Set(map(\.view))
         var loops: [Int: String] = [:]
         for view in views.union([nil]) {
             // The view's own come first, as they precede the others.
             let order =
                 indices.filter { self[$0].view == view && view != nil } + indices.filter { self[$0].view == nil }
-            for (place, fault) in order.map({ self[$0] }).aliasLoops { loops[order[place]] = fault }
+            let rules = order.map { self[$0] }
+            for (place, fault) in rules.aliasLoops(beside: nameservers) { loops[order[place]] = fault }
         }
         return loops.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     /// The places of these rules, and what is wrong with each.
-    var aliasLoops: [(index: Int, fault: String)] {
+    ///
+    /// - Parameter nameservers: the names that belong to nameservers: these ask their servers, without an alias.
+    func aliasLoops(beside nameservers: Set<Name> = []) -> [(index: Int, fault: String)] {
         guard contains(where: { $0.cname != nil }) else { return [] }
         var ruleOfName: [Name: Int] = [:]
         for (index, rule) in enumerated() where rule.resolver != nil || rule.answersItself {
@@ -28,7 +43,7 @@ extension [Settings.Rule] {
             var passed: Set<Int> = [start]
             var next: Name? = target
             while let name = next {
-                guard let rule = Self.rule(for: name, ruleOfName) else { return nil }
+                guard let rule = Self.rule(for: name, ruleOfName, beside: nameservers) else { return nil }
                 guard passed.insert(rule).inserted, passed.count <= AliasChain.maxLinks else {
                     return (
                         start,
@@ -42,12 +57,11 @@ extension [Settings.Rule] {
         }
     }
 
-    /// The rule that decides about the name: that of the longest match.
-    private static func rule(for name: Name, _ ruleOfName: [Name: Int]) -> Int? {
-        var next: Name? = name
-        while let name = next {
-            if let rule = ruleOfName[name] { return rule }
-            next = name.parent
+    /// The rule that decides about the name: that of the longest match; nil: none, or a nameserver has the name.
+    private static func rule(for name: Name, _ ruleOfName: [Name: Int], beside nameservers: Set<Name>) -> Int? {
+        for match in sequence(first: name, next: \.parent) {
+            if nameservers.contains(match) { return nil }
+            if let rule = ruleOfName[match] { return rule }
         }
         return nil
     }

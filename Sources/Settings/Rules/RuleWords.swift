@@ -50,7 +50,7 @@ extension Settings.Rule {
         guard let rule, findings.all.isEmpty else {
             throw WordsError(text: findings.all.map(\.text).joined(separator: "; "))
         }
-        if rule.cname != nil, let loop = ([rule] + others()).aliasLoops.first(where: { $0.index == 0 }) {
+        if rule.cname != nil, let loop = ([rule] + others()).aliasLoops().first(where: { $0.index == 0 }) {
             throw WordsError(text: loop.fault)
         }
         self = rule
