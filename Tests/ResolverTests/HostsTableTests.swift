@@ -112,4 +112,13 @@ struct HostsTableTests {
     func finalDot() throws {
         #expect(try addresses("192.0.2.1 a.example.", "a.example") == ["192.0.2.1"])
     }
+
+    @Test("a name has at most 64 addresses, and the others are counted")
+    func manyAddresses() throws {
+        let text = (0..<20_000).map { "10.0.\($0 / 256).\($0 % 256) many.example\n" }.joined()
+        let table = HostsTable(parsing: Array(text.utf8))
+        #expect(table.count == 64)
+        #expect(table.ignored.count == 20_000 - 64)
+        #expect(try answer(text, "many.example", .a)?.records.count == 64)
+    }
 }

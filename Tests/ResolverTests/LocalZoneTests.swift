@@ -31,15 +31,18 @@ struct LocalZoneTests {
         var (resolver, actions) = (Resolver(seed: 1), [Action]())
         let upstreams = [ProviderTraits(id: ProviderID(0), types: .any), ProviderTraits(id: corp, types: .any)]
         var policy = Policy()
-        policy.localZones = LocalZones(try zones.map(name))
+        let localZones = LocalZones(try zones.map(name))
+        policy.localZones = localZones
         policy.rules = RuleTable(rules)
-        let tables = hosts.enumerated().map { HostsTable(parsing: Array($0.element.utf8), path: "/h\($0.offset)") }
+        let tables = hosts.enumerated().map {
+            HostsTable(parsing: Array($0.element.utf8), path: "/h\($0.offset)", zones: localZones)
+        }
         let file = try #require(LeaseFile(parsing: Array(leases.utf8)))
-        let table = LeaseTable(file, path: "/leases")
+        let table = LeaseTable(file, path: "/leases", zones: localZones)
         for event in [
             Event.upstreamsChanged(providers: upstreams, hasSystem: true), .policyChanged(policy),
             .hostsChanged(HostsFiles(tables)),
-            .leasesChanged(Leases([table], epoch: epoch), new: table.names(missingIn: nil)),
+            .leasesChanged(Leases([table], epoch: epoch), new: table.names(missingIn: nil, at: 0)),
         ] { resolver.handle(event, now: now, actions: &actions) }
         return resolver
     }
@@ -268,6 +271,55 @@ struct LocalZoneTests {
         #expect(try reply("many.lan", .a, resolver).split(separator: " ").count == 17)
     }
 
+    @Test("of many addresses of one client, the latest in the file are kept")
+    func latestAddresses() throws {
+        let many = (1...20).map { lease("tv", "192.168.7.\($0)") }.joined()
+        let expected = (5...20).map { "192.168.7.\($0)" }.joined(separator: " ")
+        #expect(try reply("tv.lan", .a, resolver(leases: many)) == expected + " 10")
+    }
+
+    @Test("a lease is new if there was none, or one that had ended")
+    func newNames() throws {
+        func table(_ text: String) throws -> LeaseTable {
+            LeaseTable(try #require(LeaseFile(parsing: Array(text.utf8))), path: "/leases")
+        }
+        let before = try table(lease("tv", "192.168.7.1", until: 100) + lease("nas", "192.168.7.2", until: 300))
+        let after = try table(lease("tv", "192.168.7.1", until: 400) + lease("nas", "192.168.7.2", until: 400))
+        #expect(after.names(missingIn: before, at: 50).isEmpty)
+        #expect(
+            after.names(missingIn: before, at: 200) == [try name("tv"), try name("1.7.168.192.in-addr.arpa")])
+        #expect(after.names(missingIn: nil, at: 200).count == 4)
+        let leases = Leases([before], epoch: now - .seconds(200))
+        #expect(leases.namesWithoutLease(now: now) == [try name("tv"), try name("1.7.168.192.in-addr.arpa")])
+    }
+
+    @Test("rules of an equal name, and lists, do not answer names of a local zone; rules of longer names do")
+    func rulesInZone() throws {
+        var builder = NameList.Builder()
+        builder.add(try name("ads.lan").digest, .tree, line: 1)
+        var list = Rule(match: [])
+        list.lists = [RuleList(path: "/l", names: NameList(builder))]
+        list.answer = .noData(.blockedByRule)
+        let hosts = "192.168.7.2 nas.lan\n192.168.7.3 x.ads.lan"
+        let rules = try [rule("lan", .refused(.blockedByRule)), rule("tv.lan", .noData(.blockedByRule)), list]
+        let resolver = try resolver(hosts: [hosts], rules: rules)
+        #expect(try reply("nas.lan", .a, resolver) == "192.168.7.2 10")
+        #expect(try reply("lan", .a, resolver) == "NODATA")
+        #expect(try reply("missing.lan", .a, resolver) == "NXDOMAIN")
+        #expect(try reply("y.ads.lan", .a, resolver) == "NXDOMAIN")
+        #expect(try reply("x.tv.lan", .a, resolver) == "NODATA")
+    }
+
+    @Test("the address of a client has its name in the first zone that is no reverse zone, unless a rule has the name")
+    func pointers() throws {
+        let leases = lease("tv", "192.168.7.20") + lease("ads", "192.168.7.21")
+        let resolver = try resolver(
+            zones: ["168.192.in-addr.arpa", "lan"], leases: leases,
+            rules: [rule("ads.lan", to: .nameserver(corp))])
+        #expect(try reply("20.7.168.192.in-addr.arpa", .ptr, resolver) == "PTR tv.lan 10")
+        #expect(try reply("21.7.168.192.in-addr.arpa", .ptr, resolver) == "NXDOMAIN")
+    }
+
     @Test("the wall clock may be set: leases end by it")
     func wallClock() throws {
         var (resolver, actions) = (try resolver(leases: lease("tv", "192.168.7.20")), [Action]())
@@ -287,7 +339,7 @@ struct LocalZoneTests {
         let file = try #require(LeaseFile(parsing: Array(lease("tv", "192.168.7.20").utf8)))
         let table = LeaseTable(file, path: "/leases")
         resolver.handle(
-            .leasesChanged(Leases([table], epoch: epoch), new: table.names(missingIn: nil)), now: now,
+            .leasesChanged(Leases([table], epoch: epoch), new: table.names(missingIn: nil, at: 0)), now: now,
             actions: &actions)
         #expect(!resolver.lookups.contains { $0?.isObsolete == false })
     }

@@ -375,7 +375,7 @@ final class Daemon {
             view.set(Partition(nil, settings.providers), settings)
         }
         let names = provisions.takeNames()
-        lists.set(names).forEach { log($0) }
+        lists.set(names, zones: LocalZones(settings.localZones)).forEach { log($0) }
         translation.configure(settings.server, now: now)
         addressLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
@@ -433,7 +433,7 @@ final class Daemon {
 
     private func readHosts(now: Instant) {
         do throws(SystemError) {
-            hosts = try localFiles.readHosts()
+            hosts = try localFiles.readHosts(zones: LocalZones(settings.localZones))
         } catch {
             log(.fileUnreadable(path: LocalFiles.hostsFile, reason: error.description))
         }
@@ -466,7 +466,8 @@ final class Daemon {
     /// Leases end by the wall clock, which a time service may set.
     private func followWallClock(now: Instant) {
         guard !leases.isEmpty, Daemon.differ(Clock.epoch(), leases.epoch) else { return }
-        announceLeases([], now: now)
+        // Some of these may be in force again, if the time was set back.
+        announceLeases(leases.namesWithoutLease(now: now), now: now)
     }
 
     /// Removes cached answers that would hide local names until they expire: the cache is searched first.

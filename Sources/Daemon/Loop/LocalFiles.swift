@@ -46,8 +46,10 @@ final class LocalFiles {
     }
 
     /// Returns the parsed hosts file; a missing file is treated as empty.
-    func readHosts() throws(SystemError) -> HostsTable {
-        HostsTable(parsing: try LocalFiles.read(hosts, maxBytes: LocalFiles.maxHostsBytes), path: hosts)
+    func readHosts(zones: LocalZones) throws(SystemError) -> HostsTable {
+        HostsTable(
+            parsing: try LocalFiles.read(hosts, maxBytes: LocalFiles.maxHostsBytes), path: hosts,
+            zones: zones)
     }
 
     /// Returns the contents of the nameserver files by path. An unreadable file keeps its last contents.

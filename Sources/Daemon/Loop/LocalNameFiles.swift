@@ -55,7 +55,7 @@ extension LocalNameFile {
     private static let maxFiles = 64
 
     /// - Parameter old: as it was before, for files that cannot be read now.
-    init(hostsDirectory path: String, old: LocalNameFile?) {
+    init(hostsDirectory path: String, old: LocalNameFile?, zones: LocalZones) {
         var (tables, faults): ([HostsTable], [String]) = ([], [])
         do throws(SystemError) {
             let names = try Directory.readableNames(in: path).filter(LocalNameFile.isUsed).sorted()
@@ -69,7 +69,7 @@ extension LocalNameFile {
             for name in names.prefix(LocalNameFile.maxFiles) {
                 let file = directory + name
                 let former = old?.hosts.first { $0.path == file }
-                guard let table = LocalNameFile.hosts(file, room: room, former, &faults) else { continue }
+                guard let table = LocalNameFile.hosts(file, room: room, zones, former, &faults) else { continue }
                 room -= table.count
                 tables.append(table)
             }
@@ -87,12 +87,12 @@ extension LocalNameFile {
     }
 
     private static func hosts(
-        _ path: String, room: Int, _ former: HostsTable?, _ faults: inout [String]
+        _ path: String, room: Int, _ zones: LocalZones, _ former: HostsTable?, _ faults: inout [String]
     ) -> HostsTable? {
         do throws(SystemError) {
             guard try FileStatus(at: path).isRegular else { return nil }
             let text = try TextFile.read(path, maxBytes: LocalFiles.maxHostsBytes)
-            let table = HostsTable(parsing: text, path: path, maxNames: room)
+            let table = HostsTable(parsing: text, path: path, maxNames: room, zones: zones)
             guard table.isUnusable else { return table }
             faults.append(
                 "\(path):\(table.ignored.first.first?.number ?? 1):1: "
@@ -114,17 +114,18 @@ extension LocalNameFile {
     private static let maxLeaseBytes = 64 << 20
 
     /// - Parameter old: as it was before, for a file that cannot be read now.
-    init(leaseFile path: String, old: LocalNameFile?) {
+    init(leaseFile path: String, old: LocalNameFile?, zones: LocalZones) {
         var faults: [String] = []
-        let table = LocalNameFile.leases(path, &faults)
+        let table = LocalNameFile.leases(path, zones, &faults)
         let used = table ?? old?.leases ?? LeaseTable(.none, path: path)
-        self.init(.leases(used), faults: faults, newNames: used.names(missingIn: old?.leases))
+        let new = used.names(missingIn: old?.leases, at: Clock.wallMilliseconds() / 1000)
+        self.init(.leases(used), faults: faults, newNames: new)
     }
 
-    private static func leases(_ path: String, _ faults: inout [String]) -> LeaseTable? {
+    private static func leases(_ path: String, _ zones: LocalZones, _ faults: inout [String]) -> LeaseTable? {
         do throws(SystemError) {
             let text = try TextFile.read(path, maxBytes: maxLeaseBytes)
-            if let file = LeaseFile(parsing: text) { return LeaseTable(file, path: path) }
+            if let file = LeaseFile(parsing: text) { return LeaseTable(file, path: path, zones: zones) }
             faults.append("\(path):1:1: not a lease file; allowed: one of dnsmasq, ISC dhcpd or odhcpd")
         } catch {
             faults.append(

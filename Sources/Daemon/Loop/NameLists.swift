@@ -12,6 +12,8 @@ struct NameFilePaths: Equatable, Sendable {
     var lists: Set<String> = []
     var hosts: Set<String> = []
     var leases: Set<String> = []
+    /// The local zones that hosts and lease files are read for; nil: those in force.
+    var zones: LocalZones?
 
     static let none = NameFilePaths()
 
@@ -19,6 +21,7 @@ struct NameFilePaths: Equatable, Sendable {
         lists.formUnion(other.lists)
         hosts.formUnion(other.hosts)
         leases.formUnion(other.leases)
+        zones = other.zones ?? zones
     }
 }
 
@@ -58,6 +61,7 @@ final class NameLists: LoopPart {
 
     /// What is in force, by path.
     private(set) var names = NamesInFiles()
+    private var zones = LocalZones.none
     /// The complaints about lists that are not in force as they are now.
     private(set) var complaints: [String: [String]] = [:]
     private let loop: EventLoop
@@ -95,7 +99,8 @@ final class NameLists: LoopPart {
     ///
     /// - Returns: what is wrong with hosts and lease files, for the log; and a warning if the kernel allows no watch:
     ///   changes then go unnoticed until the next reload.
-    func set(_ new: NamesInFiles) -> [LogEvent] {
+    func set(_ new: NamesInFiles, zones: LocalZones) -> [LogEvent] {
+        self.zones = zones
         let news = new.sorted.flatMap { NameLists.news(of: $0.file, $0.path, old: names.local[$0.path]) }
         names = new
         complaints = complaints.filter { new.lists[$0.key] != nil }
@@ -173,9 +178,11 @@ final class NameLists: LoopPart {
     private func beginBatch() {
         guard thread == nil, wanted != .none else { return }
         batches += 1
-        let (number, paths, local) = (batches, wanted, names.local)
+        var paths = wanted
+        paths.zones = paths.zones ?? zones
+        let (number, local) = (batches, names.local)
         wanted = .none
-        let read = { @Sendable [finished] in
+        let read = { @Sendable [finished, paths] in
             let begun = Clock.now()
             let lists = paths.lists.map { path in
                 (
@@ -348,8 +355,9 @@ extension NameLists {
         _ paths: NameFilePaths, old: [String: LocalNameFile]
     ) -> [String: LocalNameFile] {
         var local: [String: LocalNameFile] = [:]
-        for path in paths.hosts { local[path] = LocalNameFile(hostsDirectory: path, old: old[path]) }
-        for path in paths.leases { local[path] = LocalNameFile(leaseFile: path, old: old[path]) }
+        let zones = paths.zones ?? .none
+        for path in paths.hosts { local[path] = LocalNameFile(hostsDirectory: path, old: old[path], zones: zones) }
+        for path in paths.leases { local[path] = LocalNameFile(leaseFile: path, old: old[path], zones: zones) }
         return local
     }
 
@@ -375,6 +383,6 @@ extension Settings {
     var nameFilePaths: NameFilePaths {
         NameFilePaths(
             lists: Set(rules.flatMap(\.matchFiles)), hosts: Set(hostsDirectory.map { [$0] } ?? []),
-            leases: Set(leaseFiles))
+            leases: Set(leaseFiles), zones: hostsDirectory == nil && leaseFiles.isEmpty ? nil : LocalZones(localZones))
     }
 }

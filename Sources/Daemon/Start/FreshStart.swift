@@ -76,7 +76,11 @@ extension FreshStart {
     ) throws(SystemError) {
         let files = try LocalFiles(resolvConf: settings.systemResolver.resolvConf, loop: try EventLoop())
         var hosts = HostsTable.empty
-        do throws(SystemError) { hosts = try files.readHosts() } catch { complain(LocalFiles.hostsFile, error) }
+        do throws(SystemError) {
+            hosts = try files.readHosts(zones: LocalZones(settings.localZones))
+        } catch {
+            complain(LocalFiles.hostsFile, error)
+        }
         let nameservers = Upstreams.nameservers(
             settings.systemResolver, files, options.listenAddresses(settings), complain: complain)
         self.init(

@@ -24,13 +24,22 @@ package struct HostsTable: Sendable {
     private var entriesOfName: [Name: [Entry]] = [:]
     /// By the name of the PTR question.
     private var nameOfReverse: [Name: Pointer] = [:]
+    /// Names between a local zone and a name of the file, which exist without data (RFC 8020).
+    private var nonTerminals: Set<Name> = []
+
+    /// More than a reply over UDP holds. Each is compared with the others of its name.
+    private static let maxAddresses = 64
 
     package static let empty = HostsTable(parsing: [])
 
     /// - Parameters:
     ///   - text: lines of "ADDRESS NAME [NAME ...]", "#" begins a comment (hosts(5)).
     ///   - maxNames: how many are kept, counted from the top.
-    package init(parsing text: [UInt8], path: String = "", maxNames: Int = Bounds.maxHostsEntries) {
+    ///   - zones: the local zones.
+    package init(
+        parsing text: [UInt8], path: String = "", maxNames: Int = Bounds.maxHostsEntries,
+        zones: LocalZones = .none
+    ) {
         self.path = path
         digest.add(text)
         for (index, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
@@ -53,18 +62,25 @@ package struct HostsTable: Sendable {
                     ignored.stop(line: index + 1, .tooManyNames)
                     return
                 }
-                add(name, address, line: UInt32(clamping: index + 1))
+                add(name, address, line: index + 1, zones)
             }
         }
     }
 
-    private mutating func add(_ name: Name, _ address: Address, line: UInt32) {
-        if entriesOfName[name]?.contains(where: { $0.address == address }) != true {
+    private mutating func add(_ name: Name, _ address: Address, line: Int, _ zones: LocalZones) {
+        let entries = entriesOfName[name] ?? []
+        if !entries.contains(where: { $0.address == address }) {
+            guard entries.count < HostsTable.maxAddresses else { return ignored.add(line: line, .tooManyAddresses) }
             count += 1
-            entriesOfName[name, default: []].append(Entry(address: address, line: line))
+            entriesOfName[name, default: []].append(Entry(address: address, line: UInt32(clamping: line)))
         }
         let reverse = address.reverseName
-        if nameOfReverse[reverse] == nil { nameOfReverse[reverse] = Pointer(name: name, line: line) }
+        if nameOfReverse[reverse] == nil {
+            nameOfReverse[reverse] = Pointer(name: name, line: UInt32(clamping: line))
+        }
+        guard !zones.isEmpty else { return }
+        nonTerminals.insertAncestors(of: name, below: zones)
+        nonTerminals.insertAncestors(of: reverse, below: zones)
     }
 
     /// Returns whether the file has lines, but none that can be used: another kind of file by mistake.
@@ -72,8 +88,7 @@ package struct HostsTable: Sendable {
         count == 0 && !ignored.first.isEmpty && ignored.first.last?.reason != .tooManyNames
     }
 
-    fileprivate var names: Dictionary<Name, [Entry]>.Keys { entriesOfName.keys }
-    fileprivate var reverseNames: Dictionary<Name, Pointer>.Keys { nameOfReverse.keys }
+    fileprivate func isNonTerminal(_ name: Name) -> Bool { nonTerminals.contains(name) }
 
     fileprivate func speaks(of name: Name) -> Bool { entriesOfName[name] != nil || nameOfReverse[name] != nil }
 
@@ -137,16 +152,8 @@ package struct HostsFiles: Sendable {
         return nil
     }
 
-    /// Returns the names between the zones and the names of files below them, which exist without data (RFC 8020).
-    func nonTerminals(below zones: [Name]) -> Set<Name> {
-        var found: Set<Name> = []
-        guard !zones.isEmpty else { return found }
-        for table in tables {
-            for name in table.names { found.insertAncestors(of: name, below: zones) }
-            for name in table.reverseNames { found.insertAncestors(of: name, below: zones) }
-        }
-        return found
-    }
+    /// Returns whether a name in a local zone exists without data, because a file has names below it (RFC 8020).
+    func isNonTerminal(_ name: Name) -> Bool { tables.contains { $0.isNonTerminal(name) } }
 }
 
 /// A line of a file.
@@ -156,9 +163,8 @@ package struct FilePlace: Equatable, Sendable {
 }
 
 extension Set<Name> {
-    /// - Parameter zones: the longest first.
-    mutating func insertAncestors(of name: Name, below zones: [Name]) {
-        guard let zone = zones.first(where: name.isWithin) else { return }
+    mutating func insertAncestors(of name: Name, below zones: LocalZones) {
+        guard let zone = zones.zone(of: name) else { return }
         var next = name.parent
         while let ancestor = next, ancestor.wire.count > zone.wire.count, insert(ancestor).inserted {
             next = ancestor.parent

@@ -7,6 +7,7 @@ package struct IgnoredLines: Equatable, Sendable {
         case name = "a word that is no domain name"
         case expiry = "no time where the end of the lease belongs"
         case shape = "not a line of this format"
+        case tooManyAddresses = "a name with more addresses than are kept"
         case tooManyNames = "more names than are kept; the rest of the file is ignored"
         case tooManyLeases = "more leases than are kept; the rest of the file is ignored"
     }

@@ -24,19 +24,26 @@ package struct LeaseTable: Sendable {
     private var entriesOfLabel: [Name: [Entry]] = [:]
     /// By the name of the PTR question.
     private var pointerOfReverse: [Name: Pointer] = [:]
+    /// As in a hosts file; only of reverse names.
+    private var nonTerminals: Set<Name> = []
 
     /// An address has the name of its last lease in the file. Clients with one name share it.
-    package init(_ file: LeaseFile, path: String) {
+    package init(_ file: LeaseFile, path: String, zones: LocalZones = .none) {
         (self.file, self.path) = (file, path)
         for lease in file.leases {
             let (end, line) = (lease.endsAtSecondsSince1970, UInt32(clamping: lease.line))
             let pointer = Pointer(label: lease.label, end: end, line: line)
             let former = pointerOfReverse.updateValue(pointer, forKey: lease.address.reverseName)
             if let former { entriesOfLabel[former.label]?.removeAll { $0.address == lease.address } }
-            guard entriesOfLabel[lease.label, default: []].count < LeaseTable.maxAddresses else { continue }
             entriesOfLabel[lease.label, default: []].append(Entry(address: lease.address, end: end, line: line))
+            // The servers append new leases.
+            if entriesOfLabel[lease.label, default: []].count > LeaseTable.maxAddresses {
+                entriesOfLabel[lease.label]?.removeFirst()
+            }
         }
         entriesOfLabel = entriesOfLabel.filter { !$0.value.isEmpty }
+        guard !zones.isEmpty else { return }
+        for reverse in pointerOfReverse.keys { nonTerminals.insertAncestors(of: reverse, below: zones) }
     }
 
     /// The number of names.
@@ -44,16 +51,20 @@ package struct LeaseTable: Sendable {
     package var refusedNames: Int { file.refusedNames }
     package var ignored: IgnoredLines { file.ignored }
 
-    /// Returns the labels and reverse names that the other table does not have.
-    package func names(missingIn other: LeaseTable?) -> Set<Name> {
+    /// Returns the labels and reverse names for which the other table has no lease in force.
+    ///
+    /// - Parameter secondsSince1970: when. Cached answers from a time without a lease would hide a new one.
+    package func names(missingIn other: LeaseTable?, at secondsSince1970: Int64) -> Set<Name> {
         guard let other else { return Set(entriesOfLabel.keys).union(pointerOfReverse.keys) }
-        let labels = entriesOfLabel.keys.filter { other.entriesOfLabel[$0] == nil }
-        return Set(labels).union(pointerOfReverse.keys.filter { other.pointerOfReverse[$0] == nil })
+        let isOver = { (end: Int64?) in end.map { $0 <= secondsSince1970 } ?? false }
+        let labels = entriesOfLabel.keys.filter { other.entries(of: $0).allSatisfy { isOver($0.end) } }
+        let reverse = pointerOfReverse.keys.filter { other.pointer($0).map { isOver($0.end) } ?? true }
+        return Set(labels).union(reverse)
     }
 
     fileprivate func entries(of label: Name) -> [Entry] { entriesOfLabel[label] ?? [] }
     fileprivate func pointer(_ reverse: Name) -> Pointer? { pointerOfReverse[reverse] }
-    fileprivate var reverseNames: Dictionary<Name, Pointer>.Keys { pointerOfReverse.keys }
+    fileprivate func isNonTerminal(_ name: Name) -> Bool { nonTerminals.contains(name) }
 }
 
 extension LeaseTable: Equatable {
@@ -88,6 +99,12 @@ package struct Leases: Sendable {
     /// Returns whether a lease, in force or not, has the name: a single label, or a reverse name.
     package func has(_ name: Name) -> Bool {
         tables.contains { !$0.entries(of: name).isEmpty || $0.pointer(name) != nil }
+    }
+
+    /// Returns the labels and reverse names whose leases have ended by the time of these leases.
+    package func namesWithoutLease(now: Instant) -> Set<Name> {
+        let seconds = epoch.duration(to: now).wholeSeconds
+        return tables.reduce(into: []) { $0.formUnion($1.names(missingIn: $1, at: seconds)) }
     }
 
     /// Returns the addresses of a client's name. As in a hosts file, a name with addresses has no service bindings. Nil
@@ -126,14 +143,7 @@ package struct Leases: Sendable {
         return nil
     }
 
-    func nonTerminals(below zones: [Name]) -> Set<Name> {
-        var found: Set<Name> = []
-        guard !zones.isEmpty else { return found }
-        for table in tables {
-            for name in table.reverseNames { found.insertAncestors(of: name, below: zones) }
-        }
-        return found
-    }
+    func isNonTerminal(_ name: Name) -> Bool { tables.contains { $0.isNonTerminal(name) } }
 
     private func instant(_ end: Int64?) -> Instant? { end.map { epoch + .seconds(Int($0)) } }
 

@@ -5,13 +5,13 @@ import DNSWire
 extension Resolver {
     mutating func hostsChanged(_ hosts: HostsFiles, now: Instant) {
         let former = routing
-        routing.set(hosts)
+        routing.hosts = hosts
         forgetAnswers(after: former, now: now)
         disableCaching(where: hosts.speaks, now: now)
     }
 
     mutating func leasesChanged(_ leases: Leases, new names: Set<Name>, now: Instant) {
-        routing.set(leases)
+        routing.leases = leases
         guard !names.isEmpty else { return }
         forgetAnswers(now: now) { names.contains($0.name) }
         disableCaching(where: names.contains, now: now)

@@ -14,11 +14,11 @@ package struct LocalZones: Equatable, Sendable {
         self.names = names.enumerated().sorted {
             ($1.element.wire.count, $0.offset) < ($0.element.wire.count, $1.offset)
         }.map(\.element)
-        first = names.first
+        ofClients = names.first { !$0.isReverse }
     }
 
-    /// As the settings have it: clients of DHCP belong to it.
-    let first: Name?
+    /// The first one of the settings that is no reverse zone: clients of DHCP belong to it.
+    let ofClients: Name?
 
     var isEmpty: Bool { names.isEmpty }
 
@@ -29,11 +29,20 @@ package struct LocalZones: Equatable, Sendable {
     func differing(from other: LocalZones) -> [Name] { Array(Set(names).symmetricDifference(other.names)) }
 }
 
+extension Name {
+    /// In one of the zones for addresses (RFC 1035 section 3.5, RFC 3596 section 2.5).
+    fileprivate var isReverse: Bool { isWithin(anyOf: reverseZones) }
+}
+
+private let reverseZones = Set(["in-addr.arpa", "ip6.arpa"].compactMap { Name($0) })
+
 extension Policy {
     /// Returns the local zone that keeps the name from upstreams; nil: there is none, or a rule for a name below the
     /// zone sends it to an upstream. Names of lists do not count: their authors are others.
     package func localZone(of name: Name) -> Name? {
-        guard let zone = localZones.zone(of: name), !rules.haveUpstreams(for: name, below: zone) else { return nil }
+        guard let zone = localZones.zone(of: name), rules.deciding(for: name, below: zone)?.rule.upstreams == nil else {
+            return nil
+        }
         return zone
     }
 

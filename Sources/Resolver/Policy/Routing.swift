@@ -7,35 +7,19 @@ import PublicSuffix
 struct Routing {
     var policy = Policy()
     var hasSystem = false
-    private(set) var hosts = HostsFiles.none
-    private(set) var leases = Leases.none
-    /// Names without data between a local zone and a local name, of hosts files and of leases.
-    private var nonTerminals: Set<Name> = []
-    private var nonTerminalsOfLeases: Set<Name> = []
+    var hosts = HostsFiles.none
+    var leases = Leases.none
     /// Names that the operator has temporarily excluded from the providers, and until when; nil for no end.
     var switchedOff: [Name: Instant?] = [:]
 
     /// Replaces the settings. Keeps the portal's names and the NAT64 prefixes, which are not settings.
     mutating func set(_ new: Policy) {
-        let (exceptions, prefixes, zones) = (policy.exceptions, policy.translationPrefixes, policy.localZones)
+        let (exceptions, prefixes) = (policy.exceptions, policy.translationPrefixes)
         policy = new
         policy.changeAll {
             $0.exceptions = exceptions
             $0.translationPrefixes = prefixes
         }
-        guard new.localZones != zones else { return }
-        set(hosts)
-        set(leases)
-    }
-
-    mutating func set(_ new: HostsFiles) {
-        hosts = new
-        nonTerminals = hosts.nonTerminals(below: policy.localZones.names)
-    }
-
-    mutating func set(_ new: Leases) {
-        leases = new
-        nonTerminalsOfLeases = leases.nonTerminals(below: policy.localZones.names)
     }
 
     /// Returns the route of local names and of names that a rule answers, which precedes any upstream. What the
@@ -74,11 +58,13 @@ struct Routing {
         withPolicy(of: question) { $0.isAnsweredHere(question.name) }
     }
 
-    /// A local zone has precedence over rules of shorter names.
+    /// A local zone has precedence over rules of shorter and equal names, and over lists.
     private func answeringRule(for name: Name, by policy: borrowing Policy) -> (match: Name, answer: RuleAnswer)? {
-        guard policy.rules.hasAnswers, let rule = policy.answeringRule(for: name) else { return nil }
-        if let zone = policy.localZones.zone(of: name), rule.match.wire.count < zone.wire.count { return nil }
-        return rule
+        guard policy.rules.hasAnswers else { return nil }
+        guard let zone = policy.localZones.zone(of: name) else { return policy.answeringRule(for: name) }
+        return policy.rules.deciding(for: name, below: zone).flatMap { match, rule in
+            rule.answer.map { (match, $0) }
+        }
     }
 
     // MARK: local names
@@ -98,25 +84,30 @@ struct Routing {
         let name = question.name
         if name.isSingleLabel {
             // The zone itself is no client, and a rule for the name has precedence.
-            let isElsewhere = withPolicy(of: question) { $0.rules.haveUpstreams(for: name, below: .root) }
+            let isElsewhere = withPolicy(of: question) {
+                $0.rules.deciding(for: name, below: .root)?.rule.upstreams != nil
+            }
             return policy.localZones.zone(of: name) == nil && !isElsewhere ? name : nil
         }
         guard let zone, name.parent == zone else { return nil }
         return name.firstLabel
     }
 
-    /// Returns the whole name of a client. Nil if a hosts file has the name, alone or in a zone: it precedes clients.
+    /// Returns the whole name of a client. Nil if a hosts file has the name, alone or in a zone, or a rule decides
+    /// about it: these precede clients.
     private func nameOfClient(_ label: Name) -> Name? {
         let names = policy.localZones.names.compactMap { label.appending($0) }
         guard !hosts.speaks(of: label), !names.contains(where: hosts.speaks) else { return nil }
-        return policy.localZones.first.flatMap { label.appending($0) } ?? label
+        let name = policy.localZones.ofClients.flatMap { label.appending($0) } ?? label
+        let zone = policy.localZones.zone(of: name) ?? .root
+        return policy.rules.deciding(for: name, below: zone) == nil ? name : nil
     }
 
     private func absence(of question: Question, in zone: Name, now: Instant) -> Answer {
         if question.name == zone { return question.type == .soa ? .apex(zone) : .nothing(.noData, inZone: zone) }
         let exists =
-            hosts.speaks(of: question.name) || nonTerminals.contains(question.name)
-            || nonTerminalsOfLeases.contains(question.name) || hasLease(question.name, in: zone, now: now)
+            hosts.speaks(of: question.name) || hosts.isNonTerminal(question.name)
+            || leases.isNonTerminal(question.name) || hasLease(question.name, in: zone, now: now)
         return .nothing(exists ? .noData : .noSuchName, inZone: zone)
     }
 

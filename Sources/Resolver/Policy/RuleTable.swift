@@ -289,14 +289,14 @@ package struct RuleTable: Equatable, Sendable {
         return found
     }
 
-    /// Returns whether a rule sends the name, or one above it but below the zone, to an upstream. Leaves out lists.
-    func haveUpstreams(for name: Name, below zone: Name) -> Bool {
-        var next: Name? = name
-        while let match = next, match.wire.count > zone.wire.count {
-            if ruleOfName[match]?.rule.upstreams != nil { return true }
-            next = match.parent
+    /// Returns the longest rule below the zone that has upstreams or an answer for the name. Leaves out lists.
+    func deciding(for name: Name, below zone: Name) -> (match: Name, rule: Rule)? {
+        guard !ruleOfName.isEmpty else { return nil }
+        for match in sequence(first: name, next: \.parent) {
+            guard match.wire.count > zone.wire.count else { return nil }
+            if let rule = ruleOfName[match]?.rule, rule.upstreams != nil || rule.answer != nil { return (match, rule) }
         }
-        return false
+        return nil
     }
 
     private var isEmpty: Bool { ruleOfName.isEmpty && lists.isEmpty }
