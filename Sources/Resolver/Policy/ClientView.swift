@@ -42,8 +42,8 @@ extension Routing {
     /// Returns the policy for the clients and the name of a question.
     func policy(for question: Question) -> NamePolicy { withPolicy(of: question) { $0.of(question.name) } }
 
-    /// Calls `use` with the policy for the clients of a question. A copy would count its many references, which costs 3 %
-    /// of a miss.
+    /// Calls `use` with the policy for the clients of a question. A copy would count its many references, which costs
+    /// 3 % of a miss.
     @inline(__always)
     func withPolicy<Result>(of question: Question, _ use: (borrowing Policy) -> Result) -> Result {
         let number = question.clients.view
