@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import socket
+import ssl
 import tempfile
 import threading
 import time
@@ -47,7 +48,7 @@ class Relay:
     def __init__(self, port):
         self.port = port
         self.count = 0
-        self.open = []
+        self.open, self.muted = [], []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.server = "127.0.0.1:%d" % self.listener.getsockname()[1]
         threading.Thread(target=self._serve, daemon=True).start()
@@ -64,11 +65,15 @@ class Relay:
             for source, target in ((client, server), (server, client)):
                 threading.Thread(target=self._pass, args=(source, target), daemon=True).start()
 
-    @staticmethod
-    def _pass(source, target):
+    def mute(self):
+        """Connections that are open pass nothing more, although they stay open."""
+        self.muted = list(self.open)
+
+    def _pass(self, source, target):
         try:
             while chunk := source.recv(65536):
-                target.sendall(chunk)
+                if source not in self.muted:
+                    target.sendall(chunk)
             target.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
@@ -83,6 +88,43 @@ class Relay:
 
     def close(self):
         self.cut()
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+class OneAnswer:
+    """A DNS-over-TLS server that answers one query of each connection, whatever else it has, and closes it."""
+
+    def __init__(self, certificate, key, address):
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(certificate, key)
+        self.address, self.count = address, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.server = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            self.count += 1
+            threading.Thread(target=self._answer, args=(client,), daemon=True).start()
+
+    def _answer(self, client):
+        try:
+            with self.context.wrap_socket(client, server_side=True) as stream:
+                reader = stream.makefile("rb")
+                query = reader.read(int.from_bytes(reader.read(2)))
+                time.sleep(0.05)
+                name, type = question(query)
+                message = reply(query, [(name, 1, 600, socket.inet_aton(self.address))] if type == 1 else [])
+                stream.sendall(len(message).to_bytes(2) + message)
+        except (OSError, ValueError):
+            pass
+
+    def close(self):
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
 
@@ -305,6 +347,39 @@ class OverTLS(Named):
         self.assertEqual({"10.1.2.5"}, dig(server, "box.home.arpa", "A").data)
         self.assertEqual(2, relay.count)
         self.assertNoLeak()
+
+    def test_a_connection_that_stalls_is_replaced(self):
+        relay = Relay(self.unbound(certificate=self.certificate).port)
+        self.addCleanup(relay.close)
+        server = self.secure([f"tls://{relay.server}#dns.corp.example"])
+        self.assertEqual(CORP, dig(server, "www.corp.lab.example", "A").data)
+        relay.mute()
+        dig(server, "box.home.arpa", "A")
+        self.assertEqual({"10.1.2.6"}, dig(server, "intranet", "A").data)
+        self.assertEqual(2, relay.count)
+        eventually(lambda: dig(server, "box.home.arpa", "A").data == {"10.1.2.5"}, what="its failure is forgotten")
+
+    def test_a_handshake_that_never_ends_is_given_up(self):
+        deaf = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(deaf.close)
+        corp = self.unbound(certificate=self.certificate)
+        server = self.secure(["tls://127.0.0.1:%d" % deaf.getsockname()[1], f"tls://{corp.server}"])
+        self.assertEqual(CORP, dig(server, "www.corp.lab.example", "A").data)
+        client, _ = deaf.accept()
+        with client:
+            client.settimeout(4)
+            while client.recv(65536):
+                pass
+
+    def test_parallel_questions_to_a_server_that_closes_after_each_answer(self):
+        one = OneAnswer(*self.certificate, "10.1.2.9")
+        self.addCleanup(one.close)
+        server = self.secure([f"tls://{one.server}#dns.corp.example"])
+        self.assertEqual({"10.1.2.9"}, dig(server, "n.corp.lab.example", "A").data)
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            answers = list(pool.map(lambda n: dig(server, f"n{n}.corp.lab.example", "A").data, range(6)))
+        self.assertEqual([{"10.1.2.9"}] * 6, answers)
+        self.assertGreaterEqual(one.count, 7)
 
     def test_the_certificate_may_be_for_the_address(self):
         corp = self.unbound(certificate=self.certificate)

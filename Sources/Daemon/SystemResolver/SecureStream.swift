@@ -12,20 +12,26 @@ final class SecureStream {
         let lookup: UInt64
         let exchange: NameserverLookup.ExchangeID
         let message: [UInt8]
-        /// An earlier connection ended after it had carried this query.
-        let isRepeated: Bool
+        /// The earlier connections that ended after they had carried this query.
+        private(set) var repeats = 0
+
+        init(lookup: UInt64, exchange: NameserverLookup.ExchangeID, message: [UInt8]) {
+            (self.lookup, self.exchange, self.message) = (lookup, exchange, message)
+        }
 
         fileprivate var id: ArraySlice<UInt8> { message.prefix(2) }
 
         fileprivate var repeated: Query {
-            Query(lookup: lookup, exchange: exchange, message: message, isRepeated: true)
+            var query = self
+            query.repeats += 1
+            return query
         }
     }
 
     enum News {
         case reply([UInt8], to: [Query])
-        /// The last news. A query that the server may have dropped unread, because it was about to close an idle
-        /// connection, is to be repeated on a new one.
+        /// The last news. A query that the server may have dropped unread, because it closes connections when they are
+        /// idle or after some answers, is to be repeated on a new one.
         case ended(FetchFailure, reason: String, failed: [Query], repeated: [Query])
     }
 
@@ -43,11 +49,18 @@ final class SecureStream {
     private var unsent: [UInt8] = []
     private var queries: [Query] = []
     private var hasReplied = false
+    /// When the connection counts as stalled, unless the server is heard before; nil: nothing is expected of it.
+    private(set) var deadline: Instant?
     private let tell: (SecureStream, News) -> Void
 
     /// The kernel ends the connection if the server's kernel acknowledges nothing for this time: less than a client
     /// waits.
     private static let silence: Int32 = 3000
+    /// For the connection and the handshake together; later, for anything from the server while it owes an answer. A
+    /// lookup waits as long before it asks another server. The kernel notices only a server that does not acknowledge.
+    private static let patience: Duration = .seconds(2)
+    /// A server that closes each connection after one answer answers this many parallel questions.
+    private static let maxRepeats = 8
     /// Interval at which the kernel asks an idle server.
     private static let idleSeconds: Int32 = 15
     private static let readBytes = 16 * 1024
@@ -62,24 +75,31 @@ final class SecureStream {
         socket = try StreamSocket(connectingTo: peer, through: interface)
         try socket.endWhenSilent(milliseconds: SecureStream.silence, idleSeconds: SecureStream.idleSeconds)
         (self.tls, self.loop, self.tell) = (tls, loop, tell)
+        deadline = Clock.now() + SecureStream.patience
         registration = try loop.watch(socket.descriptor.raw, for: .writable) { [weak self] _ in self?.proceed() }
     }
 
     func send(_ query: Query) {
         queries.append(query)
         guard phase == .open else { return }
+        deadline = deadline ?? Clock.now() + SecureStream.patience
         encrypt(query)
         flush()
     }
 
-    /// The replies are no longer wanted.
+    func timePassed(now: Instant) {
+        guard let deadline, deadline <= now else { return }
+        end(.timeout, phase == .open ? "the server owes an answer for 2 s" : "no TLS connection within 2 s")
+    }
+
+    /// The replies are no longer wanted. The server still owes them: one that stalls is noticed by the first of them.
     func leave(_ lookup: UInt64, _ exchange: NameserverLookup.ExchangeID? = nil) {
         queries.removeAll { $0.lookup == lookup && (exchange == nil || $0.exchange == exchange) }
     }
 
     /// Closes the connection without news.
     func close() {
-        phase = .ended
+        (phase, deadline) = (.ended, nil)
         if let registration { loop.unwatch(registration) }
         registration = nil
     }
@@ -123,6 +143,7 @@ final class SecureStream {
         case .underWay: break
         case .done:
             phase = .open
+            deadline = queries.isEmpty ? nil : Clock.now() + SecureStream.patience
             for query in queries { encrypt(query) }
         }
         flush()
@@ -149,6 +170,8 @@ final class SecureStream {
         hasReplied = true
         let asked = queries.filter { $0.id == message.prefix(2) }
         if !asked.isEmpty { tell(self, .reply(message, to: asked)) }
+        guard phase == .open else { return }
+        deadline = queries.isEmpty ? nil : Clock.now() + SecureStream.patience
     }
 
     private func encrypt(_ query: Query) {
@@ -172,9 +195,9 @@ final class SecureStream {
     private func end(_ failure: FetchFailure, _ reason: String) {
         guard phase != .ended else { return }
         close()
-        let mayRepeat = hasReplied && failure == .reset
-        let repeated = mayRepeat ? queries.filter { !$0.isRepeated }.map(\.repeated) : []
-        let failed = mayRepeat ? queries.filter(\.isRepeated) : queries
+        let most = hasReplied && failure == .reset ? SecureStream.maxRepeats : 0
+        let repeated = queries.filter { $0.repeats < most }.map(\.repeated)
+        let failed = queries.filter { $0.repeats >= most }
         queries = []
         tell(self, .ended(failure, reason: reason, failed: failed, repeated: repeated))
     }

@@ -44,6 +44,12 @@ final class SecureStreams {
         for stream in streams.values { stream.leave(lookup, exchange) }
     }
 
+    var nextDeadline: Instant? { streams.values.lazy.compactMap(\.deadline).min() }
+
+    func timePassed(now: Instant) {
+        for stream in streams.values { stream.timePassed(now: now) }
+    }
+
     /// Closes all connections after a network change. Their queries get no reply; the resolver asks anew.
     func renew() {
         for stream in streams.values { stream.close() }

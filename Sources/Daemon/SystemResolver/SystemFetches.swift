@@ -72,7 +72,9 @@ final class SystemFetches: LoopPart {
         self.maxExchanges = maxExchanges
     }
 
-    var nextDeadline: Instant? { Instant.earliest(deadlines.earliest, loopChecks.nextDeadline) }
+    var nextDeadline: Instant? {
+        Instant.earliest(Instant.earliest(deadlines.earliest, loopChecks.nextDeadline), secure.nextDeadline)
+    }
 
     /// Sets the servers. Each also gets a check question, which comes back to the daemon if the server forwards to
     /// it.
@@ -151,6 +153,7 @@ final class SystemFetches: LoopPart {
     func timePassed(now: Instant) {
         while let place = deadlines.popDue(now) { advance(jobOfPlace[place], .timePassed, now: now) }
         perform(loopChecks.timePassed(now: now, randomness: &randomness), now: now)
+        secure.timePassed(now: now)
     }
 
     private func perform(_ actions: [LoopChecks.Action], now: Instant) {
@@ -217,7 +220,7 @@ final class SystemFetches: LoopPart {
         case .sendDatagram(let id, let server, let message):
             return open(id, number) { SystemExchange.datagram(to: server, message) }
         case .openStream(let id, let server, let message) where server.tls != nil:
-            let query = SecureStream.Query(lookup: number, exchange: id, message: message, isRepeated: false)
+            let query = SecureStream.Query(lookup: number, exchange: id, message: message)
             return secure.send(query, to: server).map { .failed(id, $0) }
         case .openStream(let id, let server, let message):
             return open(id, number) { SystemExchange.stream(to: server, message) }
