@@ -37,6 +37,7 @@ let package = Package(
     products: [
         .executable(name: "httpdnsd", targets: ["httpdnsd"]),
         .executable(name: "httpdnsctl", targets: ["httpdnsctl"]),
+        .executable(name: "httpdnsd-nftset", targets: ["httpdnsd-nftset"]),
         .executable(name: "httpdns-lab", targets: ["httpdns-lab"]),
     ],
     targets: [
@@ -44,13 +45,14 @@ let package = Package(
         program(
             "httpdnsctl",
             ["Control", "Crypto", "DNSWire", "LinuxIO", "Resolver", "Settings", "Telemetry"]),
+        program("httpdnsd-nftset", ["CNftables", "Confinement", "DNSWire", "LinuxIO", "SetFeed", "Settings"]),
         program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
 
         module(
             "Daemon",
             [
                 "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
-                "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Resolver", "Serving", "Settings", "Store",
+                "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Resolver", "Serving", "SetFeed", "Settings", "Store",
                 "Telemetry",
             ]),
 
@@ -64,6 +66,7 @@ let package = Package(
         module("HTTPServer", ["CMicrohttpd", "DNSWire"], embedded: ["page.html", "page.css", "charts.js", "page.js"]),
         module("Store", ["CSQLite", "DNSWire"]),
         module("Settings", ["CTOML", "DNSWire", "InternationalNames"]),
+        module("SetFeed", ["DNSWire"]),
         module("Confinement", ["CSeccomp"]),
         module("LinkDNS", ["CSystemd", "DNSWire"]),
         module("LinuxIO", ["CLinux", "DNSWire"]),
@@ -82,6 +85,7 @@ let package = Package(
         debian("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         debian("CSeccomp", pkgConfig: "libseccomp", package: "libseccomp-dev"),
         debian("CSystemd", pkgConfig: "libsystemd", package: "libsystemd-dev"),
+        debian("CNftables", pkgConfig: "libnftables", package: "libnftables-dev"),
         debian("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
 
         tests("DNSWireTests", ["DNSWire", "Serving", "TestSupport"], resources: ["Vectors"]),
@@ -101,6 +105,7 @@ let package = Package(
         tests("LinuxIOTests", ["CLinux", "LinuxIO", "DNSWire", "TestSupport"]),
         tests("LinkDNSTests", ["DNSWire", "LinkDNS"]),
         tests("ConfinementTests", ["Confinement", "CSeccomp", "LinuxIO"]),
+        tests("SetFeedTests", ["DNSWire", "SetFeed", "Settings", "httpdnsd-nftset"]),
         tests("TelemetryTests", ["Telemetry", "DNSWire", "LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "DNSWire", "Telemetry", "TestSupport"]),
         tests(

@@ -40,6 +40,26 @@ int clinux_drop_capabilities(const char **step) {
     return 0;
 }
 
+int clinux_keep_network_administration(uint32_t user, uint32_t group, const char **step) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    struct __user_cap_data_struct only[_LINUX_CAPABILITY_U32S_3] = {0};
+    only[0].effective = only[0].permitted = 1U << CAP_NET_ADMIN;
+    *step = "prctl";
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
+    if (geteuid() == 0) {
+        clinux_bound_capabilities();
+        if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0) return errno;
+        int code = clinux_become(user, group, step);
+        if (code != 0) return code;
+    }
+    *step = "prctl";
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 && errno != EINVAL) return errno;
+    *step = "capset";
+    if (syscall(SYS_capset, &header, only) != 0) return errno;
+    clinux_hide_memory();
+    return 0;
+}
+
 int clinux_has_capabilities(void) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     struct __user_cap_data_struct held[_LINUX_CAPABILITY_U32S_3] = {0};

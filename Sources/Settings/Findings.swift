@@ -294,6 +294,12 @@ struct Findings {
         note(rule.answerContradictions, in: element)
         judgeRepeated(rule.match, "rule.match", element.member("match"))
         judgeRepeated(rule.matchFiles, "rule.match-file", element.member("match-file"))
+        judgeRepeated(rule.nftset ?? [], "rule.nftset", element.member("nftset"))
+        if rule.nftset != nil, rule.view != nil {
+            note(
+                element.member("nftset") ?? element,
+                "rule.nftset: found with view; allowed: without, as the packet filter is for all clients")
+        }
     }
 
     mutating func judgeRepeated(_ values: [some Hashable], _ key: String, _ node: TOMLNode?) {

@@ -144,6 +144,7 @@ extension Settings.Control {
     static let keys: [Key<Settings.Control>] = [
         Key("socket", \.socket, Format.path(maxBytes: maxSocketPathBytes).orEmpty(written: true)),
         Key("metrics-listen", \.metricsListen, Format.listenEndpoint.orEmpty(written: true)),
+        Key("nftset-socket", \.nftsetSocket, .path(maxBytes: maxSocketPathBytes)),
     ]
 }
 
@@ -159,6 +160,8 @@ extension Settings.Log {
 }
 
 extension Settings.Rule {
+    /// Each gets every address.
+    private static let maxAddressSets = 8
     /// Longer lists belong in a file.
     private static let maxNames = 1000
     /// Each is searched for every name that is not in the cache.
@@ -202,6 +205,7 @@ extension Settings.Rule {
             "srv", \.srv,
             Format.serviceLocation.list(of: "strings \"PRIORITY WEIGHT PORT TARGET\"", recordCounts).leavingOut([])),
         Key("view", \.view, Format.viewName.optional),
+        Key("nftset", \.nftset, Format.addressSet.oneOrMore(of: "sets", upTo: maxAddressSets).optional),
     ]
 }
 

@@ -148,6 +148,8 @@ package struct Settings: Equatable, Sendable {
         package var socket: String? = "/run/httpdnsd/control.sock"
         /// The HTTP listener for metrics and the status page; nil: none.
         package var metricsListen: SocketAddress?
+        /// Where httpdnsd-nftset listens.
+        package var nftsetSocket = "/run/httpdnsd-nftset.sock"
     }
 
     package struct Log: Equatable, Sendable {
@@ -243,6 +245,8 @@ package struct Settings: Equatable, Sendable {
         package var srv: [ServiceLocation] = []
         /// Only for the clients of this view, and before rules for all clients; nil: for all clients.
         package var view: String?
+        /// Sets of nftables that get the addresses of the names; up to 8.
+        package var nftset: [AddressSetTarget]?
         package var place = Place.none
 
         package init(match: [Name]) {

@@ -39,7 +39,7 @@ def entrust(path):
     return path
 
 
-PROGRAMS = ("httpdnsd", "httpdnsctl", "httpdns-lab")
+PROGRAMS = ("httpdnsd", "httpdnsctl", "httpdnsd-nftset", "httpdns-lab")
 
 
 @contextlib.contextmanager

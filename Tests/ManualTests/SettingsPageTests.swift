@@ -128,6 +128,7 @@ struct SettingsPageTests {
         "[probe] ca-file": "\"/c\"", "[probe] http": "true",
         "[network] watch": "false",
         "[control] socket": "\"\"", "[control] metrics-listen": "\"127.0.0.1:9353\"",
+        "[control] nftset-socket": "\"/s\"",
         "[log] level": "\"debug\"", "[log] format": "\"json\"", "[log] queries": "true", "[log] clients": "true",
         "[log] recorder": "\"off\"", "[log] recorder-directory": "\"\"",
     ]

@@ -280,4 +280,12 @@ let wrongKeys: [Mistake] = [
         "view = \"my guests\"", 8,
         "rule.view: found \"my guests\"; allowed: 1 to 32 letters, digits, \"-\", \"_\" or \".\""
     ),
+    (
+        "nftset = \"filter#allowed\"", 10,
+        """
+        rule.nftset: found "filter#allowed"; allowed: "FAMILY#TABLE#SET" with the family ip, ip6 or inet, such as \
+        "inet#filter#allowed"; "4#" or "6#" before it limits it to A or AAAA records, or an array of 0 to 8 sets; the \
+        family is missing: write "ip#filter#allowed"
+        """
+    ),
 ]

@@ -161,7 +161,7 @@ let wrongRules: [Case] = [
         """
         f:2:1: this [[rule]] changes nothing; add one or more of resolver, query, tags, app-id, \
         stands-in, order, family, allow-private, stale, stale-negative, prefetch, probe, probe-ports, connect, \
-        min-ttl, max-ttl, fallback-addresses, expect, answer, extended-error, cname, txt, srv
+        min-ttl, max-ttl, fallback-addresses, expect, answer, extended-error, cname, txt, srv, nftset
         """),
     Case(
         "[[rule]]\nmatch = \"a.example\"\nstale = true",
@@ -200,6 +200,9 @@ let wrongRules: [Case] = [
         #"f:2:21: rule.match-file: found "b"; allowed: an absolute path of at most 4095 bytes"#,
         "f:2:43: rule.match-file: found 1; allowed: an absolute path of at most 4095 bytes"),
     Case(
+        "[[rule]]\nmatch = [\"a.example\"]\nnftset = [\"ip#t#s\", \"ip#t#s\"]",
+        #"f:3:22: rule.nftset: found "ip#t#s" for the second time; allowed: each once"#),
+    Case(
         "[[rule]]\nmatch-file = [\"/a\", \"/b\", \"/a\"]\nstale = true",
         #"f:2:27: rule.match-file: found "/a" for the second time; allowed: each once"#),
     Case(
@@ -218,7 +221,7 @@ let wrongRules: [Case] = [
         """
         f:1:1: this [[rule]] changes nothing; add one or more of resolver, query, tags, app-id, \
         stands-in, order, family, allow-private, stale, stale-negative, prefetch, probe, probe-ports, connect, \
-        min-ttl, max-ttl, fallback-addresses, expect, answer, extended-error, cname, txt, srv
+        min-ttl, max-ttl, fallback-addresses, expect, answer, extended-error, cname, txt, srv, nftset
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nmax-ttl = \"59s\"\nmin-ttl = \"1m\"",
@@ -245,7 +248,7 @@ let wrongRules: [Case] = [
         f:3:1: unknown key "probe-port" in [[rule]]; did you mean "probe-ports"? allowed: match, match-file, \
         resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, prefetch, \
         probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect, answer, extended-error, \
-        cname, txt, srv, view
+        cname, txt, srv, view, nftset
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nfallback-addresses = [\"192.0.2.1:53\"]",
@@ -259,7 +262,7 @@ let wrongRules: [Case] = [
         f:3:1: unknown key "falback-addresses" in [[rule]]; did you mean "fallback-addresses"? allowed: match, \
         match-file, resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, \
         prefetch, probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect, answer, \
-        extended-error, cname, txt, srv, view
+        extended-error, cname, txt, srv, view, nftset
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nexpect = {cname = \"yes\", max-ttl = 60, within = [], ttl = 1}",

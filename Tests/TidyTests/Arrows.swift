@@ -11,12 +11,14 @@ enum Arrows {
         "httpdnsctl": [
             "Control", "Crypto", "DNSWire", "Glibc", "LinuxIO", "Resolver", "Settings", "Telemetry",
         ],
+        // The only program that is linked with libnftables, and the only one with a capability.
+        "httpdnsd-nftset": ["CNftables", "Confinement", "DNSWire", "Glibc", "LinuxIO", "SetFeed", "Settings"],
         // The other side of each dialect, by the same code. An HTTP server of its own, because it breaks the protocol.
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         // Crypto: probes carry the bytes of a handshake, and the start checks whether OpenSSL has DES.
         "Daemon": [
             "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
-            "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Resolver", "Serving", "Settings", "Store",
+            "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Resolver", "Serving", "SetFeed", "Settings", "Store",
             "Synchronization",
             "Telemetry",
         ],
@@ -37,7 +39,9 @@ enum Arrows {
         // DNSWire: a stored answer is validated against its question.
         "Store": ["CSQLite", "DNSWire"],
         "Settings": ["CTOML", "DNSWire", "InternationalNames"],
-        // A module of its own, so that only the daemon is linked with libseccomp.
+        // Shared by the daemon and httpdnsd-nftset.
+        "SetFeed": ["DNSWire"],
+        // A module of its own, so that only daemons are linked with libseccomp.
         "Confinement": ["CSeccomp"],
         // A module of its own, so that only the daemon is linked with libsystemd.
         "LinkDNS": ["CSystemd", "DNSWire"],

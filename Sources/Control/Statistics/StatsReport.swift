@@ -35,6 +35,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var probe = Probe()
     package var network = Network()
     package var notify: [Receiver] = []
+    /// Nil without rules that name sets.
+    package var nftset: NFTSets?
     package var pages = Pages()
     package var process = Process()
 
@@ -47,7 +49,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
 
     package enum CodingKeys: String, CodingKey {
         case schema, version, queries, responses, rcodes, dropped, inflight, unsent, durations, cache, prefetch, shares,
-            stale, store, providers, nameservers, system, probe, network, notify, pages, process
+            stale, store, providers, nameservers, system, probe, network, notify, nftset, pages, process
         case connections = "tcp"
         case udpReceiveErrors = "udp_rcvbuf_errors"
         case uptimeSeconds = "uptime_s"

@@ -36,6 +36,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var lists: [List]?
     /// The directory of hosts files and the lease files; nil if there are none.
     package var localNames: [List]?
+    /// The sets of nftables that rules name; nil: none does.
+    package var nftsets: [NFTSet]?
     /// Why a captive portal is suspected, also if the network is not monitored. Contains host names that the portal
     /// chose.
     package var portal: String? {
@@ -57,7 +59,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
 
     package enum CodingKeys: String, CodingKey {
         case version, listeners, threads, providers, nameservers, cache, switches, quotas, network, portal, rights,
-            lists
+            lists, nftsets
         case uptimeSeconds = "uptime_s"
         case processID = "pid"
         case missingListeners = "missing_listeners"
@@ -90,6 +92,17 @@ package struct StatusReport: Codable, Equatable, Sendable {
             case path, names, fault
             case ignoredLines = "ignored_lines"
             case refusedNames = "refused_names"
+        }
+    }
+
+    package struct NFTSet: Codable, Equatable, Sendable {
+        package var set: String
+        /// Why it gets no addresses; nil: it gets them.
+        package var fault: String?
+
+        package init(set: String, fault: String?) {
+            self.set = set
+            self.fault = fault
         }
     }
 
@@ -143,6 +156,7 @@ extension StatusReport {
             ("network", network?.line), ("portal", portal ?? network?.portal),
             ("rights", rights), ("files", descriptorText),
             ("lists", StatusReport.text(lists)), ("local", StatusReport.text(localNames)),
+            ("nftset", nftsets?.map { "\($0.set) \($0.fault ?? "ready")" }.joined(separator: " | ")),
             ("quota", quotas.map { $0.map(\.text).joined(separator: " | ") }),
             ("switched", switches.isEmpty ? nil : switches.map(\.text).joined(separator: " | ")),
         ]

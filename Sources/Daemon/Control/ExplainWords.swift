@@ -205,6 +205,7 @@ struct ExplainWords {
         }
         if let expectation = rule.expectation { said.append("expect = \(expectation)") }
         if let answer = rule.answer { said += answer.settings }
+        if let sets = rule.addressSets { said.append("nftset = \(sets.map(\.description).joined(separator: " "))") }
         return said.isEmpty ? ["nothing"] : said
     }
 

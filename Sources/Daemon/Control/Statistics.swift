@@ -63,6 +63,7 @@ struct Statistics {
         report.quotas = quotas.isEmpty ? nil : quotas
         report.lists = lists.reports
         report.localNames = lists.localReports
+        report.nftsets = resolving.addressSets.reports
         report.network = currentNetwork
         report.portal = portal
         report.rights = rights
@@ -113,6 +114,7 @@ struct Statistics {
         report.connections.refused = Int(resolving.streams.refusedConnections)
         report.connections.evicted = Int(resolving.streams.evictedConnections)
         report.notify = notifier.statistics
+        report.nftset = resolving.addressSets.statistics
         (report.pages.requests, report.pages.cut) = pages?.counts ?? (0, 0)
         fill(&report, from: sum)
         fillDurations(&report)

@@ -73,6 +73,7 @@ enum LogEvent {
     /// The path is the nameservers' file if it differs from the one in the settings.
     case nameserversChanged(NameserverList, from: String?)
     case receiver(ReceiverNews)
+    case addressSet(AddressSetNews)
     /// A list of names for rules was read after a change.
     case listLoaded(path: String, names: Int)
     case listRefused(path: String, complaints: [String])
@@ -100,14 +101,15 @@ enum LogEvent {
             .nameserver(.announced), .nameserver(.linkEnded),
             .providersAvoided,
             .switchedOn, .stillSwitchedOff, .rule(.ended), .storeLoaded, .storeWorks,
-            .receiver(.works), .query,
+            .receiver(.works), .addressSet(.helperWorks), .addressSet(.setReady), .query,
             .queriesLeftOut,
             .listenAddress(_, isPresent: true):
             .info
         case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providerUnresolved,
             .providersFail, .portal(.suspected), .nameserver(.loops), .nameserver(.down), .fileUnreadable, .quota,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
-            .contradiction, .rule, .localNamesRefused, .recorderWritten, .recorderFails, .receiver(.fails):
+            .contradiction, .rule, .localNamesRefused, .recorderWritten, .recorderFails, .receiver(.fails),
+            .addressSet:
             .warning
         case .settingsRefused, .listRefused, .notStarted: .error
         case .requestFailed: .debug

@@ -26,7 +26,7 @@ extension LogEvent {
             .providersWork, .providerThrottled,
             .providerAskedAgain, .networkLost,
             .networkChanged, .networkRecovered, .portal, .nameserver, .nameserversChanged,
-            .storeFails, .storeWorks, .receiver, .listenAddress:
+            .storeFails, .storeWorks, .receiver, .addressSet, .listenAddress:
             LogEvent.changesAtOnce
         case .addressLeftOut, .unfiltered, .probesOff, .divergence, .contradiction, .providersAvoided, .fileUnreadable,
             .storeSetAside, .recorderFails, .queriesLeftOut:
@@ -89,6 +89,7 @@ extension LogEvent {
         case .storeSetAside: "store-set-aside"
         case .storeFails: "store-fails"
         case .storeWorks: "store-works"
+        case .addressSet(let news): news.word
         case .receiver(.fails): "receiver-fails"
         case .receiver(.works): "receiver-works"
         case .recorderWritten: "recorder-written"
@@ -158,6 +159,7 @@ extension LogEvent {
             ]
         case .providersWork(let duration): ["after_ms": .number(duration.wholeMilliseconds)]
         case .networkRecovered(let duration): ["after_ms": .number(duration.wholeMilliseconds)]
+        case .addressSet(let news): news.fields
         case .receiver(.fails(let name, let reason)): ["receiver": .text(name), "reason": .text(reason)]
         case .receiver(.works(let name, let duration)):
             ["receiver": .text(name), "after_ms": .number(duration.wholeMilliseconds)]

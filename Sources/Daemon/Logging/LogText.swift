@@ -62,6 +62,7 @@ extension LogEvent {
         case .storeFails(let path, let failure): "\(path) can't be used, the cache is in memory only: \(failure)"
         case .storeWorks(let path): "\(path) can be used again"
         case .receiver(let news): news.text
+        case .addressSet(let news): news.text
         case .recorderWritten(let path): LogEvent.recorded(in: path)
         case .recorderFails(let path, let reason): "the flight recorder can't be written to \(path): \(reason)"
         case .query(let report): String(report.line.dropLast())

@@ -227,6 +227,7 @@ extension Rule {
         expectation = rule.expect.map { RuleExpectation($0) }
         isOfView = rule.view != nil
         answer = RuleAnswer(rule)
+        addressSets = rule.nftset
         origin =
             switch rule.place {
             case .none: nil

@@ -258,7 +258,7 @@ final class Daemon {
             log(change)
             notifier.take(change, now: now)
         }
-        notifier.takeNews().forEach { log($0) }
+        (notifier.takeNews() + resolving.addressSets.takeNews()).forEach { log($0) }
         (billing.takeNews() + resolving.providers.takeNotable() + resolving.nameservers.takeNotable())
             .forEach { log($0) }
         logQueries(now: now)
@@ -401,6 +401,7 @@ final class Daemon {
         policy = new
         announcePolicy(new, now: now)
         if let old { removeAnswersDiffering(new, from: old, now: now) }
+        resolving.addressSets.configure(new.rules, cache, socket: settings.control.nftsetSocket, now: now)
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
         linkMonitor.setOn((settings.rules + rules.rules).contains { $0.resolver == .link }, now: now)
     }
@@ -542,6 +543,7 @@ final class Daemon {
         removeAnswersAgainstPolicy()
         removeAnswersOfOtherRules(now: now)
         isStoreLoaded = true
+        resolving.addressSets.refill()
         beginKeeping(now: now)
         let here = report.inUse.filter { $0.partition == view.partition(for: .all) }
         let kept = (policy?.kept ?? []).flatMap { [Question($0, .a), Question($0, .aaaa)] }

@@ -22,6 +22,7 @@ final class ResolvingLoop: LoopPart {
     /// Nil: memory only.
     let store: StoreThread?
     let recorder: FlightRecorder
+    let addressSets: AddressSets
     private(set) var answers: CachedAnswers
     let view: ServingView
     private var fastPath: FastPath
@@ -73,6 +74,7 @@ final class ResolvingLoop: LoopPart {
         self.answers = answers
         self.view = view
         self.recorder = recorder
+        addressSets = AddressSets(loop: loop)
         resolver = Resolver(seed: seed)
         settledAt = Clock.now()
         self.fastPath = fastPath
@@ -381,6 +383,7 @@ final class ResolvingLoop: LoopPart {
         guard let provenance = source.provenance else { return }
         learnedAt = now
         answers.store(question, answer, provenance, now: now)
+        addressSets.take(question, answer, isCached: true, now: now)
         writeToStore(question, answer, provenance, lifetimeSeconds: answer.ttlSeconds, ageMilliseconds: 0, now: now)
     }
 
@@ -397,6 +400,7 @@ final class ResolvingLoop: LoopPart {
             forgetStored(question, now: now)
             return
         }
+        addressSets.take(question, answer, storedAtMilliseconds: kept.storedAtMilliseconds, now: now)
         writeToStore(
             question, answer, provenance, lifetimeSeconds: kept.lifetimeSeconds,
             ageMilliseconds: Clock.millisecondsSinceBoot(now) - kept.storedAtMilliseconds, now: now)
@@ -415,6 +419,7 @@ final class ResolvingLoop: LoopPart {
     }
 
     func reply(_ client: Client, _ answer: Answer, from source: FlightEvent.Source, now: Instant) {
+        addressSets.take(client.question, answer, isCached: false, now: now)
         let message = client.reply(answers.rendered(answer, client.question), answer.remark)
         self.answer(client, with: message, answer.responseCode, answer.remark, from: source, now: now)
     }
@@ -423,6 +428,7 @@ final class ResolvingLoop: LoopPart {
         let message = client.reply(expired.answer, expired.extendedError)
         let isSent = answer(
             client, with: message, expired.answer.responseCode, expired.extendedError, from: .stale, now: now)
+        addressSets.take(client.question, expired.answer, now: now)
         if isSent { staleCauses[cause, default: 0] += 1 }
     }
 

@@ -37,7 +37,7 @@ package enum SystemCall {
     }
 
     /// Returns the bytes that a call writes into a buffer of `maxBytes`; nil for EAGAIN.
-    static func bytes(
+    package static func bytes(
         _ name: StaticString, maxBytes: Int, _ call: (UnsafeMutableRawPointer?, Int) -> Int
     ) throws(SystemError) -> [UInt8]? {
         var wouldBlock = false

@@ -53,7 +53,7 @@ package enum Clock {
 
     /// Returns a timeout for poll and epoll_wait. Rounded up, because a rounded-down wait would repeatedly end just
     /// before its deadline.
-    static func milliseconds(from now: Instant, to deadline: Instant) -> Int32 {
+    package static func milliseconds(from now: Instant, to deadline: Instant) -> Int32 {
         guard deadline > now else { return 0 }
         let milliseconds = (deadline.nanoseconds - now.nanoseconds + 999_999) / 1_000_000
         return Int32(min(milliseconds, longestWaitSeconds * 1000))

@@ -32,6 +32,16 @@ package enum Privileges {
         guard clinux_has_capabilities() == 0 else { throw SystemError(call: "capset", code: EPERM) }
     }
 
+    /// Keeps the right to administer the network (CAP_NET_ADMIN), and no other one.
+    ///
+    /// - Parameter account: the user that root becomes; ignored for a process that is not root.
+    /// - Throws: EPERM without that capability.
+    package static func keepNetworkAdministration(_ account: Account) throws(SystemError) {
+        precondition(!account.isRoot, "to become root is no way to lose rights")
+        var step: UnsafePointer<CChar>?
+        try unsafe check(clinux_keep_network_administration(account.userID, account.groupID, &step), step)
+    }
+
     /// Prevents other processes of the same user from reading and changing this one's memory by ptrace(2) and
     /// /proc/PID/mem.
     package static func hideMemory() { clinux_hide_memory() }

@@ -33,13 +33,19 @@ package struct Rule: Equatable, Sendable {
     /// A rule for a longer name exempts its names by `upstreams`.
     package var answer: RuleAnswer? {
         get { rare?.answer }
-        set { rare = RareTerms.any(answer: newValue, origin: origin) }
+        set { rare = RareTerms.any(answer: newValue, origin: origin, addressSets: addressSets) }
     }
 
     /// Only for `explain`.
     package var origin: RuleOrigin? {
         get { rare?.origin }
-        set { rare = RareTerms.any(answer: answer, origin: newValue) }
+        set { rare = RareTerms.any(answer: answer, origin: newValue, addressSets: addressSets) }
+    }
+
+    /// The sets that get the addresses of its names; empty exempts them from those of a rule for a shorter name.
+    package var addressSets: [AddressSetTarget]? {
+        get { rare?.addressSets }
+        set { rare = RareTerms.any(answer: answer, origin: origin, addressSets: newValue) }
     }
 
     package init(match: [Name] = []) {
@@ -63,6 +69,7 @@ package struct Rule: Equatable, Sendable {
         maxTTLSeconds = maxTTLSeconds ?? other.maxTTLSeconds
         if fallbackAddresses.isEmpty { fallbackAddresses = other.fallbackAddresses }
         expectation = expectation ?? other.expectation
+        if addressSets == nil, let sets = other.addressSets { addressSets = sets }
     }
 
     /// Merges two rules for one name: an exclusion beats an inclusion; else the first value counts.
@@ -153,19 +160,22 @@ package enum NameUpstreams: Hashable, Sendable {
 private final class RareTerms: Equatable, Sendable {
     let answer: RuleAnswer?
     let origin: RuleOrigin?
+    let addressSets: [AddressSetTarget]?
 
     /// Returns nil if the rule has none of them.
-    static func any(answer: RuleAnswer?, origin: RuleOrigin?) -> RareTerms? {
-        answer == nil && origin == nil ? nil : RareTerms(answer: answer, origin: origin)
+    static func any(answer: RuleAnswer?, origin: RuleOrigin?, addressSets: [AddressSetTarget]?) -> RareTerms? {
+        answer == nil && origin == nil && addressSets == nil
+            ? nil : RareTerms(answer: answer, origin: origin, addressSets: addressSets)
     }
 
-    private init(answer: RuleAnswer?, origin: RuleOrigin?) {
+    private init(answer: RuleAnswer?, origin: RuleOrigin?, addressSets: [AddressSetTarget]?) {
         self.answer = answer
         self.origin = origin
+        self.addressSets = addressSets
     }
 
     static func == (one: RareTerms, other: RareTerms) -> Bool {
-        one.answer == other.answer && one.origin == other.origin
+        one.answer == other.answer && one.origin == other.origin && one.addressSets == other.addressSets
     }
 }
 
@@ -220,6 +230,9 @@ package struct RuleTable: Equatable, Sendable {
     /// Some of the answers are aliases.
     let hasAliases: Bool
 
+    /// All that a rule names, each once.
+    package let addressSets: [AddressSet]
+
     /// - Parameter overriding: their values precede those of the others for the same names, and those of a later one
     ///   precede those of earlier ones.
     package init(_ rules: [Rule], overriding: [Rule] = []) {
@@ -227,6 +240,7 @@ package struct RuleTable: Equatable, Sendable {
         hasFamilies = all.contains { $0.family != nil }
         hasAnswers = all.contains { $0.answer != nil }
         hasAliases = all.contains { $0.answer?.isAlias ?? false }
+        addressSets = Set(all.flatMap { $0.addressSets ?? [] }.map(\.set)).sorted { $0.description < $1.description }
         for (index, rule) in rules.enumerated() {
             for name in rule.match {
                 ruleOfName[name, default: Named()].add(rule, at: name, index)
@@ -287,6 +301,17 @@ package struct RuleTable: Equatable, Sendable {
             return rule.answer == nil && rule.upstreams == nil
         }
         return found
+    }
+
+    /// Returns the sets of the longest match that names some.
+    package func addressSets(for name: Name) -> [AddressSetTarget] {
+        guard !addressSets.isEmpty else { return [] }
+        var found: [AddressSetTarget]?
+        forEachMatch(of: name) { _, rule in
+            found = rule.addressSets
+            return found == nil
+        }
+        return found ?? []
     }
 
     /// Returns the longest rule below the zone that has upstreams or an answer for the name. Leaves out lists.

@@ -58,6 +58,32 @@ extension AnswerCache {
         return (entries, next.shard < AnswerCache.shardCount ? next : nil)
     }
 
+    /// The same for addresses (A and AAAA) of certain names. A call visits at most `maxNamesAtOnce` slots.
+    ///
+    /// - Parameter isMeant: as in `remove(where:)`.
+    package func walkAddresses(
+        from cursor: Cursor, where isMeant: (Name) -> Bool
+    ) -> (entries: [CachedEntry], next: Cursor?) {
+        var entries: [CachedEntry] = []
+        var next = cursor
+        let isShardDone = withShard(cursor.shard) { table in
+            let end = min(table.used, cursor.slot + AnswerCache.maxNamesAtOnce)
+            while next.slot < end {
+                let slot = unsafe table.slots[next.slot]
+                next.slot += 1
+                guard unsafe slot.recordType.isAddress, unsafe !slot.isNegative, let name = unsafe slot.name,
+                    isMeant(name), let entry = unsafe slot.entry
+                else { continue }
+                entries.append(entry)
+            }
+            return next.slot >= table.used
+        }
+        guard isShardDone else { return (entries, next) }
+        next.shard += 1
+        next.slot = 0
+        return (entries, next.shard < AnswerCache.shardCount ? next : nil)
+    }
+
     /// Removes the entries in scope from every partition; entries stored meanwhile may stay. One question costs one
     /// lookup, everything costs one lock per shard, and other scopes a walk through the cache.
     /// - Returns: the number of removed entries.

@@ -65,6 +65,8 @@ struct DaemonCheck: Equatable, Sendable {
         var failingNameservers: [String] = []
         /// Quotas of which 80 % or all are used.
         var quotas: [QuotaWarning] = []
+        /// Sets of nftables that get no addresses, each with the reason.
+        var faultySets: [String] = []
 
         static let none = Knowledge(loopingServers: [], portal: nil, isSwitchedOff: false, unresolvedProviders: [])
     }
@@ -114,6 +116,11 @@ struct DaemonCheck: Equatable, Sendable {
             Finding(
                 .warning, .nameservers, "\(nameserver) gives the daemon no answers: its names fail",
                 remedy: "httpdnsctl stats shows the failures, and the daemon's log the reason")
+        }
+        findings += knowledge.faultySets.map { set in
+            Finding(
+                .warning, .daemon, "nftables set \(set)",
+                remedy: "without the helper: systemctl enable --now httpdnsd-nftset.socket; otherwise as it says")
         }
         if let portal = knowledge.portal {
             findings.append(

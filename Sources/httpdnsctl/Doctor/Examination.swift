@@ -49,7 +49,10 @@ struct Examination {
                     unresolvedProviders: $0.providers.filter { $0.state == "unresolved" }.map(\.name),
                     failingProviders: $0.providers.filter { ["down", "blocked"].contains($0.state) }.map(\.name),
                     failingNameservers: ($0.nameservers ?? []).filter { $0.state == "down" }.map(\.name),
-                    quotas: $0.quotas ?? [])
+                    quotas: $0.quotas ?? [],
+                    faultySets: ($0.nftsets ?? []).compactMap { each in
+                        each.fault.map { "\(each.set) gets no addresses: \($0)" }
+                    })
             } ?? .none
         places =
             status?.listeners.compactMap { SocketAddress(withZone: $0) } ?? settings.settings.server.listen

@@ -1,0 +1,97 @@
+// Main loop of the helper: answers requests, and reports changes of the ruleset.
+
+import DNSWire
+import Glibc
+import LinuxIO
+import SetFeed
+
+final class Helper {
+    /// The daemon, and the next one while that ends.
+    private static let maxConnections = 4
+    /// A change of the ruleset comes in many messages; one report follows them.
+    private static let quietTime: Duration = .milliseconds(50)
+    /// Each report makes the daemon send what its cache has; a program that changes the sets all the time must not keep
+    /// it busy.
+    private static let reportPause: Duration = .seconds(1)
+    private static let requestsAtOnce = 16
+
+    private let listener: PacketListener
+    private let listed: ListedSets
+    private let ruleset: Ruleset
+    private let monitor: RulesetMonitor
+    private var connections: [PacketSocket] = []
+    /// When a change is reported; nil: there is none.
+    private var reportAt: Instant?
+    private var reportedAt: Instant?
+
+    init(_ listener: PacketListener, _ listed: ListedSets) throws(HelperFailure) {
+        self.listener = listener
+        self.listed = listed
+        monitor = try RulesetMonitor()
+        ruleset = try Ruleset()
+    }
+
+    /// Serves until a signal ends it.
+    func run() throws(HelperFailure) {
+        while true {
+            let descriptors = [listener.descriptor.raw, monitor.descriptor.raw] + connections.map { $0.descriptor.raw }
+            var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            do throws(SystemError) {
+                let milliseconds = reportAt.map { Clock.milliseconds(from: Clock.now(), to: $0) } ?? -1
+                try SystemCall.run("poll") { unsafe poll(&entries, nfds_t(entries.count), milliseconds) }
+            } catch {
+                throw HelperFailure("\(error)")
+            }
+            if entries[1].revents != 0 { watchChanges() }
+            let ready = zip(connections, entries.dropFirst(2)).filter { $1.revents != 0 }.map(\.0)
+            for connection in ready where !serve(connection) { connections.removeAll { $0 === connection } }
+            if entries[0].revents != 0 { accept() }
+            report(now: Clock.now())
+        }
+    }
+
+    private func accept() {
+        guard let connection = try? listener.accept() else { return }
+        if connections.count == Helper.maxConnections { connections.removeFirst() }
+        connections.append(connection)
+    }
+
+    /// Returns false if the connection is to be closed: its peer has gone, does not read, or breaks the protocol.
+    private func serve(_ connection: PacketSocket) -> Bool {
+        for _ in 0..<Helper.requestsAtOnce {
+            guard let received = try? connection.receive(maxBytes: SetRequest.maxBytes) else { return false }
+            switch received {
+            case .nothing: return true
+            case .ended: return false
+            case .message(let bytes):
+                guard let request = SetRequest(bytes) else {
+                    HelperProgram.say("a request that is malformed was refused, and the connection closed")
+                    return false
+                }
+                let state = state(after: request)
+                let reply = SetReply.done(number: request.number, state)
+                guard (try? connection.send(reply.bytes)) == true else { return false }
+            }
+        }
+        return true
+    }
+
+    private func state(after request: SetRequest) -> SetState {
+        guard listed.names(request.set, now: Clock.now()) else { return .notListed }
+        return ruleset.state(after: request)
+    }
+
+    private func watchChanges() {
+        if monitor.takeChanges(of: listed.sets, without: ruleset.port(besides: monitor.descriptor.raw)) {
+            ruleset.forget()
+            let quiet = Clock.now() + Helper.quietTime
+            reportAt = reportedAt.map { max(quiet, $0 + Helper.reportPause) } ?? quiet
+        }
+    }
+
+    private func report(now: Instant) {
+        guard let reportAt, reportAt <= now else { return }
+        (self.reportAt, reportedAt) = (nil, now)
+        connections.removeAll { (try? $0.send(SetReply.rulesetChanged.bytes)) != true }
+    }
+}

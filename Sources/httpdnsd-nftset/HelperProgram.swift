@@ -1,0 +1,102 @@
+// Entry point of the helper: it has the right to change nftables sets, which the daemon lacks, and no other right.
+
+import Confinement
+import DNSWire
+import LinuxIO
+import Settings
+
+enum HelperProgram {
+    private static let help = """
+        httpdnsd-nftset [--config FILE] [--socket PATH] [--help]
+
+        Adds addresses to nftables sets for httpdnsd. Takes them from the socket of the service manager, or listens at
+        control.nftset-socket of the settings.
+
+          --config FILE   settings (default /etc/httpdnsd/httpdnsd.toml); only sets that a rule names are changed
+          --socket PATH   listen here
+
+        Exit codes: 0 ok, 1 failed, 3 usage.
+
+        """
+
+    /// The users of a helper that root starts; the first that exists is used.
+    private static let users = ["httpdnsd-nftset", "nobody"]
+    /// The users whose group may connect, if the settings name none.
+    private static let daemons = ["httpdnsd", "nobody"]
+
+    /// 0 ok, 1 failed, 3 usage.
+    static func run(_ arguments: [String]) -> Int32 {
+        var (config, socket): (String?, String?) = (nil, nil)
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--help", "-h":
+                StandardStreams.writeOutput(help)
+                return 0
+            case "--config" where rest.first != nil: config = rest.popFirst()
+            case "--socket" where rest.first != nil: socket = rest.popFirst()
+            default:
+                say("unknown argument \(argument), or its value is missing; see --help")
+                return 3
+            }
+        }
+        do throws(HelperFailure) {
+            let listed = try ListedSets(config)
+            let listener = try listener(at: socket ?? listed.socket, listed)
+            try dropRights()
+            let helper = try Helper(listener, listed)
+            if let problem = filterCalls() { say("no system call filter: \(problem)") }
+            let names = listed.sets.map(\.description).sorted().joined(separator: ", ")
+            say("ready: \(names.isEmpty ? "no sets yet" : names)")
+            try helper.run()
+        } catch {
+            say(error.text)
+            return 1
+        }
+        return 0
+    }
+
+    static func say(_ text: String) { StandardStreams.writeError("httpdnsd-nftset: \(text)\n") }
+
+    private static func listener(at path: String, _ listed: ListedSets) throws(HelperFailure) -> PacketListener {
+        do throws(SystemError) {
+            if let inherited = try PacketListener(inherited: Environment.take) { return inherited }
+            let group = try account(listed.daemonUser.map { [$0] } ?? daemons)?.groupID ?? Machine.user.groupID
+            return try PacketListener(path: path, group: group)
+        } catch {
+            throw HelperFailure("\(path): can't listen there: \(error)")
+        }
+    }
+
+    private static func account(_ names: [String]) throws(SystemError) -> Account? {
+        for name in names { if let account = try Account(named: name) { return account } }
+        return nil
+    }
+
+    private static func dropRights() throws(HelperFailure) {
+        do throws(SystemError) {
+            guard let account = try account(users), !account.isRoot else {
+                throw SystemError(call: "getpwnam_r", code: 0)
+            }
+            try Privileges.keepNetworkAdministration(account)
+        } catch {
+            throw HelperFailure(
+                "rights can't be reduced to CAP_NET_ADMIN: \(error); start it as root or by httpdnsd-nftset.socket")
+        }
+    }
+
+    private static func filterCalls() -> String? {
+        do throws(SystemCallFilter.Failure) {
+            try SystemCallFilter.begin()
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+}
+
+struct HelperFailure: Error {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+}

@@ -1,0 +1,344 @@
+# Addresses of names with `nftset` in nftables sets: written by a helper, with their TTL as time-out, and again after the
+# ruleset was loaded anew. The sets of each test are in a network namespace of its own, where the helper runs.
+
+import json
+import os
+import re
+import signal
+import socket
+import statistics
+import struct
+import time
+import unittest
+
+import places
+from cases import Case, rule
+from digging import dig
+from namespace import Namespace
+from places import eventually
+from programs import Daemon, Program, ctl
+
+DECLARATION = "table inet filter { set v4 { type ipv4_addr; flags timeout; }; set v6 { type ipv6_addr; flags timeout; }; }"
+SETS = '["inet#filter#v4", "6#inet#filter#v6"]'
+
+
+class Helper(Program):
+    """httpdnsd-nftset with the settings of a daemon, in a namespace."""
+
+    def __init__(self, daemon, namespace):
+        super().__init__("httpdnsd-nftset")
+        self.daemon, self.namespace = daemon, namespace
+
+    def up(self):
+        since = len(self.log)
+        self.start(
+            places.binaries / "httpdnsd-nftset", "--config", self.daemon.config, prefix=self.namespace.prefix)
+        self.wait_for("^httpdnsd-nftset: ready: ", since=since)
+        return self
+
+
+class Sets(Case):
+    expected_seconds = 10
+
+    def setUp(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root for a network namespace")
+        self.namespace = Namespace()
+        self.addCleanup(self.namespace.remove)
+        self.provider = self.lab()
+
+    def server(self, *rules, sections="", **options):
+        sections += "\n" + "\n".join(rules or [rule("lab.example", nftset=SETS)])
+        daemon = Daemon([self.provider.provider("json")], sections=sections, **options)
+        self.own(daemon)
+        self.socket = daemon.directory / "nftset.sock"
+        settings = daemon.settings
+        control = f"[control]\nnftset-socket = {json.dumps(str(self.socket))}\n"
+        daemon.settings = lambda: settings().replace("[control]\n", control)
+        daemon.config.write_text(daemon.settings())
+        return daemon
+
+    def helper(self, daemon):
+        return self.own(Helper(daemon, self.namespace)).up()
+
+    def both(self, *rules, **options):
+        daemon = self.server(*rules, **options)
+        helper = self.helper(daemon)
+        return daemon.up(), helper
+
+    def nft(self, text):
+        done = self.namespace.run("nft", text)
+        self.assertEqual(0, done.returncode, done.stderr)
+        return done.stdout
+
+    def elements(self, name="v4"):
+        """Each address of the set with its time-out and what is left of it, in seconds."""
+        listed = json.loads(self.namespace.run("nft", "-j", "list", "set", "inet", "filter", name).stdout)
+        entries = next(each["set"] for each in listed["nftables"] if "set" in each).get("elem", [])
+        return {each["elem"]["val"]: (each["elem"]["timeout"], each["elem"]["expires"]) for each in entries}
+
+    def figures(self, daemon):
+        return daemon.stats()["nftset"]
+
+    def requests(self, daemon):
+        return daemon.stats()["providers"][0]["requests"]
+
+    def test_answers_get_into_the_sets_with_their_ttl(self):
+        self.nft(DECLARATION)
+        self.provider.record("a.lab.example", "A", "192.0.2.81", ttl=300)
+        self.provider.record("a.lab.example", "AAAA", "2001:db8::81", ttl=200)
+        daemon, _ = self.both(rule("lab.example", nftset=SETS), rule("out.lab.example", nftset="[]"))
+        eventually(lambda: self.figures(daemon)["ready"] == {"inet#filter#v4": 1, "inet#filter#v6": 1})
+        dig(daemon, "a.lab.example", "A")
+        eventually(lambda: "192.0.2.81" in self.elements())
+        self.assertEqual(300, self.elements()["192.0.2.81"][0])
+        dig(daemon, "a.lab.example", "AAAA")
+        eventually(lambda: "2001:db8::81" in self.elements("v6"))
+        self.assertEqual(200, self.elements("v6")["2001:db8::81"][0])
+        self.assertEqual(1, len(self.elements()))
+        # Exempt.
+        self.provider.record("out.lab.example", "A", "192.0.2.82", ttl=300)
+        dig(daemon, "out.lab.example", "A")
+        # A hit sends nothing.
+        requests = self.figures(daemon)["requests"]
+        for _ in range(5):
+            dig(daemon, "a.lab.example", "A")
+        self.assertEqual(requests, self.figures(daemon)["requests"])
+        self.assertNotIn("192.0.2.82", self.elements())
+        explained = ctl(daemon, "explain", "a.lab.example").stdout
+        self.assertIn("nftset = inet#filter#v4 6#inet#filter#v6", explained)
+        self.assertRegex(explained, rf"line \d+ of {daemon.config}")
+        self.assertIn("inet#filter#v4 ready", ctl(daemon, "status").stdout)
+        self.assertIn('httpdnsd_nftset_ready{set="inet#filter#v4"} 1', ctl(daemon, "stats", "--prometheus").stdout)
+
+    def test_a_refresh_prolongs(self):
+        self.nft(DECLARATION)
+        self.provider.record("brief.lab.example", "A", "192.0.2.83", ttl=4)
+        daemon, _ = self.both(sections='[prefetch]\nkeep = ["brief.lab.example"]')
+        eventually(lambda: "192.0.2.83" in self.elements())
+        end = time.monotonic() + 9
+        while time.monotonic() < end:
+            self.assertIn("192.0.2.83", self.elements())
+            time.sleep(0.2)
+        self.assertGreaterEqual(self.figures(daemon)["added"], 3)
+
+    def test_expired_answers_get_in_too(self):
+        self.nft(DECLARATION)
+        self.provider.record("old.lab.example", "A", "192.0.2.84", ttl=1)
+        daemon, _ = self.both(sections='[prefetch]\nenabled = false\n[stale]\nanswer-ttl = "20s"')
+        dig(daemon, "old.lab.example", "A")
+        eventually(lambda: "192.0.2.84" in self.elements())
+        eventually(lambda: not self.elements())
+        self.provider.kill()
+        for _ in range(3):
+            self.assertEqual("20", dig(daemon, "old.lab.example", "A").answer[0][1])
+        eventually(lambda: "192.0.2.84" in self.elements())
+        # Longer than the TTL, so that not every reply has to prolong it.
+        self.assertEqual(40, self.elements()["192.0.2.84"][0])
+        self.assertEqual(2, self.figures(daemon)["added"])
+
+    def test_after_a_flush_or_a_reload_of_the_ruleset_the_cache_fills_the_sets(self):
+        self.nft(DECLARATION)
+        names = [f"n{number}.lab.example" for number in range(300)]
+        for number, name in enumerate(names):
+            self.provider.record(name, "A", f"198.51.{100 + number // 250}.{number % 250 + 1}", ttl=600)
+        daemon, _ = self.both(sections="[prefetch]\nenabled = false")
+        for name in names:
+            ctl(daemon, "query", name)
+        eventually(lambda: len(self.elements()) == 300)
+        time.sleep(1.1)
+        queries, asked = daemon.stats()["queries"]["total"], self.requests(daemon)
+        for change in (
+                "flush set inet filter v4", f"flush ruleset; {DECLARATION}", "delete table inet filter"):
+            with self.subTest(change):
+                self.nft(change)
+                if change.startswith("delete"):
+                    eventually(lambda: "does not exist" in daemon.log)
+                    self.nft(DECLARATION)
+                before = time.monotonic()
+                eventually(lambda: len(self.elements()) == 300)
+                print(f"    300 elements are back after {time.monotonic() - before:.2f} s ({change})")
+                timeout, _ = self.elements()["198.51.100.1"]
+                self.assertLess(timeout, 600)
+                self.assertGreater(timeout, 500)
+        self.assertEqual(queries, daemon.stats()["queries"]["total"])
+        self.assertEqual(asked, self.requests(daemon))
+        self.assertEqual(1, daemon.log.count("does not exist"))
+
+    def test_a_restart_fills_the_sets_from_the_store(self):
+        self.nft(DECLARATION)
+        self.provider.record("kept.lab.example", "A", "192.0.2.85", ttl=600)
+        daemon = self.server()
+        daemon.store = daemon.directory / "cache.db"
+        self.helper(daemon)
+        daemon.up()
+        dig(daemon, "kept.lab.example", "A")
+        eventually(lambda: "192.0.2.85" in self.elements())
+        daemon.stop()
+        self.nft("flush set inet filter v4")
+        daemon.up()
+        eventually(lambda: "192.0.2.85" in self.elements())
+
+    def test_sets_that_cannot_be_used_are_logged_once_with_the_remedy(self):
+        self.nft("table inet filter { set v6 { type ipv6_addr; }; set odd { type ether_addr; flags timeout; }; }")
+        daemon, _ = self.both(rule("lab.example", nftset='["inet#filter#v4", "inet#filter#v6", "inet#filter#odd"]'))
+        expected = {
+            "v4": "it does not exist; run: nft add set inet filter v4 '{ type ipv4_addr; flags timeout; }'",
+            "v6": "it has no timeout flag", "odd": "its type is neither ipv4_addr nor ipv6_addr"}
+        for name, words in expected.items():
+            daemon.wait_for(rf"nftables set inet#filter#{name} gets no addresses: {re.escape(words)}")
+        self.provider.record("b.lab.example", "A", "192.0.2.86", ttl=300)
+        self.assertEqual("NOERROR", dig(daemon, "b.lab.example", "A").status)
+        for _ in range(3):
+            self.nft("add table ip other; delete table ip other")
+        self.assertEqual(3, daemon.log.count("gets no addresses"))
+        self.assertGreater(self.figures(daemon)["dropped"], 0)
+        status = ctl(daemon, "status").stdout
+        self.assertIn("inet#filter#v6 it has no timeout flag", status)
+        doctor = ctl(daemon, "doctor").stdout
+        self.assertIn("nftables set inet#filter#v4 gets no addresses: it does not exist", doctor)
+        # Made later, it gets what is in the cache.
+        self.nft("add set inet filter v4 { type ipv4_addr; flags timeout; }")
+        eventually(lambda: "192.0.2.86" in self.elements())
+        self.assertRegex(daemon.log, "nftables set inet#filter#v4 gets addresses of A records")
+
+    def test_the_helper_refuses_sets_that_its_settings_do_not_name(self):
+        self.nft(DECLARATION)
+        daemon, _ = self.both(rule("lab.example", nftset='"inet#filter#v4"'))
+        added = ctl(daemon, "rule", "add", "x.lab.example", "nftset=inet#filter#v6")
+        self.assertEqual(0, added.returncode, added.stdout)
+        daemon.wait_for("nftables set inet#filter#v6 gets no addresses: the helper refuses it")
+        # One that they name may be used at run time.
+        self.assertEqual(0, ctl(daemon, "rule", "add", "other.example", "nftset=inet#filter#v4").returncode)
+        # After a reload of settings that name it, the helper has read them, too.
+        time.sleep(1.1)
+        daemon.sections = rule("lab.example", nftset=SETS)
+        daemon.config.write_text(daemon.settings())
+        daemon.reload()
+        eventually(lambda: self.figures(daemon)["ready"].get("inet#filter#v6") == 1, within=40)
+
+    def test_a_helper_that_is_killed_and_one_that_is_not_there(self):
+        self.nft(DECLARATION)
+        daemon = self.server().up()
+        daemon.wait_for("no addresses get into nftables sets: .* run: systemctl enable --now httpdnsd-nftset.socket")
+        self.provider.record("c.lab.example", "A", "192.0.2.87", ttl=300)
+        self.assertEqual("NOERROR", dig(daemon, "c.lab.example", "A").status)
+        helper = self.helper(daemon)
+        daemon.wait_for("httpdnsd-nftset is reached again")
+        eventually(lambda: "192.0.2.87" in self.elements())
+        helper.kill()
+        self.nft("flush set inet filter v4")
+        helper.up()
+        eventually(lambda: "192.0.2.87" in self.elements())
+        self.assertEqual(1, daemon.log.count("no addresses get into nftables sets"))
+
+    def test_neither_process_has_more_rights_than_it_needs(self):
+        self.nft(DECLARATION)
+        daemon, helper = self.both()
+        eventually(lambda: self.figures(daemon)["ready"]["inet#filter#v4"] == 1)
+
+        def status(pid):
+            lines = open(f"/proc/{pid}/status").read().splitlines()
+            return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+        ours, its = status(daemon.process.pid), status(helper.process.pid)
+        for field in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+            self.assertEqual(0, int(ours[field], 16), field)
+        # CAP_NET_ADMIN is 12.
+        self.assertEqual([1 << 12] * 2, [int(its[field], 16) for field in ("CapPrm", "CapEff")])
+        self.assertEqual([0] * 3, [int(its[field], 16) for field in ("CapInh", "CapAmb", "CapBnd")])
+        self.assertNotEqual("0", its["Uid"].split()[0])
+        self.assertNotEqual(ours["Uid"], its["Uid"])
+        self.assertEqual(("1", "2", ""), (its["NoNewPrivs"], its["Seccomp"], its["Groups"].strip()))
+
+    def test_hostile_messages_end_the_connection_and_change_nothing(self):
+        self.nft(DECLARATION)
+        daemon = self.server()
+        helper = self.helper(daemon)
+
+        def exchange(message):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+                client.settimeout(places.PATIENCE)
+                client.connect(str(self.socket))
+                client.send(message)
+                return client.recv(1000)
+
+        def request(name, count=1, address=b"\xc0\0\2\1", timeout=60, rest=b""):
+            return (bytes([1]) + struct.pack(">I", 7) + bytes([len(name)]) + name + struct.pack(">H", count)
+                    + bytes([len(address)]) + address + struct.pack(">I", timeout) + rest)
+        good = request(b"inet#filter#v4")
+        for message in (
+                good[:-1], good + b"\0", request(b"inet#filter#v4", count=2), request(b"inet#filter#v4", count=65535),
+                request(b"inet#filter#v4", timeout=0), request(b"inet#filter#v4", timeout=0xFFFFFFFF),
+                request(b"inet#filter#v4", address=b"\1\2\3"), request(b"inet#filter#v4 { }"),
+                request(b"inet#filter#v4; flush ruleset"), request(b"inet#filter#v4\nflush ruleset"), b"\0" * 100000, b"x"):
+            with self.subTest(message[:60]):
+                self.assertEqual(b"", exchange(message))
+        # Another set, and another family than the set's.
+        self.nft("add set inet filter secret { type ipv4_addr; flags timeout; }")
+        self.assertEqual(1, exchange(request(b"inet#filter#secret"))[6])
+        self.assertEqual(5, exchange(request(b"inet#filter#v4", address=bytes(16)))[6])
+        self.assertEqual({}, self.elements("secret") | self.elements())
+        self.assertEqual(0, exchange(good)[6])
+        self.assertEqual(60, self.elements()["192.0.2.1"][0])
+        self.assertTrue(helper.is_running)
+
+    def latencies(self, daemon, names):
+        """Microseconds for each query, on one socket."""
+        took = []
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.settimeout(places.PATIENCE)
+            client.connect(daemon.address)
+            for number, name in enumerate(names):
+                labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
+                query = struct.pack(">6H", number & 0xFFFF, 0x0100, 1, 0, 0, 0) + labels + b"\0\0\1\0\1"
+                began = time.perf_counter()
+                client.send(query)
+                self.assertEqual(0, client.recv(4096)[3] & 15, name)
+                took.append((time.perf_counter() - began) * 1e6)
+        return took
+
+    def test_answers_never_wait(self):
+        self.nft(DECLARATION)
+        count = 200
+        for number in range(3 * count):
+            self.provider.record(f"w{number}.set.lab.example", "A", f"198.18.{number // 250}.{number % 250 + 1}", ttl=600)
+            self.provider.record(f"w{number}.free.lab.example", "A", f"198.19.{number // 250}.{number % 250 + 1}", ttl=600)
+        daemon, helper = self.both(
+            rule("set.lab.example", nftset=SETS), sections="[prefetch]\nenabled = false\n[probe]\nenabled = false")
+        eventually(lambda: self.figures(daemon)["ready"]["inet#filter#v4"] == 1)
+        medians = {}
+
+        def measure(what, numbers, zone="set.lab.example"):
+            names = [f"w{number}.{zone}" for number in numbers]
+            medians[f"{what}, miss"] = statistics.median(self.latencies(daemon, names))
+            medians[f"{what}, hit"] = statistics.median(self.latencies(daemon, names * 5))
+        measure("no rule", range(count), "free.lab.example")
+        measure("no rule again", range(count, 2 * count), "free.lab.example")
+        measure("helper works", range(count))
+        eventually(lambda: len(self.elements()) == count)
+        helper.signal(signal.SIGSTOP)
+        measure("helper stopped", range(count, 2 * count))
+        helper.signal(signal.SIGCONT)
+        eventually(lambda: len(self.elements()) == 2 * count)
+        for what, median in medians.items():
+            print(f"    {what}: {median:.0f} us")
+        # The 40 ms of a process that runs nft for each answer would show.
+        for state in ("helper works", "helper stopped"):
+            for kind in ("miss", "hit"):
+                self.assertLess(medians[f"{state}, {kind}"], medians[f"no rule, {kind}"] * 2 + 500)
+
+    def test_a_silent_helper_is_given_up_and_answers_go_on(self):
+        self.nft(DECLARATION)
+        daemon, helper = self.both()
+        eventually(lambda: self.figures(daemon)["ready"]["inet#filter#v4"] == 1)
+        helper.signal(signal.SIGSTOP)
+        self.provider.record("d.lab.example", "A", "192.0.2.88", ttl=300)
+        self.assertEqual("NOERROR", dig(daemon, "d.lab.example", "A").status)
+        daemon.wait_for("httpdnsd-nftset can't be reached at .*: it does not answer", within=40)
+        self.assertEqual("NOERROR", dig(daemon, "d.lab.example", "A").status)
+        helper.signal(signal.SIGCONT)
+        eventually(lambda: "192.0.2.88" in self.elements(), within=40)
+
+
+if __name__ == "__main__":
+    unittest.main()
