@@ -90,7 +90,7 @@ extension SetState {
         return switch self {
         case .ready: nil
         case .notListed:
-            "the helper refuses it, because no rule of the settings file that it reads names it: name it in a rule there"
+            "the helper refuses it, because no rule of its settings file names it: name it in a rule there"
         case .missing: "it does not exist; run: \(command)"
         case .untimed: "it has no timeout flag, so addresses would stay for ever; make it anew: \(command)"
         case .otherType: "its type is neither ipv4_addr nor ipv6_addr; make it anew: \(command)"

@@ -19,10 +19,10 @@ enum HelperProgram {
 
         """
 
-    /// The users of a helper that root starts; the first that exists is used.
-    private static let users = ["httpdnsd-nftset", "nobody"]
-    /// The users whose group may connect, if the settings name none.
-    private static let daemons = ["httpdnsd", "nobody"]
+    /// The user of a helper that root starts; without it, the one that programs share.
+    private static let user = "httpdnsd-nftset"
+    /// The user whose group may connect, if the settings name none.
+    private static let daemon = "httpdnsd"
 
     /// 0 ok, 1 failed, 3 usage.
     static func run(_ arguments: [String]) -> Int32 {
@@ -44,11 +44,11 @@ enum HelperProgram {
             let listed = try ListedSets(config)
             let listener = try listener(at: socket ?? listed.socket, listed)
             try dropRights()
-            let helper = try Helper(listener, listed)
+            let requests = try RequestLoop(listener, listed)
             if let problem = filterCalls() { say("no system call filter: \(problem)") }
             let names = listed.sets.map(\.description).sorted().joined(separator: ", ")
             say("ready: \(names.isEmpty ? "no sets yet" : names)")
-            try helper.run()
+            try requests.run()
         } catch {
             say(error.text)
             return 1
@@ -61,24 +61,20 @@ enum HelperProgram {
     private static func listener(at path: String, _ listed: ListedSets) throws(HelperFailure) -> PacketListener {
         do throws(SystemError) {
             if let inherited = try PacketListener(inherited: Environment.take) { return inherited }
-            let group = try account(listed.daemonUser.map { [$0] } ?? daemons)?.groupID ?? Machine.user.groupID
+            let group = try account(listed.daemonUser ?? daemon).groupID
             return try PacketListener(path: path, group: group)
         } catch {
             throw HelperFailure("\(path): can't listen there: \(error)")
         }
     }
 
-    private static func account(_ names: [String]) throws(SystemError) -> Account? {
-        for name in names { if let account = try Account(named: name) { return account } }
-        return nil
+    private static func account(_ name: String) throws(SystemError) -> Account {
+        try Account(named: name) ?? Account(name: name, userID: Machine.sharedID, groupID: Machine.sharedID)
     }
 
     private static func dropRights() throws(HelperFailure) {
         do throws(SystemError) {
-            guard let account = try account(users), !account.isRoot else {
-                throw SystemError(call: "getpwnam_r", code: 0)
-            }
-            try Privileges.keepNetworkAdministration(account)
+            try Privileges.keepNetworkAdministration(account(user))
         } catch {
             throw HelperFailure(
                 "rights can't be reduced to CAP_NET_ADMIN: \(error); start it as root or by httpdnsd-nftset.socket")

@@ -201,7 +201,7 @@ let wrongRules: [Case] = [
         "f:2:43: rule.match-file: found 1; allowed: an absolute path of at most 4095 bytes"),
     Case(
         "[[rule]]\nmatch = [\"a.example\"]\nnftset = [\"ip#t#s\", \"ip#t#s\"]",
-        #"f:3:22: rule.nftset: found "ip#t#s" for the second time; allowed: each once"#),
+        #"f:3:21: rule.nftset: found "ip#t#s" for the second time; allowed: each once"#),
     Case(
         "[[rule]]\nmatch-file = [\"/a\", \"/b\", \"/a\"]\nstale = true",
         #"f:2:27: rule.match-file: found "/a" for the second time; allowed: each once"#),

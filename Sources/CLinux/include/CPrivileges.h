@@ -14,8 +14,8 @@ void clinux_bound_capabilities(void);
 /// 0 or an error number; `step` then names the failed call.
 int clinux_drop_capabilities(const char *_Nullable *_Nonnull step);
 
-/// Keeps CAP_NET_ADMIN of all capabilities, permanently; root becomes this user before. Returns 0 or an error number, EPERM
-/// without the capability; `step` then names the failed call.
+/// Keeps CAP_NET_ADMIN of all capabilities, permanently; root becomes this user before. Returns 0 or an error number,
+/// EPERM without the capability; `step` then names the failed call.
 int clinux_keep_network_administration(uint32_t user, uint32_t group, const char *_Nullable *_Nonnull step);
 
 /// Returns 0 if this thread has no effective, permitted or inheritable capability.

@@ -90,8 +90,7 @@ extension LogEvent {
         case .storeFails: "store-fails"
         case .storeWorks: "store-works"
         case .addressSet(let news): news.word
-        case .receiver(.fails): "receiver-fails"
-        case .receiver(.works): "receiver-works"
+        case .receiver(let news): if case .fails = news { "receiver-fails" } else { "receiver-works" }
         case .recorderWritten: "recorder-written"
         case .recorderFails: "recorder-fails"
         case .query: "query"

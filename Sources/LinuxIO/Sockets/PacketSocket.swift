@@ -62,8 +62,8 @@ package final class PacketListener: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Takes over the one socket that the service manager passes (sd_listen_fds(3)); nil if it passes none. To be called
-    /// once.
+    /// Takes over the one socket that the service manager passes (sd_listen_fds(3)); nil if it passes none. To be
+    /// called once.
     package init?(inherited take: (String) -> String? = Environment.take) throws(SystemError) {
         let (process, count) = (take("LISTEN_PID"), take("LISTEN_FDS"))
         guard process.flatMap({ Int32($0) }) == getpid(), count == "1",

@@ -5,7 +5,7 @@ import Glibc
 import LinuxIO
 import SetFeed
 
-final class Helper {
+final class RequestLoop {
     /// The daemon, and the next one while that ends.
     private static let maxConnections = 4
     /// A change of the ruleset comes in many messages; one report follows them.
@@ -52,13 +52,13 @@ final class Helper {
 
     private func accept() {
         guard let connection = try? listener.accept() else { return }
-        if connections.count == Helper.maxConnections { connections.removeFirst() }
+        if connections.count == RequestLoop.maxConnections { connections.removeFirst() }
         connections.append(connection)
     }
 
     /// Returns false if the connection is to be closed: its peer has gone, does not read, or breaks the protocol.
     private func serve(_ connection: PacketSocket) -> Bool {
-        for _ in 0..<Helper.requestsAtOnce {
+        for _ in 0..<RequestLoop.requestsAtOnce {
             guard let received = try? connection.receive(maxBytes: SetRequest.maxBytes) else { return false }
             switch received {
             case .nothing: return true
@@ -84,8 +84,8 @@ final class Helper {
     private func watchChanges() {
         if monitor.takeChanges(of: listed.sets, without: ruleset.port(besides: monitor.descriptor.raw)) {
             ruleset.forget()
-            let quiet = Clock.now() + Helper.quietTime
-            reportAt = reportedAt.map { max(quiet, $0 + Helper.reportPause) } ?? quiet
+            let quiet = Clock.now() + RequestLoop.quietTime
+            reportAt = reportedAt.map { max(quiet, $0 + RequestLoop.reportPause) } ?? quiet
         }
     }
 
