@@ -150,20 +150,21 @@ extension LinkReport {
     /// Longer files are cut.
     package static let maxNetworkdBytes = 64 << 10
 
-    /// - Parameter text: lines "KEY=VALUE".
+    /// - Parameter text: lines "KEY=VALUE". Servers that must be asked over TLS are left out.
     package init(networkd text: [UInt8], interface: String) {
-        var (servers, domains): ([Server], [Name]) = ([], [])
+        var (servers, domains, needsTLS): ([Server], [Name], Bool) = ([], [], false)
         for line in text.split(separator: UInt8(ascii: "\n")) {
             let parts = String(decoding: line, as: UTF8.self).split(separator: "=", maxSplits: 1)
             guard parts.count == 2 else { continue }
             let words = parts[1].split(separator: " ")
             switch parts[0] {
+            case "DNS_OVER_TLS": needsTLS = parts[1] == "yes"
             case "DNS": servers += words.compactMap { Server(networkd: $0) }
             case "DOMAINS", "ROUTE_DOMAINS": domains += words.compactMap { LinkReport.domain($0) }
             default: continue
             }
         }
-        self.init(interface: interface, servers: servers, domains: domains)
+        self.init(interface: interface, servers: needsTLS ? [] : servers, domains: domains)
     }
 }
 

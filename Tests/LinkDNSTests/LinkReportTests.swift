@@ -67,6 +67,13 @@ import Testing
             ])
     }
 
+    @Test("servers of systemd-networkd that must be asked over TLS are left out") func tlsOfNetworkd() {
+        for (mode, count) in [("yes", 0), ("opportunistic", 1), ("no", 1)] {
+            let text = "DNS=10.8.0.1\nDOMAINS=corp.example\nDNS_OVER_TLS=\(mode)\n"
+            #expect(LinkReport(networkd: Array(text.utf8), interface: "tun0").servers.count == count)
+        }
+    }
+
     @Test("a VPN over the interface of a network is a link of its own, without the servers of that network")
     func sharedInterface() {
         let below = LinkReport(interface: "wlan0", servers: [.init(Address("192.0.2.53")!)], domains: [Name("lan")!])

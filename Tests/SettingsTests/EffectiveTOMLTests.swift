@@ -78,6 +78,7 @@ struct EffectiveTOMLTests {
             "[[view]]\nname = \"guests\"\nclients = [\"192.168.7.0/24\", \"fd00::/8\"]\nproviders = [\"x\"]\n"
                 + "client-subnet = \"203.0.113.0/24\"",
             "view = \"guests\"", "views-only = true",
+            "nftset = [\"inet#filter#allowed\", \"4#ip#nat#corp\"]", "nftset-socket = \"/run/n.sock\"",
             "query = {\"sdns-level\" = \"v=i_p-\", \"sdns-region\" = \"eu\"}", "tags = [\"ios\", \"beta-2\"]",
             "query = {\"sdns-a\" = \"b\"}\ntags = [\"c\"]\n", "app-id = \"com.demo\"",
             "[network]\nwatch = false", "probe = true", "probe-ports = [853]",
@@ -305,6 +306,7 @@ private let oddFile = #"""
     watch = false
     [control]
     socket = ""
+    nftset-socket = "/run/n.sock"
     [log]
     level = "debug"
     [[rule]]
@@ -329,6 +331,7 @@ private let oddFile = #"""
     [[rule]]
     match = ["n.example"]
     resolver = "corp"
+    nftset = ["inet#filter#allowed", "4#ip#nat#corp"]
     [[rule]]
     match = ["b.example"]
     resolver = "httpdns"

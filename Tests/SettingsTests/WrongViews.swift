@@ -54,6 +54,10 @@ let wrongViews: [Case] = [
             + "family, allow-private, stale, stale-negative, prefetch, probe, probe-ports, connect, min-ttl, max-ttl, "
             + "fallback-addresses, expect, answer, extended-error, cname, txt, srv, nftset"),
     Case(
+        allow + view("192.168.7.0/24")
+            + "[[rule]]\nmatch = [\"a.example\"]\nview = \"guests\"\nnftset = \"ip#a#b\"",
+        "f:9:10: rule.nftset: found with view; allowed: without, as the packet filter is for all clients"),
+    Case(
         allow + provider("a", "names = [\"a.example\"]") + provider("b", "")
             + view("192.168.7.0/24", "providers = [\"a\"]"),
         "f:16:13: view.providers: found only providers with names; allowed: with at least one that has none, for all "

@@ -7,7 +7,7 @@ import HTTPClient
 import LinuxIO
 import Resolver
 
-final class SecureStreams {
+final class SecureStreams: LoopPart {
     private let loop: EventLoop
     /// Reports a message from the server, or a failure, to one exchange of a lookup.
     private let deliver: (UInt64, NameserverLookup.Event) -> Void
