@@ -88,12 +88,14 @@ class Nameservers(Case):
 
     def test_what_is_sent(self):
         server = self.serve(lambda query, _: [self.right(query)])
-        dig(server, "RiGhT.example", "TXT", "+cdflag")
-        (query, *_), = self.queries()
-        message = wire.Message(query)
-        self.assertEqual(0x0100, message.flags)
-        self.assertEqual(1232, message.opt[0])
-        self.assertEqual(b"", message.opt[3])
+        # CD asks for another answer, so it is passed on.
+        for count, (option, flags) in enumerate((("+nocdflag", 0x0100), ("+cdflag", 0x0110)), 1):
+            dig(server, "RiGhT.example", "TXT", option)
+            self.assertEqual(count, len(self.queries()))
+            message = wire.Message(self.queries()[-1][0])
+            self.assertEqual(flags, message.flags)
+            self.assertEqual(1232, message.opt[0])
+            self.assertEqual(b"", message.opt[3])
 
     def test_a_ttl_with_its_top_bit_set_is_zero(self):
         server = self.serve(lambda query, _: [self.right(query, ttl=0x80000001)])
