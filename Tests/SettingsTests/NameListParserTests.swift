@@ -144,6 +144,12 @@ struct NameListParserTests {
         #expect(complaints("server=192.0.2.1") == ["/list:1:1: found \"server=\" without names; write server=/NAME/"])
         #expect(complaints("server=/a.example") == ["/list:1:1: found \"server=\" without names; write server=/NAME/"])
         #expect(complaints("server=//192.0.2.1").count == 1)
+        #expect(
+            complaints("server=/example/192.0.2.1\nserver=/a.example/#") == [
+                "/list:2:1: found \"server=\" with \"#\", which exempts names; leave the line out, and write a rule "
+                    + "for them"
+            ])
+        #expect(complaints("server=/#/192.0.2.1") == [])
         #expect(complaints("☃☃.example\u{200D}").count == 1)
     }
 

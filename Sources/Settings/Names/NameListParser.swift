@@ -141,6 +141,12 @@ package struct NameListParser {
                 line: line, column: column(of: key), "found \"\(option)=\" without names; write \(option)=/NAME/")
             return
         }
+        guard option != "server" || !text[last + 1..<word.upperBound].elementsEqual("#".utf8) else {
+            // dnsmasq asks its usual servers for these names, against a shorter name of the list.
+            return faults.add(
+                line: line, column: column(of: key),
+                "found \"server=\" with \"#\", which exempts names; leave the line out, and write a rule for them")
+        }
         var start = word.lowerBound + 1
         while start <= last, let end = text[start...last].firstIndex(of: UInt8(ascii: "/")) {
             addPattern(start..<end, or: .tree)
