@@ -81,6 +81,11 @@ extension Settings.Nameserver.Server {
         if !text.contains("://"), text.contains("#"), let server = Self(scheme + text) {
             return "a name of a certificate needs TLS: write \"\(server)\""
         }
+        if let zone = text.firstIndex(of: "%") {
+            let name = text[zone...].dropFirst().prefix { !"]:#@".contains($0) }
+            let server = Self(String(text[..<zone] + text[name.endIndex...]))
+            return server.map { "write \"\($0)\", and interface = \"\(name)\" on a line of its own" }
+        }
         // unbound writes ADDR@PORT#NAME.
         let withColon = String(text.map { $0 == "@" ? ":" : $0 })
         return text.contains("@") ? Self(withColon).map { "a port follows a colon: write \"\($0)\"" } : nil
@@ -156,6 +161,14 @@ extension NameserverDraft {
         }
         if caFile != nil, servers.allSatisfy({ $0.transport == .plain }) {
             list.append(("ca-file", "nameserver.ca-file: found without a server \"tls://...\"; allowed: with one"))
+        }
+        if interface == nil, let server = servers.first(where: { $0.endpoint.address.isLinkLocal6 }) {
+            list.append(
+                (
+                    "servers",
+                    "nameserver.servers: found \"\(server)\", a link-local address, without interface; write, for "
+                        + "example, interface = \"eth0\""
+                ))
         }
         if trustAD, servers.contains(where: { $0.transport == .plain }) {
             list.append(

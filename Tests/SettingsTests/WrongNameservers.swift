@@ -22,6 +22,11 @@ let wrongNameservers: [Case] =
                 + "write \"tls://192.0.2.1:853#dns.example\""
         ),
         (
+            "fe80::1%eth0",
+            "nameserver.servers: found \"fe80::1%eth0\"; \(server); write \"[fe80::1]:53\", and interface = \"eth0\" on "
+                + "a line of its own"
+        ),
+        (
             "192.0.2.1@5353",
             "nameserver.servers: found \"192.0.2.1@5353\"; \(server); a port follows a colon: "
                 + "write \"192.0.2.1:5353\""
@@ -72,6 +77,10 @@ let wrongNameservers: [Case] =
             nameserver("192.0.2.1", "interface = \"tun/0\""),
             "f:4:13: nameserver.interface: found \"tun/0\"; allowed: the name of a network interface: 1 to 15 "
                 + "printable characters, but not \"/\", \":\", \"%\" or a space"),
+        Case(
+            nameserver("fe80::1"),
+            "f:3:11: nameserver.servers: found \"[fe80::1]:53\", a link-local address, without interface; write, for "
+                + "example, interface = \"eth0\""),
         Case(
             nameserver("192.0.2.1", "trust-ad = true"),
             "f:4:12: nameserver.trust-ad: found true with a server without TLS, whose replies a host on the path can "

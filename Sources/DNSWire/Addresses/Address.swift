@@ -47,6 +47,12 @@ package enum Address: Hashable, Sendable {
         }
     }
 
+    /// fe80::/10
+    package var isLinkLocal6: Bool {
+        guard case .v6(let high, _) = self else { return false }
+        return high >> 54 == 0x3FA
+    }
+
     /// The IPv4 address inside `::ffff:0:0/96` (RFC 4291 section 2.5.5.2).
     package var mapped: Address? {
         guard case .v6(let high, let low) = self, high == 0, low >> 32 == 0xFFFF else { return nil }

@@ -205,11 +205,12 @@ extension Settings.Nameserver {
 extension Nameserver {
     fileprivate init(_ server: Settings.Nameserver.Server, caFile: String?, interface: String?) {
         let address = server.endpoint.address
+        let zone = address.isLinkLocal6 ? interface : nil
         switch server.transport {
-        case .plain: self.init(address, port: server.endpoint.port, interface: interface)
+        case .plain: self.init(address, port: server.endpoint.port, zone: zone, interface: interface)
         case .tls(let name):
             self.init(
-                address, port: server.endpoint.port,
+                address, port: server.endpoint.port, zone: zone,
                 tls: TLS(certificateName: name ?? address.description, caFile: caFile), interface: interface)
         }
     }

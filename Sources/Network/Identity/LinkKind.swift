@@ -1,6 +1,6 @@
 // Kind of an interface, as its driver reports it, and address blocks that matter for default routes.
 
-package import DNSWire
+import DNSWire
 
 extension NetworkTables {
     /// How an interface is used; nil if there is none.
@@ -61,12 +61,4 @@ extension NetworkTables.Route {
 
 extension Prefix {
     var isSingleAddress: Bool { length == address.bytes.count * 8 }
-}
-
-extension Address {
-    /// fe80::/10
-    package var isLinkLocal6: Bool {
-        guard case .v6(let high, _) = self else { return false }
-        return high >> 54 == 0x3FA
-    }
 }

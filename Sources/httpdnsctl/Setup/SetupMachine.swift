@@ -65,12 +65,6 @@ struct SetupMachine: Sendable {
 }
 
 extension Address {
-    /// fe80::/10
-    fileprivate var isLinkLocal6: Bool {
-        guard case .v6(let high, _) = self else { return false }
-        return high >> 54 == 0x3FA
-    }
-
     /// Not "this network" (0.0.0.0/8, ::), multicast, reserved (240.0.0.0/4) or broadcast.
     fileprivate var isUnicast: Bool {
         switch self {
