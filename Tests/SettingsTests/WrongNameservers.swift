@@ -23,8 +23,8 @@ let wrongNameservers: [Case] =
         ),
         (
             "fe80::1%eth0",
-            "nameserver.servers: found \"fe80::1%eth0\"; \(server); write \"[fe80::1]:53\", and interface = \"eth0\" on "
-                + "a line of its own"
+            "nameserver.servers: found \"fe80::1%eth0\"; \(server); write \"[fe80::1]:53\", and interface = \"eth0\" "
+                + "on a line of its own"
         ),
         (
             "192.0.2.1@5353",
