@@ -91,6 +91,15 @@ import Testing
         #expect(owner("www.bank.com", domains) == nil)
     }
 
+    @Test("a link whose default route comes after its domains keeps them") func lateRoute() {
+        var domains = LinkDomains()
+        domains.set([link("eth0", "office.example")])
+        domains.set([link("eth0", "office.example", hasDefaultRoute: true)])
+        #expect(owner("www.office.example", domains) == "eth0 office.example")
+        domains.set([])
+        #expect(owner("www.office.example", domains) == nil, "an uplink by now")
+    }
+
     @Test("ended links have a bound, and the oldest of the least trusted goes first") func bound() {
         var domains = LinkDomains()
         domains.set([link("tun0", "corp.example", isTunnel: true)])

@@ -101,7 +101,11 @@ package struct LinkDomains: Equatable, Sendable {
                 ended.append(Ended(domain: domain, link: former.name, rank: former.rank))
             }
         }
-        ended.removeAll { ended in rankOfDomain[ended.domain].map { $0 >= ended.rank } ?? false }
+        ended.removeAll { ended in
+            // A link that became an uplink still has its domains.
+            rankOfDomain[ended.domain].map { $0 >= ended.rank } ?? false
+                || new.contains { $0.name == ended.link && $0.domains.contains(ended.domain) }
+        }
         while ended.count > LinkDomains.maxEnded, let lowest = ended.map(\.rank).min(),
             let oldest = ended.firstIndex(where: { $0.rank == lowest })
         {
