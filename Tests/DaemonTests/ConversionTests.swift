@@ -66,6 +66,12 @@ struct ConversionTests {
         dialect = "json"
         url = "https://192.0.2.3/"
         names = ["account.example"]
+        [[provider]]
+        name = "d"
+        dialect = "json"
+        url = "https://192.0.2.4/"
+        names = ["private.example"]
+        exclusive = true
         [[view]]
         name = "guests"
         clients = ["192.168.7.0/24"]
@@ -113,6 +119,8 @@ struct ConversionTests {
         #expect(upstreams("b.www.example") == [.system, guests, .provider(ProviderID(0))])
         let account = NameUpstreams.owners([ProviderID(2)], isExclusive: false)
         #expect(upstreams("account.example") == [account, guests, account])
+        let exclusive = NameUpstreams.owners([ProviderID(3)], isExclusive: true)
+        #expect(upstreams("private.example") == [exclusive, exclusive, exclusive])
         let answers = { (name: String) in all.map { $0.ruleAnswer(for: Name(name)!) != nil } }
         #expect(answers("ads.example") == [true, false, true])
         #expect(answers("games.example") == [false, false, true])

@@ -98,12 +98,14 @@ extension Policy {
         }
     }
 
-    /// Names of an account go to its provider alone, since the others may not be the view's.
+    /// Names of an account go to its provider alone, since the others may not be the view's. Those that a provider has
+    /// exclusively go to it in every view.
     private mutating func setProviders(of view: Settings.View, _ providers: [Provider]) {
         guard !view.providers.isEmpty else { return }
         let ours = providers.filter { view.providers.contains($0.name) }
         self.providers = ours.filter { !$0.settings.hasOwnNames }.map(\.id)
-        accounts = AccountTable(ours.map { AccountNames($0.id, $0.ownNames.names, isExclusive: true) })
+        let owners = providers.filter { view.providers.contains($0.name) || $0.settings.exclusive }
+        accounts = AccountTable(owners.map { AccountNames($0.id, $0.ownNames.names, isExclusive: true) })
     }
 
     /// - Parameters:
