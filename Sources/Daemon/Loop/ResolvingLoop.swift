@@ -387,9 +387,9 @@ final class ResolvingLoop: LoopPart {
         writeToStore(question, answer, provenance, lifetimeSeconds: answer.ttlSeconds, ageMilliseconds: 0, now: now)
     }
 
-    /// The store has no answers to questions with DO or CD.
+    /// The store has no answers to questions with DO or CD, nor of a group of clients.
     private func forgetStored(_ question: Question, now: Instant) {
-        guard question.dnssec.isEmpty else { return }
+        guard question.dnssec.isEmpty, question.clients == .all else { return }
         store?.forget(QuestionScope(question.name, type: question.type), now: now)
     }
 
