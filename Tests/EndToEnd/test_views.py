@@ -107,6 +107,26 @@ class Views(Case):
         self.assertIn("reloaded", self.server.reload())
         self.gets("192.0.2.1", client=self.GUEST, name="a.lab.example")
 
+    def test_other_views_after_none_get_nothing_of_the_former_ones(self):
+        self.serve('providers = ["filtered"]')
+        self.gets("192.0.2.2", client=self.GUEST, name="a.lab.example")
+        for sections in ("", VIEW.format(keys="").replace("guests", "others")):
+            self.server.sections = sections
+            self.server.config.write_text(self.server.settings())
+            self.assertIn("reloaded", self.server.reload())
+        self.gets("192.0.2.1", client=self.GUEST, name="a.lab.example")
+
+    def test_a_new_client_subnet_of_a_view_asks_anew(self):
+        for number, subnet in enumerate(("203.0.113.0/24", "198.51.100.0/24"), 1):
+            if number == 1:
+                self.serve(f'client-subnet = "{subnet}"')
+            else:
+                self.server.sections = VIEW.format(keys=f'client-subnet = "{subnet}"')
+                self.server.config.write_text(self.server.settings())
+                self.assertIn("reloaded", self.server.reload())
+            self.gets("192.0.2.1", client=self.GUEST, name="a.lab.example")
+            self.assertEqual(number, self.everyone.asked("a.lab.example"))
+
     def test_the_failure_of_a_views_provider_leaves_the_others_alone(self):
         self.serve('providers = ["filtered"]')
         self.filtered.fault("status", "filtered", value=500)

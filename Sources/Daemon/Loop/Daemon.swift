@@ -413,6 +413,7 @@ final class Daemon {
         guard !scopes.isEmpty || listsDiffer else { return }
         var removed: Set<Name> = []
         let concerned = Set(scopes.map(\.name))
+        if new.viewsDiffer(from: old) { _ = cache.remove(.everything) }
         _ = cache.remove { name, _, _ in
             // Cheap, for most of the cache.
             guard listsDiffer || name.isWithin(anyOf: concerned), new.mayDiffer(from: old, for: name) else {

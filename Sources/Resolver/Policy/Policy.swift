@@ -79,7 +79,7 @@ package struct Policy: Equatable, Sendable {
     /// millions.
     package func answersDiffering(from other: Policy) -> [QuestionScope] {
         guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly, order == other.order,
-            providers == other.providers, views.map(\.terms) == other.views.map(\.terms)
+            providers == other.providers, !viewsDiffer(from: other)
         else { return [.everything] }
         let names =
             rules.namesDiffering(from: other.rules) + links.domainsDiffering(from: other.links)
@@ -94,6 +94,10 @@ package struct Policy: Equatable, Sendable {
         rules.listsDiffer(from: other.rules)
             || zip(views, other.views).contains { $0.policy.listsDiffer(from: $1.policy) }
     }
+
+    /// Whether the number of a view may stand for other clients or providers than under the other policy, or for
+    /// another client subnet. No answer of a view is then of use.
+    package func viewsDiffer(from other: Policy) -> Bool { views.map(\.terms) != other.views.map(\.terms) }
 
     /// Changes this policy and those of the views.
     mutating func changeAll(_ change: (inout Policy) -> Void) {
