@@ -41,21 +41,9 @@ extension AnswerCache {
         from cursor: Cursor, _ scope: QuestionScope, maxEntries: Int
     ) -> (entries: [CachedEntry], next: Cursor?) {
         let scope = FoldedScope(scope)
-        var entries: [CachedEntry] = []
-        var next = cursor
-        let isShardDone = withShard(cursor.shard) { table in
-            let end = min(table.used, cursor.slot + AnswerCache.maxSlotsAtOnce)
-            while next.slot < end, entries.count < maxEntries {
-                let slot = unsafe table.slots[next.slot]
-                if unsafe scope.contains(slot), let entry = unsafe slot.entry { entries.append(entry) }
-                next.slot += 1
-            }
-            return next.slot >= table.used
+        return unsafe walk(from: cursor, slots: AnswerCache.maxSlotsAtOnce, maxEntries: maxEntries) {
+            unsafe scope.contains($0)
         }
-        guard isShardDone else { return (entries, next) }
-        next.shard += 1
-        next.slot = 0
-        return (entries, next.shard < AnswerCache.shardCount ? next : nil)
     }
 
     /// The same for addresses (A and AAAA) of certain names. A call visits at most `maxNamesAtOnce` slots.
@@ -64,17 +52,24 @@ extension AnswerCache {
     package func walkAddresses(
         from cursor: Cursor, where isMeant: (Name) -> Bool
     ) -> (entries: [CachedEntry], next: Cursor?) {
+        let slots = AnswerCache.maxNamesAtOnce
+        return unsafe walk(from: cursor, slots: slots, maxEntries: slots) { slot in
+            unsafe slot.recordType.isAddress && !slot.isNegative && slot.name.map { isMeant($0) } ?? false
+        }
+    }
+
+    /// - Parameter slots: how many are visited at most, under one lock.
+    private func walk(
+        from cursor: Cursor, slots: Int, maxEntries: Int, where isMeant: (Slot) -> Bool
+    ) -> (entries: [CachedEntry], next: Cursor?) {
         var entries: [CachedEntry] = []
         var next = cursor
         let isShardDone = withShard(cursor.shard) { table in
-            let end = min(table.used, cursor.slot + AnswerCache.maxNamesAtOnce)
-            while next.slot < end {
+            let end = min(table.used, cursor.slot + slots)
+            while next.slot < end, entries.count < maxEntries {
                 let slot = unsafe table.slots[next.slot]
+                if unsafe isMeant(slot), let entry = unsafe slot.entry { entries.append(entry) }
                 next.slot += 1
-                guard unsafe slot.recordType.isAddress, unsafe !slot.isNegative, let name = unsafe slot.name,
-                    isMeant(name), let entry = unsafe slot.entry
-                else { continue }
-                entries.append(entry)
             }
             return next.slot >= table.used
         }
