@@ -323,12 +323,21 @@ struct Findings {
     private mutating func judge(
         _ resolver: Settings.Rule.RuleResolver?, _ element: TOMLNode, _ upstreams: [String]
     ) {
-        guard case .provider(let name) = resolver, !upstreams.contains(name) else { return }
+        guard case .provider(let name) = resolver else { return }
         let known = ["httpdns", "system", "link"] + upstreams
+        judgeKnown(name, "rule.resolver", element.member("resolver") ?? element, known)
+    }
+
+    /// A key names something of another table.
+    ///
+    /// - Parameter none: what is allowed if there is nothing to name.
+    mutating func judgeKnown(
+        _ name: String, _ key: String, _ node: TOMLNode, _ known: [String], orElse none: String = ""
+    ) {
+        guard !known.contains(name) else { return }
         let hint = nearestName(to: name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
-        note(
-            element.member("resolver") ?? element,
-            "rule.resolver: found \(quoted(name)); allowed: \(known.map(quoted).joined(separator: ", "))\(hint)")
+        let allowed = known.isEmpty ? none : known.map(quoted).joined(separator: ", ")
+        note(node, "\(key): found \(quoted(name)); allowed: \(allowed)\(hint)")
     }
 
     private mutating func judgeListen(_ server: Settings.Server, in root: TOMLNode) {

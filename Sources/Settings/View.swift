@@ -83,13 +83,8 @@ extension Findings {
             judgeRepeated(view.clients, "view.clients", table.node.member("clients"))
             judgeRepeated(view.providers, "view.providers", table.node.member("providers"))
             judge(view.clients, table.node.member("clients"), beside: views)
-            for (name, node) in zip(view.providers, table.node.member("providers")?.elements ?? [])
-            where !providers.contains(name) {
-                let hint = nearestName(to: name, among: providers).map { "; did you mean \"\($0)\"?" } ?? ""
-                note(
-                    node,
-                    "view.providers: found \(quoted(name)); allowed: \(providers.map(quoted).joined(separator: ", "))"
-                        + hint)
+            for (name, node) in zip(view.providers, table.node.member("providers")?.elements ?? []) {
+                judgeKnown(name, "view.providers", node, providers)
             }
             views.append(view)
         }
@@ -113,10 +108,8 @@ extension Findings {
     mutating func judgeViews(_ settings: Settings, in root: TOMLNode) {
         let names = settings.views.map(\.name)
         for (rule, node) in zip(settings.rules, root.member("rule")?.elements ?? []) {
-            guard let view = rule.view, !names.contains(view) else { continue }
-            let hint = nearestName(to: view, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
-            let known = names.isEmpty ? "the name of a [[view]]" : names.map(quoted).joined(separator: ", ")
-            note(node.member("view") ?? node, "rule.view: found \(quoted(view)); allowed: \(known)\(hint)")
+            guard let view = rule.view else { continue }
+            judgeKnown(view, "rule.view", node.member("view") ?? node, names, orElse: "the name of a [[view]]")
         }
         for (view, node) in zip(settings.views, root.member("view")?.elements ?? []) {
             for (prefix, node) in zip(view.clients, node.member("clients")?.elements ?? [])
