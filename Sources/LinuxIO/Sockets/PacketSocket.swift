@@ -1,6 +1,7 @@
 // UNIX sockets that keep the borders of messages (SOCK_SEQPACKET): a connection, and a socket that listens. They never
 // block.
 
+import DNSWire
 import Glibc
 
 package final class PacketSocket: Sendable {
@@ -78,11 +79,8 @@ package final class PacketListener: Sendable {
 
     /// Returns nil if no connection waits.
     package func accept() throws(SystemError) -> PacketSocket? {
-        let raw = descriptor.raw
-        let accepted = try SystemCall.attempt("accept") { Glibc.accept(raw, nil, nil) }
-        guard let accepted else { return nil }
-        let connection = FileDescriptor(owning: accepted)
-        try connection.becomeOurs()
-        return PacketSocket(accepted: connection)
+        var ignored = SocketAddress.Kernel()
+        guard let accepted = try descriptor.acceptConnection(&ignored) else { return nil }
+        return PacketSocket(accepted: accepted)
     }
 }
