@@ -42,13 +42,11 @@ def nameserver(servers, name="corp", names=NAMES, **keys):
          ""])
 
 
-class Relay:
-    """Passes TCP connections on and counts them; `cut` ends those that are open, as a server does with idle ones."""
+class Accepting:
+    """A TCP server that counts its connections, and gives each to `_take` on a thread of its own."""
 
-    def __init__(self, port):
-        self.port = port
+    def __init__(self):
         self.count = 0
-        self.open, self.muted = [], []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.server = "127.0.0.1:%d" % self.listener.getsockname()[1]
         threading.Thread(target=self._serve, daemon=True).start()
@@ -60,10 +58,26 @@ class Relay:
             except OSError:
                 return
             self.count += 1
-            server = socket.create_connection(("127.0.0.1", self.port))
-            self.open += [client, server]
-            for source, target in ((client, server), (server, client)):
-                threading.Thread(target=self._pass, args=(source, target), daemon=True).start()
+            threading.Thread(target=self._take, args=(client,), daemon=True).start()
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+class Relay(Accepting):
+    """Passes TCP connections on and counts them; `cut` ends those that are open, as a server does with idle ones."""
+
+    def __init__(self, port):
+        self.port = port
+        self.open, self.muted = [], []
+        super().__init__()
+
+    def _take(self, client):
+        server = socket.create_connection(("127.0.0.1", self.port))
+        self.open += [client, server]
+        for source, target in ((client, server), (server, client)):
+            threading.Thread(target=self._pass, args=(source, target), daemon=True).start()
 
     def mute(self):
         """Connections that are open pass nothing more, although they stay open."""
@@ -88,31 +102,19 @@ class Relay:
 
     def close(self):
         self.cut()
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        super().close()
 
 
-class OneAnswer:
+class OneAnswer(Accepting):
     """A DNS-over-TLS server that answers one query of each connection, whatever else it has, and closes it."""
 
     def __init__(self, certificate, key, address):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(certificate, key)
-        self.address, self.count = address, 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.server = "127.0.0.1:%d" % self.listener.getsockname()[1]
-        threading.Thread(target=self._serve, daemon=True).start()
+        self.address = address
+        super().__init__()
 
-    def _serve(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            self.count += 1
-            threading.Thread(target=self._answer, args=(client,), daemon=True).start()
-
-    def _answer(self, client):
+    def _take(self, client):
         try:
             with self.context.wrap_socket(client, server_side=True) as stream:
                 reader = stream.makefile("rb")
@@ -123,10 +125,6 @@ class OneAnswer:
                 stream.sendall(len(message).to_bytes(2) + message)
         except (OSError, ValueError):
             pass
-
-    def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
 
 
 class Named(Case):
