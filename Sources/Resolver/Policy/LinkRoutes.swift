@@ -47,10 +47,8 @@ package struct LinkRoutes: Equatable, Sendable {
     /// Returns the link with the longest announced domain that is the name or above it.
     package func owner(of name: Name) -> (domain: Name, owner: Owner)? {
         guard !ownerOfDomain.isEmpty else { return nil }
-        var next: Name? = name
-        while let domain = next {
+        for domain in sequence(first: name, next: \.parent) {
             if let owner = ownerOfDomain[domain] { return (domain, owner) }
-            next = domain.parent
         }
         return nil
     }

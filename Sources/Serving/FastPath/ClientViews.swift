@@ -2,7 +2,7 @@
 
 package import DNSWire
 
-package struct ClientViews: Equatable, Sendable {
+package struct ClientViews: Sendable {
     /// The longest first: with several matches, the longest prefix decides.
     private let prefixes: [(prefix: Prefix, view: Int)]
 
@@ -16,16 +16,13 @@ package struct ClientViews: Equatable, Sendable {
 
     var isEmpty: Bool { prefixes.isEmpty }
 
-    /// Returns the number of the client's view, from 1; 0: none. Clients on this machine belong to none. An IPv4 client
-    /// of an IPv6 socket counts as an IPv4 client.
-    package func number(of client: Address) -> Int {
+    /// Returns the number of the client's view, from 1; 0: none. An IPv4 client of an IPv6 socket counts as an IPv4
+    /// client.
+    ///
+    /// - Parameter client: another machine.
+    func number(of client: Address) -> Int {
         let client = client.mapped ?? client
-        guard !client.isLoopback else { return 0 }
         for index in prefixes.indices where prefixes[index].prefix.contains(client) { return prefixes[index].view }
         return 0
-    }
-
-    package static func == (one: ClientViews, other: ClientViews) -> Bool {
-        one.prefixes.elementsEqual(other.prefixes) { $0 == $1 }
     }
 }
