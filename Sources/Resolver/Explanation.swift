@@ -112,9 +112,9 @@ extension Resolver {
             switchedOff: routing.switchedOff.covering(question.name, now: now),
             limits: policy.limits, stale: policy.stale, words: state.words.words(on: question),
             failures: state.words.failures(on: question), standIn: state.words.standIn(on: question),
-            standsIn: policy.standsIn, order: state.orderInForce(question.name, policy, now: now),
+            standsIn: policy.standsIn, order: state.orderInForce(for: question, policy, now: now),
             probes: policy.probes,
-            addresses: state.verification.judged(question.name).filter { judged in
+            addresses: state.verification.judged(for: question).filter { judged in
                 judged.target.address.recordType == question.type
             },
             failure: failure.map {

@@ -85,12 +85,12 @@ struct SystemPace {
 }
 
 extension ResolverState {
-    func orderInForce(_ name: Name, _ policy: NamePolicy, now: Instant) -> OrderInForce {
+    func orderInForce(for question: Question, _ policy: NamePolicy, now: Instant) -> OrderInForce {
         guard policy.order == .systemFirst else { return .providersFirst }
-        if policy.expectation != nil, let until = contradicting.systemForgedUntil(name, now: now) {
+        if policy.expectation != nil, let until = contradicting.systemForgedUntil(question.name, now: now) {
             return .contradicted(until: until)
         }
-        let order = verification.systemStanding(name, now: now)
+        let order = verification.systemStanding(of: question, now: now)
         if case .systemFirst(isVerified: false) = order, systemTrust.isLost(now) { return .mistrusted }
         return order
     }
@@ -107,7 +107,7 @@ extension Resolver {
     mutating func route(
         _ question: Question, _ policy: NamePolicy, charged: ProviderID? = nil, now: Instant
     ) -> Lookup.Route {
-        let order = state.orderInForce(question.name, policy, now: now)
+        let order = state.orderInForce(for: question, policy, now: now)
         var route = routing.route(
             question, policy, charged: charged, systemLead: order.isSystemFirst ? state.systemPace.lead(now) : nil,
             &state.ranking, now: now)

@@ -60,7 +60,7 @@ struct KnownNetworks {
 
     mutating func forget(_ scope: QuestionScope) {
         for index in pasts.indices {
-            for number in pasts[index].names.indices { pasts[index].names[number].forget(scope) }
+            for number in pasts[index].names.indices { pasts[index].names[number].forget(where: scope.contains) }
         }
     }
 }

@@ -111,7 +111,7 @@ extension ResolverState {
             verification.hasUsableAddress(question, answer)
         else { return }
         if isDoubted, !verification.isVerified(question, answer) { return withdraw(yielding, from: .system) }
-        verification.forgotten(QuestionScope(yielding.name, type: yielding.type))
+        verification.forgotten(yielding)
         actions.append(.remove(yielding))
     }
 }
@@ -121,7 +121,7 @@ extension ResolverState {
     /// there is none, or none may be cached.
     func knownPreferred(over question: Question) -> VerifiedQuestion.Kept? {
         guard isSettled, !synthesis.isOn, let preferred = question.otherFamily,
-            let name = verification.known[question.name], let index = name.index(of: preferred),
+            let name = verification.known[question], let index = name.index(of: preferred),
             !name.questions[index].isDoubted
         else { return nil }
         return name.questions[index].kept
@@ -133,6 +133,6 @@ extension Verification {
     /// not matter if the fault is this machine's: clients here cannot use the address either.
     func hasUsableAddress(_ question: Question, _ answer: Answer) -> Bool {
         let addresses = answer.addresses.filter { $0.recordType == question.type }
-        return !addresses.isEmpty && known[question.name]?.leadsNowhere(addresses) != true
+        return !addresses.isEmpty && known[question]?.leadsNowhere(addresses) != true
     }
 }

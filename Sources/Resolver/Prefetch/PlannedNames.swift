@@ -70,9 +70,6 @@ extension Resolver {
 
     mutating func forgetAnswers(now: Instant, where isLost: (Question) -> Bool) {
         plan.removed(now: now, where: isLost)
-        let copied = state.verification.known.names.flatMap { $0.questions.map(\.question) }
-        for question in copied where isLost(question) {
-            state.verification.forgotten(QuestionScope(question.name, type: question.type))
-        }
+        state.verification.forgotten(where: isLost)
     }
 }

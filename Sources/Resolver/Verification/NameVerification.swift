@@ -1,10 +1,10 @@
-// Verification state of one name: each source's last answer, the cached answers, and the verdicts on addresses. Every
+// Verification state of one name in one view: each source's last answer, the cached answers, and the verdicts on addresses. Every
 // part is bounded; addresses beyond a bound are not judged and are handed out unchanged.
 
 import DNSWire
 
 struct NameVerification {
-    let name: Name
+    let key: NameInView
     var touchedAt: Instant
     private(set) var terms = ProbeTerms(ProbePolicy(), Rule())
     private(set) var addresses: [KnownAddress] = [] {
@@ -32,10 +32,12 @@ struct NameVerification {
     var systemForgedUntil: Instant?
     var divergencesTold: [DivergenceTold] = []
 
-    init(_ name: Name, now: Instant) {
-        self.name = name
+    init(_ key: NameInView, now: Instant) {
+        self.key = key
         touchedAt = now
     }
+
+    var name: Name { key.name }
 
     // MARK: queries
 
@@ -179,8 +181,8 @@ struct NameVerification {
     }
 
     /// Forgets answers that the cache no longer holds.
-    mutating func forget(_ scope: QuestionScope) {
-        for index in questions.indices where scope.contains(questions[index].question) { questions[index].kept = nil }
+    mutating func forget(where isLost: (Question) -> Bool) {
+        for index in questions.indices where isLost(questions[index].question) { questions[index].kept = nil }
     }
 
     /// Returns whether a probe is skipped because the name has no TLS. Ports never probed are not skipped.

@@ -1,12 +1,31 @@
-// Bounded LRU table of per-name verification state.
+// Bounded LRU table of verification state, by name and view: the addresses that a filtering view gets for a name are no
+// forgery of those that others get.
 //
-// Invariants: `numberOf` has every name of `names` at its place, and nothing else; `marks` has places of `names` only.
+// Invariants: `numberOf` has every entry of `names` at its place, and nothing else; `marks` has places of `names` only.
 
 import DNSWire
 
+/// A name as the clients of one view get it.
+struct NameInView: Hashable {
+    let name: Name
+    /// As in `ClientGroup`.
+    let view: Int
+
+    init(_ name: Name, view: Int = 0) {
+        self.name = name
+        self.view = view
+    }
+
+    init(_ question: Question) {
+        self.init(question.name, view: question.clients.view)
+    }
+}
+
 struct NameVerificationTable {
     private(set) var names: [NameVerification] = []
-    private var numberOf: [Name: Int] = [:]
+    private var numberOf: [NameInView: Int] = [:]
+    /// The largest number of a view in `names`, or of one that was.
+    private var maxView = 0
     private var hand = 0
     /// When an address of a name in use is due for a probe. The next query for the name starts it.
     private var marks = DeadlineQueue()
@@ -21,7 +40,10 @@ struct NameVerificationTable {
     ///   - former: the former table. Its eviction count continues.
     init(_ names: [NameVerification], after former: NameVerificationTable) {
         self.names = names
-        for (number, name) in names.enumerated() { numberOf[name.name] = number }
+        for (number, name) in names.enumerated() {
+            numberOf[name.key] = number
+            maxView = max(maxView, name.key.view)
+        }
         evictions = former.evictions
     }
 
@@ -30,30 +52,37 @@ struct NameVerificationTable {
         Array(names.sorted { $0.touchedAt > $1.touchedAt }.prefix(count))
     }
 
-    func number(of name: Name) -> Int? { numberOf[name] }
+    func number(of question: Question) -> Int? { numberOf[NameInView(question)] }
 
-    subscript(name: Name) -> NameVerification? { numberOf[name].map { names[$0] } }
+    subscript(question: Question) -> NameVerification? { number(of: question).map { names[$0] } }
 
-    /// Returns the name's place, and adds the name if it is unknown.
-    mutating func enter(_ name: Name, now: Instant) -> Int {
-        if let number = numberOf[name] { return number }
-        let new = NameVerification(name, now: now)
+    /// Returns the places of a name, the one for clients without a view first.
+    func numbers(of name: Name) -> [Int] {
+        (0...maxView).compactMap { numberOf[NameInView(name, view: $0)] }
+    }
+
+    /// Returns the place of a question's name, and adds the name if it is unknown.
+    mutating func enter(_ question: Question, now: Instant) -> Int {
+        let key = NameInView(question)
+        if let number = numberOf[key] { return number }
+        let new = NameVerification(key, now: now)
         let number: Int
         if names.count < Bounds.maxVerifiedNames {
             number = names.count
             names.append(new)
         } else {
             number = leastNeeded()
-            numberOf[names[number].name] = nil
+            numberOf[names[number].key] = nil
             marks.remove(number)
             names[number] = new
             evictions += 1
         }
-        numberOf[name] = number
+        numberOf[key] = number
+        maxView = max(maxView, key.view)
         return number
     }
 
-    /// - Parameter body: must not change the `name` property.
+    /// - Parameter body: must not change the `key` property.
     mutating func change<Result>(_ number: Int, _ body: (inout NameVerification) -> Result) -> Result {
         body(&names[number])
     }

@@ -4,8 +4,8 @@
 import DNSWire
 
 extension Verification {
-    func systemStanding(_ name: Name, now: Instant) -> OrderInForce {
-        guard let name = known[name] else { return .systemFirst(isVerified: false) }
+    func systemStanding(of question: Question, now: Instant) -> OrderInForce {
+        guard let name = known[question] else { return .systemFirst(isVerified: false) }
         guard let until = name.systemForgedUntil else {
             return .systemFirst(isVerified: name.statements.contains { $0.source == .system && $0.isProven })
         }
@@ -14,7 +14,7 @@ extension Verification {
 
     /// Returns whether the verdicts allow the system resolver's answer.
     func standing(of answer: Answer, to question: Question, now: Instant) -> FirstAnswerStanding {
-        guard let name = known[question.name] else { return .usable }
+        guard let name = known[question] else { return .usable }
         guard answer.kind == .records else {
             return name.isVerified(against: answer, question) ? .needsProvider : .usable
         }
@@ -30,14 +30,14 @@ extension Verification {
             return false
         }
         let addresses = answer.addresses.filter(terms.allows)
-        guard let name = known[question.name], name.hasVerdict else { return !addresses.isEmpty }
+        guard let name = known[question], name.hasVerdict else { return !addresses.isEmpty }
         let hasVerdict = addresses.contains { name.known($0)?.hasVerdict ?? false }
         return !hasVerdict && !addresses.isEmpty
     }
 
     /// The source is the system resolver, which is asked first for this name. Its answer has a provider's rank.
     func isAskedFirst(_ source: Source, _ question: Question) -> Bool {
-        guard source == .system, let name = known[question.name] else { return false }
+        guard source == .system, let name = known[question] else { return false }
         return name.terms.order == .systemFirst
     }
 

@@ -56,13 +56,13 @@ struct Verification {
     /// Counts a client's question that the cache could not answer.
     mutating func asked(_ question: Question, now: Instant) {
         guard question.type.isAddress else { return }
-        let number = known.enter(question.name, now: now)
+        let number = known.enter(question, now: now)
         known.change(number) { $0.change(question, now: now) { $0.asked() } }
     }
 
     /// Counts the cache's first reply with the answer since `awaitAsk`, and probes its addresses.
     mutating func servedAgain(_ question: Question, now: Instant) {
-        guard let number = known.number(of: question.name) else { return }
+        guard let number = known.number(of: question) else { return }
         known.change(number) { $0.change(question, now: now) { $0.asked() } }
         probeKept(question, number, now: now)
     }
@@ -112,7 +112,7 @@ struct Verification {
     ///
     /// - Parameter isCertain: every source replied.
     mutating func recordNoBetterSource(_ question: Question, isCertain: Bool, now: Instant) {
-        guard let number = known.number(of: question.name) else { return }
+        guard let number = known.number(of: question) else { return }
         let pause = isCertain ? Bounds.noneBetterPause : Bounds.elsewherePause
         // The system resolver's answer is as good as any.
         if isCertain { known.change(number) { $0.systemForgedUntil = nil } }
@@ -127,15 +127,22 @@ struct Verification {
     ///
     /// - Parameter address: nil: all addresses in the answers for the name.
     mutating func requested(_ name: Name, _ address: Address?, _ terms: ProbeTerms, now: Instant) {
-        if let number = known.number(of: name), terms.scope != .nothing { known.change(number) { $0.setTerms(terms) } }
-        let found = known[name]?.addresses.map(\.address) ?? []
+        let ordinary = Question(name, .a)
+        if let number = known.number(of: ordinary), terms.scope != .nothing {
+            known.change(number) { $0.setTerms(terms) }
+        }
+        let holders = known.numbers(of: name).map { known.names[$0] }
+        var found: [Address] = []
+        for known in holders.flatMap(\.addresses) where !found.contains(known.address) { found.append(known.address) }
         for wanted in address.map({ [$0] }) ?? found {
+            let holder = holders.first { $0.known(wanted) != nil }
+            let terms = holder.map { $0.key.view == 0 ? terms : $0.terms } ?? terms
             if let reason = refusal(of: wanted, found, terms) {
                 consequences.append(.news(.refused(name, wanted, reason)))
                 continue
             }
-            guard let verified = known[name] else { continue }
-            for check in verified.known(wanted)?.checks ?? [] { want(verified.target(wanted, check), check, now: now) }
+            guard let holder else { continue }
+            for check in holder.known(wanted)?.checks ?? [] { want(holder.target(wanted, check), check, now: now) }
         }
         begin(now: now)
     }
@@ -151,11 +158,19 @@ struct Verification {
 
     /// Forgets the cached answers of these questions, which can no longer be rearranged. Verdicts stay.
     mutating func forgotten(_ scope: QuestionScope) {
-        let numbers =
-            scope.includesDescendants ? Array(known.names.indices) : [known.number(of: scope.name)].compactMap { $0 }
-        for number in numbers {
-            known.change(number) { $0.forget(scope) }
+        let numbers = scope.includesDescendants ? Array(known.names.indices) : known.numbers(of: scope.name)
+        for number in numbers { known.change(number) { $0.forget(where: scope.contains) } }
+    }
+
+    mutating func forgotten(_ question: Question) {
+        guard let number = known.number(of: question), let index = known.names[number].index(of: question) else {
+            return
         }
+        known.change(number) { $0.change(index) { $0.kept = nil } }
+    }
+
+    mutating func forgotten(where isLost: (Question) -> Bool) {
+        for number in known.names.indices { known.change(number) { $0.forget(where: isLost) } }
     }
 
     mutating func timePassed(now: Instant) {
@@ -169,10 +184,7 @@ struct Verification {
 
     /// Forgets its copy of the source's answer, which the caller withdraws from the cache.
     mutating func withdrawn(_ question: Question, from source: Source) {
-        guard let number = known.number(of: question.name), let index = known.names[number].index(of: question),
-            known.names[number].questions[index].kept?.source == source
-        else { return }
-        known.change(number) { $0.change(index) { $0.kept = nil } }
+        if keptAnswer(question)?.source == source { forgotten(question) }
     }
 
     /// Forgets its copies of forged cached answers. The caller withdraws them from the cache.
@@ -211,7 +223,7 @@ struct Verification {
     /// Returns whether every address is mismatched or unreachable while another source may have a better answer. A
     /// family of which no probe ever reached an address never counts.
     func isUnreachableAnswer(_ question: Question, _ answer: Answer, now: Instant) -> Bool {
-        guard question.type.isAddress, !answer.isSigned, let number = known.number(of: question.name),
+        guard question.type.isAddress, !answer.isSigned, let number = known.number(of: question),
             known.names[number].hasVerdict
         else { return false }
         let name = known.names[number]
@@ -228,13 +240,13 @@ struct Verification {
 
     /// Returns whether a probe has verified one of the answer's addresses.
     func isVerified(_ question: Question, _ answer: Answer) -> Bool {
-        guard question.type.isAddress, let name = known[question.name] else { return false }
+        guard question.type.isAddress, let name = known[question] else { return false }
         return answer.addresses.contains { name.judgement(of: $0).verdict == .verified }
     }
 
     /// Returns whether every address in the answer is mismatched.
     func isForged(_ question: Question, _ answer: Answer) -> Bool {
-        guard question.type.isAddress, !answer.isSigned, !answer.addresses.isEmpty, let name = known[question.name]
+        guard question.type.isAddress, !answer.isSigned, !answer.addresses.isEmpty, let name = known[question]
         else { return false }
         return name.shownWorth(answer.addresses) == .mismatched && !isLocalFault(answer.addresses, name)
     }
@@ -262,29 +274,29 @@ struct Verification {
 
     /// Returns the cached answer as it was received, and its source.
     func keptAnswer(_ question: Question) -> (answer: Answer, source: Source)? {
-        guard let name = known[question.name], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
+        guard let name = known[question], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
         else { return nil }
         return (kept.answer, kept.source)
     }
 
     func worth(_ question: Question, _ answer: Answer) -> AnswerQuality {
-        answer.addresses.isEmpty ? .empty : known[question.name]?.worth(answer.addresses) ?? .open
+        answer.addresses.isEmpty ? .empty : known[question]?.worth(answer.addresses) ?? .open
     }
 
     private func shownWorth(_ question: Question, _ answer: Answer) -> AnswerQuality {
-        answer.addresses.isEmpty ? .empty : known[question.name]?.shownWorth(answer.addresses) ?? .open
+        answer.addresses.isEmpty ? .empty : known[question]?.shownWorth(answer.addresses) ?? .open
     }
 
     /// Returns whether the cache holds a provider's answer for at least this many more seconds.
     func outlives(_ seconds: UInt32, _ question: Question, now: Instant) -> Bool {
-        guard let name = known[question.name], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
+        guard let name = known[question], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
         else { return false }
         return kept.source != .system && kept.endsAt >= now + .seconds(Int64(seconds))
     }
 
     /// Returns the worth of the cached answer; `open` if none is known.
     func worthKept(_ question: Question) -> AnswerQuality {
-        guard let name = known[question.name], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
+        guard let name = known[question], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
         else { return .open }
         return worth(question, kept.answer)
     }
@@ -294,20 +306,27 @@ struct Verification {
     /// unchanged, except that HTTPS and SVCB records lose their hints.
     mutating func arranged(_ question: Question, _ answer: Answer, now: Instant) -> Answer {
         guard answer.kind == .records, question.type.leadsToAddresses, !answer.isSigned else { return answer }
-        guard let number = known.number(of: question.name) else {
+        guard let number = known.number(of: question) else {
             return question.type.isServiceBinding ? answer.withoutHints : answer
         }
         guard known.names[number].hasVerdict || question.type.isServiceBinding else { return answer }
         return known.names[number].arranged(question, answer, &chance)
     }
 
-    /// Returns a name's addresses in the order of its answers; addresses in no answer come last.
-    func judged(_ name: Name) -> [JudgedAddress] { known[name]?.judged ?? [] }
+    /// Returns the addresses of the question's name, as its clients get them, in the order of its answers; addresses in
+    /// no answer come last.
+    func judged(for question: Question) -> [JudgedAddress] { known[question]?.judged ?? [] }
+
+    /// Returns a name's addresses: first the ones that clients without a view get, then those that only views get.
+    func judged(_ name: Name) -> [JudgedAddress] {
+        var seen: Set<ProbeTarget> = []
+        return known.numbers(of: name).flatMap { known.names[$0].judged }.filter { seen.insert($0.target).inserted }
+    }
 
     /// Names with known addresses, sorted by their text.
     var names: [Name] {
-        known.names.filter { !$0.addresses.isEmpty }.map { ($0.name, $0.name.description) }.sorted { $0.1 < $1.1 }
-            .map(\.0)
+        Set(known.names.filter { !$0.addresses.isEmpty }.map(\.name)).map { ($0, $0.description) }
+            .sorted { $0.1 < $1.1 }.map(\.0)
     }
 
     var counts: ProbeCounts {
@@ -334,9 +353,8 @@ struct Verification {
         guard question.type.leadsToAddresses, !answer.isSigned, source != .local, source != .fallback else {
             return nil
         }
-        guard answer.kind == .records || known.number(of: question.name) != nil else { return nil }
-        let number = known.enter(question.name, now: now)
-        if terms.scope == .nothing { plan.remove(question.name) }
+        guard answer.kind == .records || known.number(of: question) != nil else { return nil }
+        let number = known.enter(question, now: now)
         known.change(number) { name in
             name.touchedAt = now
             name.setTerms(terms)
@@ -345,16 +363,24 @@ struct Verification {
             guard question.type.isAddress else { return }
             name.said(Statement(source, question, answer, now: now))
         }
+        if terms.scope == .nothing, plan.waitingCount > 0, !isProbed(question.name) { plan.remove(question.name) }
         return number
     }
 
-    /// Records a probe's result. The address may have been forgotten meanwhile.
+    /// Returns whether the name may be probed in any view.
+    private func isProbed(_ name: Name) -> Bool {
+        known.numbers(of: name).contains { known.names[$0].terms.scope != .nothing }
+    }
+
+    /// Records a probe's result, which holds in all views. The address may have been forgotten meanwhile.
     private mutating func learn(_ target: ProbeTarget, _ result: ProbeResult, now: Instant) {
         consequences.append(.news(.found(target, result)))
         localFault.learned(target, result)
-        guard let number = known.number(of: target.name),
-            known.change(number, { $0.found(target, result, now: now) })
-        else { return }
+        for number in known.numbers(of: target.name) { learn(target, result, number, now: now) }
+    }
+
+    private mutating func learn(_ target: ProbeTarget, _ result: ProbeResult, _ number: Int, now: Instant) {
+        guard known.change(number, { $0.found(target, result, now: now) }) else { return }
         conclude(number, now: now)
         askElsewhere(number, now: now) { $0.answer.addresses.contains(target.address) }
         if result.verdict == .verified {

@@ -23,11 +23,12 @@ extension Verification {
         var isLookedAt: Set<Int> = []
         var at = now
         for name in hottest.prefix(Bounds.maxReverifiedNames) {
-            guard let number = known.number(of: name) else { continue }
-            isLookedAt.insert(number)
-            for target in known.names[number].targetsInUse(now) {
-                plan.add(target, isRequested: false, notBefore: at, now: now)
-                at += .seconds(1) / Bounds.probesPerSecond
+            for number in known.numbers(of: name) {
+                isLookedAt.insert(number)
+                for target in known.names[number].targetsInUse(now) {
+                    plan.add(target, isRequested: false, notBefore: at, now: now)
+                    at += .seconds(1) / Bounds.probesPerSecond
+                }
             }
         }
         for number in known.names.indices where !isLookedAt.contains(number) { awaitAsks(number, now: now) }
