@@ -102,7 +102,7 @@ extension Settings {
         /// It is asked only for the views that name it, and for names that a rule sends to it.
         package var viewsOnly = false
         /// Sent instead of `clientSubnet` with questions of clients of these views, by their numbers.
-        package var clientSubnetOfView: [Int: ClientSubnet] = [:]
+        package var clientSubnetOfView: [UInt32: ClientSubnet] = [:]
         /// Nil: unlimited.
         package var quota: Quota?
         /// Requests may go to it while another upstream is late; nil: unless its questions are billed.

@@ -12,6 +12,8 @@ extension Settings {
         package var providers: [String] = []
         /// Instead of that of each provider; nil: by the provider's settings.
         package var clientSubnet: Provider.ClientSubnet?
+        /// As in `ClientGroup`: from 1, in the order of the file, until `ViewNumbers` gives it another one.
+        package fileprivate(set) var number: UInt32 = 0
 
         package init(
             name: String, clients: [Prefix], providers: [String] = [], clientSubnet: Provider.ClientSubnet? = nil
@@ -68,13 +70,13 @@ extension ViewDraft {
 }
 
 extension Findings {
-    /// Their numbers are a part of every cache key (`ClientGroup.maxView`).
     private static let maxViews = 16
 
     mutating func views(_ node: TOMLNode, beside providers: [String]) -> [Settings.View] {
         var views: [Settings.View] = []
         for table in tables(node, named: "view", 0...Findings.maxViews) {
-            guard let view = filled(ViewDraft(), table, in: "view")?.view else { continue }
+            guard var view = filled(ViewDraft(), table, in: "view")?.view else { continue }
+            view.number = UInt32(views.count + 1)
             if views.contains(where: { $0.name == view.name }) {
                 note(
                     table.node.member("name") ?? table.node,
@@ -119,11 +121,13 @@ extension Findings {
                     "view.clients: found \"\(prefix)\", whose clients may not query; add it to server.allow")
             }
             let ours = settings.providers.filter { view.providers.contains($0.name) }
-            if let list = node.member("providers"), !ours.isEmpty, ours.allSatisfy(\.hasOwnNames) {
+            if let list = node.member("providers"), !ours.isEmpty,
+                ours.allSatisfy({ $0.hasOwnNames || $0.shadow != nil })
+            {
                 note(
                     list,
-                    "view.providers: found only providers with names; allowed: with at least one that has none, for "
-                        + "all other names")
+                    "view.providers: found only providers with names or shadow; allowed: with at least one without, "
+                        + "for all other names")
             }
         }
         guard all.isEmpty, settings.providers.allSatisfy({ $0.viewsOnly || $0.shadow != nil }),
@@ -138,12 +142,40 @@ extension Findings {
 extension Settings {
     /// Tells each provider the client subnets of views.
     mutating func giveSubnetsOfViews() {
-        for (index, view) in views.enumerated() {
-            guard let subnet = view.clientSubnet else { continue }
-            for provider in providers.indices where providers[provider].dialect != .ucloud {
-                providers[provider].clientSubnetOfView[index + 1] = subnet
-            }
+        let subnets = views.compactMap { view in view.clientSubnet.map { (view.number, $0) } }
+        for provider in providers.indices where providers[provider].dialect != .ucloud {
+            providers[provider].clientSubnetOfView = Dictionary(uniqueKeysWithValues: subnets)
         }
+    }
+}
+
+/// Gives views their numbers. One that a reload changes gets a new number, so that nothing in the cache or in flight
+/// that is for its former clients, or from its former providers, is taken for its own.
+package struct ViewNumbers {
+    private var last: UInt32
+
+    /// - Parameter settings: those of the start.
+    package init(_ settings: Settings) {
+        last = UInt32(settings.views.count)
+    }
+
+    /// - Parameter former: the settings in force. Views that they have too keep their numbers.
+    package mutating func assign(to settings: inout Settings, after former: Settings) {
+        for index in settings.views.indices {
+            let known = former.views.first { $0.isLike(settings.views[index]) }
+            if known == nil { last += 1 }
+            settings.views[index].number = known?.number ?? last
+        }
+        settings.giveSubnetsOfViews()
+    }
+}
+
+extension Settings.View {
+    /// Whether the two have the same terms, whatever their numbers are.
+    fileprivate func isLike(_ other: Settings.View) -> Bool {
+        var other = other
+        other.number = number
+        return self == other
     }
 }
 

@@ -30,7 +30,7 @@ struct ClientGroupTests {
     @Test("a view is kept beside the subnet")
     func views() throws {
         let client = try #require(Address("198.51.100.77"))
-        for view in [1, 16, ClientGroup.maxView] {
+        for view: UInt32 in [1, 16, .max] {
             let group = ClientGroup(of: client, view: view)
             #expect(group.view == view && group.subnet == ClientGroup(of: client).subnet)
             #expect(ClientGroup(view: view).view == view && ClientGroup(view: view).subnet == nil)

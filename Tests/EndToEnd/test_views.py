@@ -7,7 +7,7 @@ from cases import Case
 from lan import Lan
 from networks import FarLab
 from places import eventually
-from programs import ctl
+from programs import NSD, ctl
 
 VIEW = """
 [[view]]
@@ -42,9 +42,9 @@ class Views(Case):
             for name in ("a", "blocked", "www", "alias"):
                 lab.record(f"{name}.lab.example", "A", f"192.0.2.{number}", ttl=600)
 
-    def serve(self, keys="", rules="", more=None):
+    def serve(self, keys="", rules="", more=None, **options):
         own = self.filtered.provider("json", name="filtered", **{"views-only": True, **(more or {})})
-        self.server = self.lan.daemon([self.everyone.provider("json"), own])
+        self.server = self.lan.daemon([self.everyone.provider("json"), own], **options)
         self.server.sections = VIEW.format(keys=keys) + rules
         self.server.up()
 
@@ -107,6 +107,15 @@ class Views(Case):
         self.assertIn("reloaded", self.server.reload())
         self.gets("192.0.2.1", client=self.GUEST, name="a.lab.example")
 
+    def test_a_change_of_the_views_leaves_the_answers_of_others(self):
+        self.serve('providers = ["filtered"]')
+        self.gets("192.0.2.1", client=self.ORDINARY, name="a.lab.example")
+        self.server.sections = VIEW.format(keys="")
+        self.server.config.write_text(self.server.settings())
+        self.assertIn("reloaded", self.server.reload())
+        self.gets("192.0.2.1", client=self.ORDINARY, name="a.lab.example")
+        self.assertEqual(1, self.everyone.asked("a.lab.example"))
+
     def test_other_views_after_none_get_nothing_of_the_former_ones(self):
         self.serve('providers = ["filtered"]')
         self.gets("192.0.2.2", client=self.GUEST, name="a.lab.example")
@@ -128,12 +137,18 @@ class Views(Case):
             self.assertEqual(number, self.everyone.asked("a.lab.example"))
 
     def test_the_failure_of_a_views_provider_leaves_the_others_alone(self):
-        self.serve('providers = ["filtered"]')
+        system = self.lan.own(NSD(prefix=self.lan.server.prefix))
+        self.lan.server.within(system.up)
+        self.serve('providers = ["filtered"]', system=[system.server])
         self.filtered.fault("status", "filtered", value=500)
         self.gets("192.0.2.1", client=self.ORDINARY, name="a.lab.example")
         asked = self.everyone.asked("b.lab.example")
-        self.lan.dig(self.GUEST, "b.lab.example")
+        self.assertIn("SERVFAIL", self.lan.dig(self.GUEST, "b.lab.example"))
         self.assertEqual(asked, self.everyone.asked("b.lab.example"), "no provider of others is asked for a guest")
+        # The system resolver knows no filter.
+        self.assertIn("SERVFAIL", self.lan.dig(self.GUEST, "b.any.lab.example"))
+        self.everyone.fault("status", "json", value=500)
+        self.gets("203.0.113.99", client=self.ORDINARY, name="b.any.lab.example")
 
     def test_the_store_has_no_answer_of_a_view(self):
         self.serve('providers = ["filtered"]')

@@ -23,7 +23,7 @@ import Testing
         try learned(&stand)
         for consequence in stand.take() {
             if case .diverged = consequence { Issue.record("\(consequence)") }
-            if case .askElsewhere = consequence { Issue.record("\(consequence)") }
+            if case .askElsewhere(stand.question, _, _) = consequence { Issue.record("\(consequence)") }
             if case .rearrange = consequence { Issue.record("\(consequence)") }
         }
         #expect(stand.verification.counts.divergences == 0 && stand.verification.counts.quarantined == 0)

@@ -96,11 +96,11 @@ struct NetworkPartitionTests {
                 for: Question(name, .a), partition: number % 3 == 0 ? Self.home : Self.work,
                 provenance: number % 2 == 0 ? .provider : .system, nowMilliseconds: Int64(number))
         }
-        #expect(cache.remove(Self.home, storedSinceMilliseconds: 2700) == 100)
-        #expect(cache.remove(Self.home) == 900)
-        #expect(cache.remove(Self.home) == 0)
-        #expect(cache.counts().entries == 2000)
-        #expect(cache.remove(Self.work) == 2000)
+        #expect(cache.remove(storedSinceMilliseconds: 2700) == 300)
+        #expect(cache.keepOnly([Self.home, Self.work]) == 0)
+        #expect(cache.keepOnly([Self.work]) == 900)
+        #expect(cache.counts().entries == 1800)
+        #expect(cache.keepOnly([Self.home]) == 1800)
     }
 
     @Test("clients of one subnet have a part of their own in each network")

@@ -76,7 +76,8 @@ struct ServingViewTests {
     func views() throws {
         let name = try #require(Name("www.example"))
         var stand = ServingStand()
-        let networks = [["203.0.113.0/24", "2001:db8::/32"], ["203.0.113.128/25"]].map { $0.map { Prefix($0)! } }
+        let networks = [UInt32(1): ["203.0.113.0/24", "2001:db8::/32"], 2: ["203.0.113.128/25"]]
+            .mapValues { $0.map { Prefix($0)! } }
         stand.view.set(stand.partition, dependsOnClient: false, views: ClientViews(networks))
         let numbers = ["203.0.113.1", "203.0.113.129", "2001:db8::1", "::ffff:203.0.113.1", "198.51.100.1", "::1"].map {
             stand.view.group(of: Address($0)!).view

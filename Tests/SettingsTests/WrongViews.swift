@@ -60,8 +60,12 @@ let wrongViews: [Case] = [
     Case(
         allow + provider("a", "names = [\"a.example\"]") + provider("b", "")
             + view("192.168.7.0/24", "providers = [\"a\"]"),
-        "f:16:13: view.providers: found only providers with names; allowed: with at least one that has none, for all "
-            + "other names"),
+        "f:16:13: view.providers: found only providers with names or shadow; allowed: with at least one without, for "
+            + "all other names"),
+    Case(
+        allow + provider("a", "shadow = 0.5") + provider("b", "") + view("192.168.7.0/24", "providers = [\"a\"]"),
+        "f:16:13: view.providers: found only providers with names or shadow; allowed: with at least one without, for "
+            + "all other names"),
     Case(
         provider("a", "views-only = true"),
         "f:5:1: provider.views-only: found in every [[provider]]; allowed: with at least one for clients without a view"

@@ -4,7 +4,7 @@ package struct Question: Hashable, Sendable {
     package let name: Name
     package let type: RecordType
     /// The clients that the answer is for. As a part of the key, it keeps them apart in cache, lookups, demand and
-    /// batches. The price is eight bytes in each. The store has the answers for all clients only.
+    /// batches. The price is twelve bytes in each. The store has the answers for all clients only.
     package let clients: ClientGroup
     /// Answers with signatures, and those that upstreams did not validate, are kept apart from all others.
     package let dnssec: DNSSECBits
@@ -21,7 +21,8 @@ package struct Question: Hashable, Sendable {
     /// As in `Name`.
     package func _rawHashValue(seed: Int) -> Int {
         name._rawHashValue(
-            seed: seed ^ (Int(dnssec.rawValue) << 16 | Int(type.rawValue)) ^ Int(truncatingIfNeeded: clients.code))
+            seed: seed ^ (Int(dnssec.rawValue) << 16 | Int(type.rawValue))
+                ^ Int(truncatingIfNeeded: clients.subnetCode ^ UInt64(clients.view) << 24))
     }
 
     /// Returns a question for another type of the same name, clients and bits.

@@ -47,7 +47,10 @@ extension Settings.Provider {
 extension ServingView {
     func set(_ partition: Partition, _ settings: Settings) {
         let subnets = settings.providers.map(\.clientSubnet) + settings.views.map(\.clientSubnet)
-        set(partition, dependsOnClient: subnets.contains(.auto), views: ClientViews(settings.views.map(\.clients)))
+        let views = settings.views.map { ($0.number, $0.clients) }
+        set(
+            partition, dependsOnClient: subnets.contains(.auto),
+            views: ClientViews(Dictionary(uniqueKeysWithValues: views)))
     }
 }
 
@@ -93,15 +96,16 @@ extension Policy {
             var policy = self
             policy.setProviders(of: view, providers)
             policy.setRules(converted, of: settings, view: view.name, overriding: overriding)
-            return ClientView(
-                name: view.name, clients: view.clients, clientSubnet: view.clientSubnet.map { "\($0)" }, policy: policy)
+            return ClientView(name: view.name, number: view.number, policy: policy)
         }
     }
 
     /// Names of an account go to its provider alone, since the others may not be the view's. Those that a provider has
-    /// exclusively go to it in every view.
+    /// exclusively go to it in every view. The system resolver takes no part unless a rule says so: it may know a name
+    /// that a filtering provider denies.
     private mutating func setProviders(of view: Settings.View, _ providers: [Provider]) {
         guard !view.providers.isEmpty else { return }
+        (standsIn, order) = (.never, .providersFirst)
         let ours = providers.filter { view.providers.contains($0.name) }
         self.providers = ours.filter { !$0.settings.hasOwnNames }.map(\.id)
         let owners = providers.filter { view.providers.contains($0.name) || $0.settings.exclusive }

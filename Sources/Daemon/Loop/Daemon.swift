@@ -24,6 +24,7 @@ final class Daemon {
     /// The settings of the last reload. Those that take effect only at startup apply from the next restart.
     private var settings: Settings
     private let settingsOfStart: Settings
+    private var viewNumbers: ViewNumbers
     private var provisions: LoadedSecrets
     private let startedAt: Instant
     private let startedAtWall = Clock.wallMilliseconds()
@@ -93,7 +94,7 @@ final class Daemon {
         _ settings: Settings, _ provisions: LoadedSecrets, _ options: Options, _ openings: BoundListeners,
         _ notice: ServiceNotice?, rights: String
     ) throws(StartFailure) {
-        (self.settings, settingsOfStart) = (settings, settings)
+        (self.settings, settingsOfStart, viewNumbers) = (settings, settings, ViewNumbers(settings))
         (self.provisions, self.options) = (provisions, options)
         (self.notice, self.rights) = (notice, rights)
         (log, ports, listening) = (Log(settings.log), openings.ports, ListenAddressWatch(openings.ports.addresses))
@@ -331,7 +332,8 @@ final class Daemon {
     /// - Returns: true if the new settings are in force, with all lists.
     @discardableResult
     private func finishReload(_ batch: NameLists.Batch?) -> Bool {
-        guard let new = pendingReload?.settings else { return false }
+        guard var new = pendingReload?.settings else { return false }
+        viewNumbers.assign(to: &new, after: settings)
         do throws(SettingsFile.Unusable) {
             provisions = try LoadedSecrets(for: new, options, bound: ports, names: try lists.joined(batch))
             var report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
@@ -413,7 +415,6 @@ final class Daemon {
         guard !scopes.isEmpty || listsDiffer else { return }
         var removed: Set<Name> = []
         let concerned = Set(scopes.map(\.name))
-        if new.viewsDiffer(from: old) { _ = cache.remove(.everything) }
         _ = cache.remove { name, _, _ in
             // Cheap, for most of the cache.
             guard listsDiffer || name.isWithin(anyOf: concerned), new.mayDiffer(from: old, for: name) else {

@@ -172,7 +172,8 @@ final class NetworkChangeHandler: LoopPart {
 
     /// Forgets the answers of a network that were learned since then.
     private func forget(_ partition: Partition, since: Instant, now: Instant) {
-        _ = cache.remove(partition, storedSinceMilliseconds: Clock.millisecondsSinceBoot(since))
+        // In every partition: nothing is stored under another network's, and groups of clients have their own.
+        _ = cache.remove(storedSinceMilliseconds: Clock.millisecondsSinceBoot(since))
         resolving.store?.forget(
             partition.rawValue,
             storedSinceMilliseconds: Clock.wallMilliseconds() - Int64(since.duration(to: now).wholeMilliseconds),
@@ -180,10 +181,11 @@ final class NetworkChangeHandler: LoopPart {
     }
 
     private func forget(_ networks: [NetworkID], _ settings: Settings, now: Instant) {
+        guard !networks.isEmpty else { return }
+        let others = Set(network.history.known.map(\.id) + [network.id]).subtracting(networks)
+        _ = cache.keepOnly(Set(others.map { Partition($0, settings.providers) }))
         for network in networks {
-            let partition = Partition(network, settings.providers)
-            _ = cache.remove(partition)
-            resolving.store?.forget(partition.rawValue, now: now)
+            resolving.store?.forget(Partition(network, settings.providers).rawValue, now: now)
             resolving.handle(.network(.forgotten(NetworkKey(network.rawValue))), now: now)
         }
     }

@@ -1,40 +1,32 @@
 // Clients with a policy of their own: the setting [[view]].
 
-package import DNSWire
+import DNSWire
 
 package struct ClientView: Equatable, Sendable {
     package let name: String
-    package let clients: [Prefix]
-    /// The client subnet that providers get; nil: by the settings of each.
-    package let clientSubnet: String?
+    /// As in `ClientGroup`.
+    package let number: UInt32
     /// Has no views.
     package var policy: Policy
 
-    package init(name: String, clients: [Prefix], clientSubnet: String?, policy: Policy) {
-        self.name = name
-        self.clients = clients
-        self.clientSubnet = clientSubnet
-        self.policy = policy
-    }
-
-    /// After a change of these, the number of a view may stand for other clients and other providers.
-    struct Terms: Equatable {
-        let name: String
-        let clients: [Prefix]
-        let clientSubnet: String?
-        let providers: [ProviderID]?
-    }
-
-    var terms: Terms {
-        Terms(name: name, clients: clients, clientSubnet: clientSubnet, providers: policy.providers)
+    package init(name: String, number: UInt32, policy: Policy) {
+        (self.name, self.number, self.policy) = (name, number, policy)
     }
 }
 
 extension Policy {
-    /// Returns the view of a question; nil: its clients are in none.
-    func view(of question: Question) -> ClientView? {
-        let number = question.clients.view
-        return number > 0 && number <= views.count ? views[number - 1] : nil
+    /// Returns the view of a question; nil: its clients are in none, or in one that a reload has removed.
+    func view(of question: Question) -> ClientView? { index(of: question.clients).map { views[$0] } }
+
+    fileprivate func index(of clients: ClientGroup) -> Int? {
+        clients.view == 0 ? nil : views.firstIndex { $0.number == clients.view }
+    }
+
+    /// Returns the policies of the views that both have.
+    func viewsInCommon(with other: Policy) -> [(Policy, Policy)] {
+        views.compactMap { view in
+            other.views.first { $0.number == view.number }.map { (view.policy, $0.policy) }
+        }
     }
 }
 
@@ -46,8 +38,7 @@ extension Routing {
     /// 3 % of a miss.
     @inline(__always)
     func withPolicy<Result>(of question: Question, _ use: (borrowing Policy) -> Result) -> Result {
-        let number = question.clients.view
-        guard number > 0, number <= policy.views.count else { return use(policy) }
-        return use(policy.views[number - 1].policy)
+        guard question.clients.view > 0, let index = policy.index(of: question.clients) else { return use(policy) }
+        return use(policy.views[index].policy)
     }
 }

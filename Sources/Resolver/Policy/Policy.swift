@@ -23,7 +23,7 @@ package struct Policy: Equatable, Sendable {
     package var accounts = AccountTable([])
     /// The providers for names that may go to any; nil: all without names of their own.
     package var providers: [ProviderID]?
-    /// The clients with a policy of their own; up to `ClientGroup.maxView`.
+    /// The clients with a policy of their own.
     package var views: [ClientView] = []
     /// For names whose rule sends them to their link.
     package var links = LinkRoutes.none
@@ -69,7 +69,7 @@ package struct Policy: Equatable, Sendable {
     package func mayDiffer(from other: Policy, for name: Name) -> Bool {
         answerTerms(of: name) != other.answerTerms(of: name)
             || localZones != other.localZones && localZone(of: name) != other.localZone(of: name)
-            || zip(views, other.views).contains { $0.policy.mayDiffer(from: $1.policy, for: name) }
+            || viewsInCommon(with: other).contains { $0.mayDiffer(from: $1, for: name) }
     }
 
     private func answerTerms(of name: Name) -> AnswerTerms { of(name).answerTerms(answer: ruleAnswer(for: name)) }
@@ -79,25 +79,21 @@ package struct Policy: Equatable, Sendable {
     /// millions.
     package func answersDiffering(from other: Policy) -> [QuestionScope] {
         guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly, order == other.order,
-            providers == other.providers, !viewsDiffer(from: other)
+            providers == other.providers
         else { return [.everything] }
         let names =
             rules.namesDiffering(from: other.rules) + links.domainsDiffering(from: other.links)
             + localZones.differing(from: other.localZones)
         return names.map { QuestionScope($0, includesDescendants: true) }
             + accounts.scopesDiffering(from: other.accounts)
-            + zip(views, other.views).flatMap { $0.policy.answersDiffering(from: $1.policy) }
+            + viewsInCommon(with: other).flatMap { $0.answersDiffering(from: $1) }
     }
 
     /// Whether names of lists may differ as in `answersDiffering`.
     package func listsDiffer(from other: Policy) -> Bool {
         rules.listsDiffer(from: other.rules)
-            || zip(views, other.views).contains { $0.policy.listsDiffer(from: $1.policy) }
+            || viewsInCommon(with: other).contains { $0.listsDiffer(from: $1) }
     }
-
-    /// Whether the number of a view may stand for other clients or providers than under the other policy, or for
-    /// another client subnet. No answer of a view is then of use.
-    package func viewsDiffer(from other: Policy) -> Bool { views.map(\.terms) != other.views.map(\.terms) }
 
     /// Changes this policy and those of the views.
     mutating func changeAll(_ change: (inout Policy) -> Void) {

@@ -184,7 +184,7 @@ struct Routing {
         }
         guard ranking.isServed(question, by: policy.upstreams) else {
             // The types that providers do not support belong to the system resolver, but the name may not.
-            let isKept = policy.standsIn == .never && policy.upstreams != .providers
+            let isKept = policy.standsIn == .never && policy.direction.grounds != .ordinary
             return Direction(upstreams: isKept ? policy.upstreams : .system, grounds: .noProvider)
         }
         return policy.direction

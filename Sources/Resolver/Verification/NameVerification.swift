@@ -1,5 +1,5 @@
-// Verification state of one name in one view: each source's last answer, the cached answers, and the verdicts on addresses. Every
-// part is bounded; addresses beyond a bound are not judged and are handed out unchanged.
+// Verification state of one name in one view: each source's last answer, the cached answers, and the verdicts on
+// addresses. Every part is bounded; addresses beyond a bound are not judged and are handed out unchanged.
 
 import DNSWire
 

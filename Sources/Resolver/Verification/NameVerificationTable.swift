@@ -1,7 +1,8 @@
 // Bounded LRU table of verification state, by name and view: the addresses that a filtering view gets for a name are no
 // forgery of those that others get.
 //
-// Invariants: `numberOf` has every entry of `names` at its place, and nothing else; `marks` has places of `names` only.
+// Invariants: `numberOf` has every entry of `names` at its place, and nothing else; `countOfView`
+// counts `names`; `marks` has places of `names` only.
 
 import DNSWire
 
@@ -9,9 +10,9 @@ import DNSWire
 struct NameInView: Hashable {
     let name: Name
     /// As in `ClientGroup`.
-    let view: Int
+    let view: UInt32
 
-    init(_ name: Name, view: Int = 0) {
+    init(_ name: Name, view: UInt32 = 0) {
         self.name = name
         self.view = view
     }
@@ -24,8 +25,8 @@ struct NameInView: Hashable {
 struct NameVerificationTable {
     private(set) var names: [NameVerification] = []
     private var numberOf: [NameInView: Int] = [:]
-    /// The largest number of a view in `names`, or of one that was.
-    private var maxView = 0
+    /// Number of names in each view.
+    private var countOfView: [UInt32: Int] = [:]
     private var hand = 0
     /// When an address of a name in use is due for a probe. The next query for the name starts it.
     private var marks = DeadlineQueue()
@@ -42,7 +43,7 @@ struct NameVerificationTable {
         self.names = names
         for (number, name) in names.enumerated() {
             numberOf[name.key] = number
-            maxView = max(maxView, name.key.view)
+            countOfView[name.key.view, default: 0] += 1
         }
         evictions = former.evictions
     }
@@ -58,7 +59,7 @@ struct NameVerificationTable {
 
     /// Returns the places of a name, the one for clients without a view first.
     func numbers(of name: Name) -> [Int] {
-        (0...maxView).compactMap { numberOf[NameInView(name, view: $0)] }
+        countOfView.keys.sorted().compactMap { numberOf[NameInView(name, view: $0)] }
     }
 
     /// Returns the place of a question's name, and adds the name if it is unknown.
@@ -72,13 +73,16 @@ struct NameVerificationTable {
             names.append(new)
         } else {
             number = leastNeeded()
-            numberOf[names[number].key] = nil
+            let old = names[number].key
+            numberOf[old] = nil
+            countOfView[old.view, default: 1] -= 1
+            if countOfView[old.view] == 0 { countOfView[old.view] = nil }
             marks.remove(number)
             names[number] = new
             evictions += 1
         }
         numberOf[key] = number
-        maxView = max(maxView, key.view)
+        countOfView[key.view, default: 0] += 1
         return number
     }
 

@@ -113,13 +113,22 @@ extension AnswerCache {
         }
     }
 
-    /// Removes the entries of one network, or those stored at a time since boot or later; entries stored meanwhile may
-    /// stay.
+    /// Removes the entries of all other networks, and those of groups of clients, which do not tell their network.
+    /// Entries stored meanwhile may stay.
     ///
     /// - Returns: the number of removed entries.
-    package func remove(_ partition: Partition, storedSinceMilliseconds: Int64 = .min) -> Int {
+    package func keepOnly(_ networks: Set<Partition>) -> Int {
         unsafe removeEach(atOnce: AnswerCache.maxSlotsAtOnce) { slot in
-            unsafe slot.storage != nil && slot.isOf(partition) && slot.isStored(since: storedSinceMilliseconds)
+            unsafe slot.storage != nil && !networks.contains(slot.partition)
+        }
+    }
+
+    /// Removes the entries stored at a time since boot or later, in every partition; entries stored meanwhile may stay.
+    ///
+    /// - Returns: the number of removed entries.
+    package func remove(storedSinceMilliseconds: Int64) -> Int {
+        unsafe removeEach(atOnce: AnswerCache.maxSlotsAtOnce) { slot in
+            unsafe slot.storage != nil && slot.isStored(since: storedSinceMilliseconds)
         }
     }
 

@@ -10,7 +10,7 @@ import DNSWire
     var storage: UnsafeMutableRawPointer?
     private let storedAtMilliseconds: Int64
     let lifetimeSeconds: UInt32
-    private let partition: UInt32
+    let partition: Partition
     /// As in `AnswerKey`.
     private let kind: UInt32
     private let code: UInt16
@@ -48,7 +48,7 @@ import DNSWire
         unsafe hash = key.hash
         unsafe self.storedAtMilliseconds = storedAtMilliseconds
         unsafe self.lifetimeSeconds = lifetimeSeconds
-        unsafe partition = key.partition.rawValue
+        unsafe partition = key.partition
         unsafe self.hits = hits
         unsafe flags = key.provenance == .system ? .isSystems : []
         if answer.isCut { unsafe flags.insert(.isCut) }
@@ -75,7 +75,7 @@ import DNSWire
         guard unsafe hash == key.hash, unsafe kind == key.kind, unsafe provenance == key.provenance else {
             return false
         }
-        guard unsafe partition == key.partition.rawValue, unsafe Int(nameBytes) == key.name.byteCount else {
+        guard unsafe partition == key.partition, unsafe Int(nameBytes) == key.name.byteCount else {
             return false
         }
         let name = unsafe UnsafeRawBufferPointer(nameStorage).bindMemory(to: UInt64.self)
@@ -185,8 +185,6 @@ extension Slot {
 
     private var dnssec: DNSSECBits { DNSSECBits(rawValue: UInt8(truncatingIfNeeded: unsafe kind >> 16)) }
 
-    func isOf(_ partition: Partition) -> Bool { unsafe self.partition == partition.rawValue }
-
     /// In wire form and lower case; valid as long as the slot's storage.
     var foldedName: UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(rebasing: nameStorage[..<Int(nameBytes)])
@@ -196,7 +194,7 @@ extension Slot {
     var entry: CachedEntry? {
         guard unsafe storage != nil, let name = unsafe Name(wire: foldedName) else { return nil }
         return unsafe CachedEntry(
-            question: Question(name, recordType, dnssec: dnssec), partition: Partition(rawValue: partition),
+            question: Question(name, recordType, dnssec: dnssec), partition: partition,
             provenance: provenance,
             answer: withReplyBody { unsafe RenderedAnswer(copying: $0, isNegative: isNegative) },
             storedAtMilliseconds: storedAtMilliseconds, lifetimeSeconds: lifetimeSeconds, hits: hits,

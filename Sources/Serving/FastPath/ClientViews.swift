@@ -4,13 +4,13 @@ package import DNSWire
 
 package struct ClientViews: Sendable {
     /// The longest first: with several matches, the longest prefix decides.
-    private let prefixes: [(prefix: Prefix, view: Int)]
+    private let prefixes: [(prefix: Prefix, view: UInt32)]
 
-    package static let none = ClientViews([])
+    package static let none = ClientViews([:])
 
-    /// - Parameter clients: the networks of each view, from view 1 on.
-    package init(_ clients: [[Prefix]]) {
-        prefixes = clients.enumerated().flatMap { index, prefixes in prefixes.map { ($0, index + 1) } }
+    /// - Parameter clients: the networks of each view, by its number.
+    package init(_ clients: [UInt32: [Prefix]]) {
+        prefixes = clients.flatMap { view, prefixes in prefixes.map { ($0, view) } }
             .sorted { $0.prefix.length > $1.prefix.length }
     }
 
@@ -20,7 +20,7 @@ package struct ClientViews: Sendable {
     /// client.
     ///
     /// - Parameter client: another machine.
-    func number(of client: Address) -> Int {
+    func number(of client: Address) -> UInt32 {
         let client = client.mapped ?? client
         for index in prefixes.indices where prefixes[index].prefix.contains(client) { return prefixes[index].view }
         return 0

@@ -9,12 +9,13 @@ package final class ServingView: Sendable {
     private let grouping = Atomic(UInt8(0))
     private let views = Mutex(ClientViews.none)
     private let filtering = Atomic(false)
-    private let multiplier: UInt64
+    /// For the subnet and for the view.
+    private let multipliers: (UInt64, UInt64)
 
     /// - Parameter seed: keeps clients from choosing subnets that would share a partition.
     package init(_ partition: Partition, seed: UInt64) {
         self.partition = Atomic(partition.rawValue)
-        multiplier = seed | 1
+        multipliers = (seed | 1, seed.byteSwapped | 1)
     }
 
     /// What tells clients apart.
@@ -43,14 +44,14 @@ package final class ServingView: Sendable {
         return grouping & ServingView.bySubnet == 0 ? ClientGroup(view: view) : ClientGroup(of: client, view: view)
     }
 
-    /// Returns the partition of a group: the upper half of a product is a universal hash (Dietzfelbinger 1996).
+    /// Returns the partition of a group: the upper half of a sum of products is a universal hash (Dietzfelbinger 1996).
     package func partition(for group: ClientGroup) -> Partition {
         partition(for: group, of: Partition(rawValue: partition.load(ordering: .relaxed)))
     }
 
     /// - Parameter network: partition of a network, in use or not.
     package func partition(for group: ClientGroup, of network: Partition) -> Partition {
-        let part = UInt32(truncatingIfNeeded: (group.code &* multiplier) >> 32)
-        return Partition(rawValue: network.rawValue ^ part)
+        let sum = group.subnetCode &* multipliers.0 &+ UInt64(group.view) &* multipliers.1
+        return Partition(rawValue: network.rawValue ^ UInt32(truncatingIfNeeded: sum >> 32))
     }
 }
