@@ -1,4 +1,4 @@
-// Which addresses the kernel's sets have, and which wait to be sent there. Decides; sends nothing.
+// The addresses that the kernel's sets have, and those that wait to be sent there. Decides; sends nothing.
 
 package import DNSWire
 
@@ -171,13 +171,23 @@ package struct SetElements {
         return SetRequest(number: nextNumber &- 1, set: targets[index].set, elements: elements)
     }
 
+    /// Returns the set of the request that is not answered yet, if it has this number.
+    package func setOfRequest(_ number: UInt32) -> AddressSet? {
+        unanswered.flatMap { $0.number == number ? targets[$0.target].set : nil }
+    }
+
+    /// - Parameter refused: elements that a set that is ready did not take.
     /// - Returns: the set whose state has changed, if one has; nil also for a reply to another request.
-    package mutating func answered(_ number: UInt32, _ state: SetState, now: Instant) -> AddressSet? {
+    package mutating func answered(
+        _ number: UInt32, _ state: SetState, refused: Int = 0, now: Instant
+    ) -> AddressSet? {
         guard let sent = unanswered, sent.number == number else { return nil }
         unanswered = nil
         let index = sent.target
         if state.isReady {
-            counts.added += UInt64(sent.addresses.count)
+            let refused = min(refused, sent.addresses.count)
+            counts.failed += UInt64(refused)
+            counts.added += UInt64(sent.addresses.count - refused)
         } else {
             counts.failed += UInt64(sent.addresses.count)
             giveUp(index)

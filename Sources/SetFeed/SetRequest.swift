@@ -1,4 +1,4 @@
-// What the daemon asks of the helper, which alone may change nftables sets. One datagram in network byte order:
+// Requests of the daemon to the helper, which alone may change nftables sets. One datagram in network byte order:
 // version, number, length and text of the set's name, number of elements, elements.
 
 package import DNSWire

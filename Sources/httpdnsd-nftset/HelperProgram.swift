@@ -21,7 +21,7 @@ enum HelperProgram {
 
     /// The user of a helper that root starts; without it, the one that programs share.
     private static let user = "httpdnsd-nftset"
-    /// The user whose group may connect, if the settings name none.
+    /// The user that may connect, if the settings name none.
     private static let daemon = "httpdnsd"
 
     /// 0 ok, 1 failed, 3 usage.
@@ -42,9 +42,10 @@ enum HelperProgram {
         }
         do throws(HelperFailure) {
             let listed = try ListedSets(config)
-            let listener = try listener(at: socket ?? listed.socket, listed)
-            try dropRights()
-            let requests = try RequestLoop(listener, listed)
+            let daemon = try account(listed.daemonUser ?? daemon)
+            let listener = try listener(at: socket ?? listed.socket, group: daemon.groupID)
+            try dropRights(group: daemon.groupID)
+            let requests = try RequestLoop(listener, listed, daemonID: daemon.userID)
             if let problem = filterCalls() { say("no system call filter: \(problem)") }
             let names = listed.sets.map(\.description).sorted().joined(separator: ", ")
             say("ready: \(names.isEmpty ? "no sets yet" : names)")
@@ -58,23 +59,28 @@ enum HelperProgram {
 
     static func say(_ text: String) { StandardStreams.writeError("httpdnsd-nftset: \(text)\n") }
 
-    private static func listener(at path: String, _ listed: ListedSets) throws(HelperFailure) -> PacketListener {
+    private static func listener(at path: String, group: UInt32) throws(HelperFailure) -> PacketListener {
         do throws(SystemError) {
             if let inherited = try PacketListener(inherited: Environment.take) { return inherited }
-            let group = try account(listed.daemonUser ?? daemon).groupID
             return try PacketListener(path: path, group: group)
         } catch {
             throw HelperFailure("\(path): can't listen there: \(error)")
         }
     }
 
-    private static func account(_ name: String) throws(SystemError) -> Account {
-        try Account(named: name) ?? Account(name: name, userID: Machine.sharedID, groupID: Machine.sharedID)
+    private static func account(_ name: String) throws(HelperFailure) -> Account {
+        do throws(SystemError) {
+            return try Account(named: name) ?? Account(name: name, userID: Machine.sharedID, groupID: Machine.sharedID)
+        } catch {
+            throw HelperFailure("user \(name) can't be looked up: \(error)")
+        }
     }
 
-    private static func dropRights() throws(HelperFailure) {
+    /// - Parameter group: of the daemon. Settings that only it may read have to be read again.
+    private static func dropRights(group: UInt32) throws(HelperFailure) {
+        let own = try account(user)
         do throws(SystemError) {
-            try Privileges.keepNetworkAdministration(account(user))
+            try Privileges.keepNetworkAdministration(Account(name: own.name, userID: own.userID, groupID: group))
         } catch {
             throw HelperFailure(
                 "rights can't be reduced to CAP_NET_ADMIN: \(error); start it as root or by httpdnsd-nftset.socket")

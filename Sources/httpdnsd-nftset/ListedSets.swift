@@ -9,7 +9,7 @@ final class ListedSets {
     private static let standardPath = "/etc/httpdnsd/httpdnsd.toml"
     /// The same limit as the daemon's.
     private static let maxBytes = 1 << 20
-    /// The daemon may ask for unknown sets as often as it likes.
+    /// The file is read again at most this often, before a request.
     private static let pause: Duration = .seconds(1)
 
     private let path: String
@@ -38,17 +38,21 @@ final class ListedSets {
         (sets, socket, daemonUser) = (settings.addressSets, settings.control.nftsetSocket, settings.server.user)
     }
 
-    /// Reads the file again if it lacks the set, as a reload of the daemon may have followed a change. Former sets stay
-    /// if the file has errors.
+    /// Returns whether the settings name the set, also if they have just been changed.
     func names(_ set: AddressSet, now: Instant) -> Bool {
-        if sets.contains(set) { return true }
-        guard now >= readAt + ListedSets.pause else { return false }
-        readAt = now
-        guard let new = try? TextFile.read(path, maxBytes: ListedSets.maxBytes), new != bytes else { return false }
-        bytes = new
-        guard let settings = try? Settings.parse(bytes: new, file: path) else { return false }
-        sets = settings.addressSets
+        if now >= readAt + ListedSets.pause {
+            readAt = now
+            readAgain()
+        }
         return sets.contains(set)
+    }
+
+    /// Former sets stay if the file is missing or has errors.
+    private func readAgain() {
+        guard let new = try? TextFile.read(path, maxBytes: ListedSets.maxBytes), new != bytes else { return }
+        bytes = new
+        guard let settings = try? Settings.parse(bytes: new, file: path) else { return }
+        sets = settings.addressSets
     }
 }
 

@@ -17,6 +17,7 @@ final class RequestLoop {
 
     private let listener: PacketListener
     private let listed: ListedSets
+    private let daemonID: UInt32
     private let ruleset: Ruleset
     private let monitor: RulesetMonitor
     private var connections: [PacketSocket] = []
@@ -24,9 +25,9 @@ final class RequestLoop {
     private var reportAt: Instant?
     private var reportedAt: Instant?
 
-    init(_ listener: PacketListener, _ listed: ListedSets) throws(HelperFailure) {
-        self.listener = listener
-        self.listed = listed
+    /// - Parameter daemonID: the user that may connect, besides root. Its group is not enough: operators may be in it.
+    init(_ listener: PacketListener, _ listed: ListedSets, daemonID: UInt32) throws(HelperFailure) {
+        (self.listener, self.listed, self.daemonID) = (listener, listed, daemonID)
         monitor = try RulesetMonitor()
         ruleset = try Ruleset()
     }
@@ -51,7 +52,11 @@ final class RequestLoop {
     }
 
     private func accept() {
-        guard let connection = try? listener.accept() else { return }
+        guard let (connection, peer) = try? listener.accept() else { return }
+        guard peer.userID == 0 || peer.userID == daemonID else {
+            HelperProgram.say("a connection of user ID \(peer.userID) was refused; only the daemon's may connect")
+            return
+        }
         if connections.count == RequestLoop.maxConnections { connections.removeFirst() }
         connections.append(connection)
     }
@@ -68,17 +73,15 @@ final class RequestLoop {
                     HelperProgram.say("a request that is malformed was refused, and the connection closed")
                     return false
                 }
-                let state = state(after: request)
-                let reply = SetReply.done(number: request.number, state)
-                guard (try? connection.send(reply.bytes)) == true else { return false }
+                guard (try? connection.send(reply(to: request).bytes)) == true else { return false }
             }
         }
         return true
     }
 
-    private func state(after request: SetRequest) -> SetState {
-        guard listed.names(request.set, now: Clock.now()) else { return .notListed }
-        return ruleset.state(after: request)
+    private func reply(to request: SetRequest) -> SetReply {
+        guard listed.names(request.set, now: Clock.now()) else { return .done(number: request.number, .notListed) }
+        return ruleset.reply(to: request)
     }
 
     private func watchChanges() {

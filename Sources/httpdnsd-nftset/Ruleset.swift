@@ -8,6 +8,8 @@ import SetFeed
 @safe final class Ruleset {
     private let context: OpaquePointer
     private var states: [AddressSet: SetState] = [:]
+    /// For one request; each takes about a millisecond. One refused element of 256 takes 17.
+    private static let maxCommands = 64
 
     init() throws(HelperFailure) {
         guard let context = unsafe nft_ctx_new(UInt32(NFT_CTX_DEFAULT)) else {
@@ -29,25 +31,46 @@ import SetFeed
     func forget() { states = [:] }
 
     /// Carries out a request whose set is allowed.
-    func state(after request: SetRequest) -> SetState {
+    func reply(to request: SetRequest) -> SetReply {
         let state = state(of: request.set)
-        guard case .ready(let type) = state, !request.elements.isEmpty else { return state }
-        guard request.elements.allSatisfy({ $0.address.recordType == type }) else {
-            return .failed("addresses of another family than the set's")
+        guard case .ready(let type) = state, !request.elements.isEmpty else {
+            return .done(number: request.number, state)
         }
-        guard let error = run(Ruleset.addition(request)) else { return state }
+        let elements = request.elements.filter { $0.address.recordType == type }
+        let others = request.elements.count - elements.count
+        var refusals = others == 0 ? [] : [SetReply.Refusal(count: others, reason: "the set has the other family")]
+        var commands = Ruleset.maxCommands
+        refusals += add(elements[...], to: request.set, &commands)
         // The set may have gone meanwhile.
-        states[request.set] = nil
-        let now = self.state(of: request.set)
-        return now.isReady ? .failed(error) : now
+        if !refusals.isEmpty { states[request.set] = nil }
+        let refused = refusals.first.map {
+            SetReply.Refusal(count: refusals.reduce(0) { $0 + $1.count }, reason: $0.reason)
+        }
+        return .done(number: request.number, self.state(of: request.set), refused)
+    }
+
+    /// Adds elements. One that is refused must not keep the others out: after a failure, each half is tried.
+    ///
+    /// - Parameter commands: how many may still be run. Without any, the rest is refused.
+    /// - Returns: the refused elements.
+    private func add(
+        _ elements: ArraySlice<SetElement>, to set: AddressSet, _ commands: inout Int
+    ) -> [SetReply.Refusal] {
+        guard !elements.isEmpty else { return [] }
+        guard commands > 0 else { return [SetReply.Refusal(count: elements.count, reason: "too many are refused")] }
+        commands -= 1
+        guard let error = run(Ruleset.addition(Array(elements), to: set)) else { return [] }
+        guard elements.count > 1 else { return [SetReply.Refusal(count: 1, reason: error)] }
+        let half = elements.startIndex + elements.count / 2
+        return add(elements[..<half], to: set, &commands) + add(elements[half...], to: set, &commands)
     }
 
     /// An element that is there has to go first: before Linux 6.12, adding it again does not prolong it. The three
     /// commands are one transaction.
-    static func addition(_ request: SetRequest) -> String {
-        let words = request.set.words
-        let addresses = request.elements.map(\.address.description).joined(separator: ", ")
-        let elements = request.elements.map { "\($0.address) timeout \($0.timeoutSeconds)s" }
+    static func addition(_ elements: [SetElement], to set: AddressSet) -> String {
+        let words = set.words
+        let addresses = elements.map(\.address.description).joined(separator: ", ")
+        let elements = elements.map { "\($0.address) timeout \($0.timeoutSeconds)s" }
         let addition = "add element \(words) { \(elements.joined(separator: ", ")) }\n"
         let removal = "delete element \(words) { \(addresses) }\n"
         return addition + removal + addition

@@ -277,11 +277,80 @@ class Sets(Case):
         # Another set, and another family than the set's.
         self.nft("add set inet filter secret { type ipv4_addr; flags timeout; }")
         self.assertEqual(1, exchange(request(b"inet#filter#secret"))[6])
-        self.assertEqual(5, exchange(request(b"inet#filter#v4", address=bytes(16)))[6])
+        refused = exchange(request(b"inet#filter#v4", address=bytes(16)))
+        self.assertEqual((0, 1), (refused[6], int.from_bytes(refused[9:11], "big")))
         self.assertEqual({}, self.elements("secret") | self.elements())
         self.assertEqual(0, exchange(good)[6])
         self.assertEqual(60, self.elements()["192.0.2.1"][0])
         self.assertTrue(helper.is_running)
+
+    def test_only_the_daemon_and_root_may_connect(self):
+        self.nft(DECLARATION)
+        daemon = self.server()
+        helper = self.helper(daemon)
+        asks = bytes([1]) + struct.pack(">I", 7) + bytes([14]) + b"inet#filter#v4" + b"\0\0"
+
+        def reply(user):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+                client.settimeout(places.PATIENCE)
+                os.setegid(places.DAEMON.pw_gid)
+                os.seteuid(user)
+                try:
+                    client.connect(str(self.socket))
+                finally:
+                    os.seteuid(0)
+                    os.setegid(0)
+                try:
+                    client.send(asks)
+                    return client.recv(100)
+                except (BrokenPipeError, ConnectionResetError):
+                    return b""
+        self.assertEqual(12, len(reply(places.DAEMON.pw_uid)))
+        self.assertEqual(12, len(reply(0)))
+        # A member of the daemon's group.
+        self.assertEqual(b"", reply(places.DAEMON.pw_uid + 1))
+        self.assertIn("only the daemon's may connect", helper.log)
+
+    def test_one_refused_address_keeps_no_other_out(self):
+        self.nft("table inet filter { set v4 { type ipv4_addr; flags interval, timeout; elements = { 192.0.2.0/25 } }; }")
+        numbers = {1, 2, 3, 200, *range(210, 230)}
+        for number in numbers:
+            self.provider.record(f"n{number}.lab.example", "A", f"192.0.2.{number}", ttl=300)
+        daemon, helper = self.both(rule("lab.example", nftset='"inet#filter#v4"'))
+        eventually(lambda: self.figures(daemon)["ready"]["inet#filter#v4"] == 1)
+        # The rest becomes one request.
+        helper.signal(signal.SIGSTOP)
+        for number in numbers:
+            dig(daemon, f"n{number}.lab.example", "A")
+        helper.signal(signal.SIGCONT)
+
+        def added():
+            listed = self.namespace.run("nft", "list", "set", "inet", "filter", "v4").stdout
+            return {int(number) for number in re.findall(r"192\.0\.2\.(\d+) ", listed)}
+        eventually(lambda: added() >= {200, *range(210, 230)})
+        self.assertLess(self.figures(daemon)["requests"], 5)
+        self.assertTrue(added().isdisjoint({1, 2, 3}))
+        self.assertEqual(3, self.figures(daemon)["failed"])
+        self.assertEqual(1, daemon.log.count("does not take some addresses"))
+        self.assertEqual(1, self.figures(daemon)["ready"]["inet#filter#v4"])
+
+    def test_a_set_that_the_settings_no_longer_name_is_refused(self):
+        self.nft(DECLARATION)
+        # For root and the daemon's group only, as installed.
+        daemon = self.server(rule("lab.example", nftset=SETS))
+        os.chown(daemon.config, 0, places.DAEMON.pw_gid)
+        daemon.config.chmod(0o640)
+        self.helper(daemon)
+        daemon.up()
+        eventually(lambda: self.figures(daemon)["ready"]["inet#filter#v6"] == 1)
+        # Only the file changes, so that the daemon still asks for it.
+        daemon.sections = rule("lab.example", nftset='"inet#filter#v4"')
+        daemon.config.write_text(daemon.settings())
+        time.sleep(1.1)
+        self.provider.record("e.lab.example", "AAAA", "2001:db8::89", ttl=300)
+        dig(daemon, "e.lab.example", "AAAA")
+        daemon.wait_for("nftables set inet#filter#v6 gets no addresses: the helper refuses it")
+        self.assertEqual({}, self.elements("v6"))
 
     def latencies(self, daemon, names):
         """Microseconds for each query, on one socket."""

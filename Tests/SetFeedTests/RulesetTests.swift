@@ -27,14 +27,12 @@ import Testing
 
     @Test func aRequestBecomesOneTransactionThatProlongs() throws {
         let set = try #require(AddressSet("inet#filter#allowed"))
-        let request = SetRequest(
-            number: 1, set: set,
-            elements: [
-                SetElement(address: .v4(0xC000_0201), timeoutSeconds: 60),
-                SetElement(address: .v4(0xC000_0202), timeoutSeconds: 5),
-            ])
+        let elements = [
+            SetElement(address: .v4(0xC000_0201), timeoutSeconds: 60),
+            SetElement(address: .v4(0xC000_0202), timeoutSeconds: 5),
+        ]
         #expect(
-            Ruleset.addition(request) == """
+            Ruleset.addition(elements, to: set) == """
                 add element inet filter allowed { 192.0.2.1 timeout 60s, 192.0.2.2 timeout 5s }
                 delete element inet filter allowed { 192.0.2.1, 192.0.2.2 }
                 add element inet filter allowed { 192.0.2.1 timeout 60s, 192.0.2.2 timeout 5s }

@@ -144,6 +144,17 @@ import Testing
         #expect(stand.elements.waitingCount == 0)
     }
 
+    @Test func aSetThatIsReadyMayRefuseSomeElements() throws {
+        var stand = try Stand([("ip#t#s", .ready(.a))])
+        try stand.add(Self.one, seconds: 60)
+        try stand.add(Self.two, seconds: 60)
+        let request = try stand.request()
+        #expect(stand.elements.setOfRequest(request.number) == request.set)
+        #expect(stand.elements.answered(request.number, .ready(.a), refused: 1, now: stand.now) == nil)
+        #expect(stand.elements.counts.added == 1 && stand.elements.counts.failed == 1)
+        #expect(stand.elements.setOfRequest(request.number) == nil)
+    }
+
     @Test func repliesToOtherRequestsAreIgnored() throws {
         var stand = try Stand([("ip#t#s", .ready(.a))])
         try stand.add(Self.one, seconds: 60)

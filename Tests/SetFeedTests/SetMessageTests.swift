@@ -84,9 +84,10 @@ import Testing
 
     @Test func repliesSurviveTheWay() {
         let states: [SetState] = [
-            .ready(.a), .ready(.aaaa), .notListed, .missing, .untimed, .otherType, .failed("Error: No such file"),
+            .ready(.a), .ready(.aaaa), .notListed, .missing, .untimed, .otherType,
         ]
-        for reply in states.map({ SetReply.done(number: 7, $0) }) + [.rulesetChanged] {
+        let refused = SetReply.done(number: 7, .ready(.a), SetReply.Refusal(count: 256, reason: "Error: File exists"))
+        for reply in states.map({ SetReply.done(number: 7, $0) }) + [refused, .rulesetChanged] {
             #expect(SetReply(reply.bytes) == reply)
             for count in reply.bytes.indices { #expect(SetReply(Array(reply.bytes[..<count])) == nil) }
             #expect(SetReply(reply.bytes + [0]) == nil)
@@ -94,10 +95,13 @@ import Testing
     }
 
     @Test func aLongReasonIsCutAndControlCharactersAreRemoved() {
-        let reply = SetReply.done(number: 1, .failed("a\u{1B}\n" + String(repeating: "x", count: 1000)))
-        #expect(reply.bytes.count <= SetReply.maxBytes)
+        func reply(_ reason: String) -> SetReply {
+            .done(number: 1, .ready(.a), SetReply.Refusal(count: 1, reason: reason))
+        }
+        let long = reply("a\u{1B}\n" + String(repeating: "x", count: 1000))
+        #expect(long.bytes.count <= SetReply.maxBytes)
         let expected = "a  " + String(repeating: "x", count: SetReply.maxTextBytes - 3)
-        #expect(SetReply(reply.bytes) == .done(number: 1, .failed(expected)))
+        #expect(SetReply(long.bytes) == reply(expected))
     }
 
     @Test func namesOfSets() {

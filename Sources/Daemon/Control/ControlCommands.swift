@@ -33,7 +33,7 @@ struct ControlCommands {
     }
 
     /// Returns the complete answer to one request line.
-    func answer(to line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
+    func answer(to line: [UInt8], from peer: LocalPeer) -> ControlAnswer {
         do throws(Refusal) {
             let request = try Request(line: line)
             if let refusal = rights.refusal(of: request, userID: peer.userID, groupID: peer.groupID) { throw refusal }
@@ -47,7 +47,7 @@ struct ControlCommands {
     /// - Parameter boundUser: the user ID of an unprivileged sender, to which per-user bounds apply; nil for a
     ///   privileged one.
     private func carryOut(
-        _ request: Request, of peer: LocalSocket.Peer, boundUser: UInt32?
+        _ request: Request, of peer: LocalPeer, boundUser: UInt32?
     ) throws(Refusal) -> ControlAnswer {
         switch request.command {
         case .help(let word): return whole(.help(word), asJSON: request.wantsJSON)

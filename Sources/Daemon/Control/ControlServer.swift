@@ -25,7 +25,7 @@ final class ControlServer: LoopPart {
     private var acceptPause: AcceptPause
 
     /// Produces the answer to a request line from its sender.
-    typealias Answer = (_ line: [UInt8], _ peer: LocalSocket.Peer) -> ControlAnswer
+    typealias Answer = (_ line: [UInt8], _ peer: LocalPeer) -> ControlAnswer
 
     init(path: String, loop: EventLoop, answer: @escaping Answer) throws(SystemError) {
         listener = try LocalSocket(path: path, mode: ControlServer.socketMode)
@@ -55,7 +55,7 @@ final class ControlServer: LoopPart {
         }
     }
 
-    private func admit(_ socket: StreamSocket, _ peer: LocalSocket.Peer) {
+    private func admit(_ socket: StreamSocket, _ peer: LocalPeer) {
         let descriptor = socket.descriptor.raw
         // Idle clients must not lock out an operator. Streams may have no deadline, so that eviction by deadline would
         // always hit the newest request instead of them.
@@ -114,7 +114,7 @@ private struct ControlClient {
     let registration: EventLoop.Registration
     var deadline: Instant
     private(set) var isDone = false
-    private let peer: LocalSocket.Peer
+    private let peer: LocalPeer
     private var line: [UInt8] = []
     private var body: ControlAnswer?
     private var unsent: [UInt8] = []
@@ -123,7 +123,7 @@ private struct ControlClient {
     private static let forEver: Duration = .seconds(1 << 32)
 
     init(
-        number: UInt64, socket: StreamSocket, peer: LocalSocket.Peer, registration: EventLoop.Registration,
+        number: UInt64, socket: StreamSocket, peer: LocalPeer, registration: EventLoop.Registration,
         deadline: Instant
     ) {
         self.number = number

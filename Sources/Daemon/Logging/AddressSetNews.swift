@@ -1,4 +1,4 @@
-// What the log says about sets of nftables and about the helper that writes them: changes of state only.
+// Log events about sets of nftables and about the helper that writes them: changes of state only.
 
 import Control
 import DNSWire
@@ -8,6 +8,7 @@ enum AddressSetNews: Equatable {
     case helperWorks
     case setReady(AddressSet, RecordType)
     case setFaulty(AddressSet, fault: String)
+    case elementsRefused(AddressSet, reason: String)
 
     var word: String {
         switch self {
@@ -15,6 +16,7 @@ enum AddressSetNews: Equatable {
         case .helperWorks: "nftset-helper-works"
         case .setReady: "nftset-ready"
         case .setFaulty: "nftset-faulty"
+        case .elementsRefused: "nftset-refused"
         }
     }
 
@@ -27,6 +29,9 @@ enum AddressSetNews: Equatable {
         case .setReady(let set, let type):
             "nftables set \(set) gets addresses of \(type) records"
         case .setFaulty(let set, let fault): "nftables set \(set) gets no addresses: \(fault)"
+        case .elementsRefused(let set, let reason):
+            "nftables set \(set) does not take some addresses: \(reason); is it full, or has it intervals? Further ones are "
+                + "in the statistics (nftset.failed)"
         }
     }
 
@@ -36,6 +41,7 @@ enum AddressSetNews: Equatable {
         case .helperWorks: [:]
         case .setReady(let set, let type): ["set": .text(set.description), "type": .text(type.description)]
         case .setFaulty(let set, let fault): ["set": .text(set.description), "reason": .text(fault)]
+        case .elementsRefused(let set, let reason): ["set": .text(set.description), "reason": .text(reason)]
         }
     }
 }

@@ -640,7 +640,7 @@ final class Daemon {
             rights: rights, settingsFile: SettingsFile.absolutePath(options), lists: lists)
     }
 
-    private func answer(_ line: [UInt8], from peer: LocalSocket.Peer) -> ControlAnswer {
+    private func answer(_ line: [UInt8], from peer: LocalPeer) -> ControlAnswer {
         let now = Clock.now()
         return ControlCommands(
             statistics: statistics(now: now), resolving: resolving, switches: switches, rules: rules,

@@ -1,5 +1,5 @@
 // Sends addresses of names with `nftset` to the helper, which alone may change the kernel's sets. Answers never wait:
-// what they contain is noted here, and sent in a later turn of the loop. A cache hit does nothing: its addresses were
+// their addresses are noted here, and sent in a later turn of the loop. A cache hit does nothing: its addresses were
 // sent when they were cached, and are sent again when the helper reports that sets may lack them.
 
 import DNSWire
@@ -36,6 +36,7 @@ final class AddressSets: LoopPart {
     private(set) var helperFault: String?
     /// What the log knows.
     private var loggedStates: [AddressSet: SetState] = [:]
+    private var loggedReasons: [AddressSet: String] = [:]
     private var news: [AddressSetNews] = []
 
     init(loop: EventLoop) { self.loop = loop }
@@ -65,6 +66,7 @@ final class AddressSets: LoopPart {
         disconnect()
         elements.configure(rules.addressSets)
         loggedStates = loggedStates.filter { elements.sets.contains($0.key) }
+        loggedReasons = [:]
         (helperFault, pause, nextAttempt) = (nil, AddressSets.firstPause, isOn ? now : nil)
     }
 
@@ -207,8 +209,12 @@ final class AddressSets: LoopPart {
         }
         switch reply {
         case .rulesetChanged: elements.forget()
-        case .done(let number, let state):
-            guard let set = elements.answered(number, state, now: now) else { return }
+        case .done(let number, let state, let refusal):
+            if let refusal, let set = elements.setOfRequest(number), loggedReasons[set] != refusal.reason {
+                loggedReasons[set] = refusal.reason
+                news.append(.elementsRefused(set, reason: refusal.reason))
+            }
+            guard let set = elements.answered(number, state, refused: refusal?.count ?? 0, now: now) else { return }
             // A set that is new, or was made anew, lacks what is in the cache.
             if state.isReady { refill() }
             guard loggedStates[set] != state else { return }

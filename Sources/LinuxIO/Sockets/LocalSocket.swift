@@ -42,22 +42,27 @@ package final class LocalSocket: Sendable {
         if let now = try? FileIdentity(ofLinkAt: path), now == file { _ = unsafe unlink(path) }
     }
 
-    package struct Peer: Equatable, Sendable {
-        package let processID: Int32
-        package let userID: UInt32
-        package let groupID: UInt32
-    }
-
     /// - Returns: the next queued connection and its peer's credentials at connect time; nil if there is none.
     /// - Throws: EMFILE and the like, see `Listener.accept`.
-    package func accept() throws(SystemError) -> (socket: StreamSocket, peer: Peer)? {
+    package func accept() throws(SystemError) -> (socket: StreamSocket, peer: LocalPeer)? {
         var ignored = SocketAddress.Kernel()
         guard let accepted = try descriptor.acceptConnection(&ignored) else { return nil }
+        let peer = try LocalPeer(accepted)
+        return (StreamSocket(accepted: accepted), peer)
+    }
+}
+
+/// The other end of a UNIX connection, when it connected.
+package struct LocalPeer: Equatable, Sendable {
+    package let processID: Int32
+    package let userID: UInt32
+    package let groupID: UInt32
+
+    init(_ socket: borrowing FileDescriptor) throws(SystemError) {
+        let raw = socket.raw
         var (process, user, group): (pid_t, uid_t, gid_t) = (0, 0, 0)
-        try SystemCall.run("getsockopt") {
-            unsafe clinux_peer_credentials(accepted.raw, &process, &user, &group)
-        }
-        return (StreamSocket(accepted: accepted), Peer(processID: process, userID: user, groupID: group))
+        try SystemCall.run("getsockopt") { unsafe clinux_peer_credentials(raw, &process, &user, &group) }
+        (processID, userID, groupID) = (process, user, group)
     }
 }
 

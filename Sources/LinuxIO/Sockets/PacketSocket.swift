@@ -78,9 +78,10 @@ package final class PacketListener: Sendable {
     }
 
     /// Returns nil if no connection waits.
-    package func accept() throws(SystemError) -> PacketSocket? {
+    package func accept() throws(SystemError) -> (PacketSocket, LocalPeer)? {
         var ignored = SocketAddress.Kernel()
         guard let accepted = try descriptor.acceptConnection(&ignored) else { return nil }
-        return PacketSocket(accepted: accepted)
+        let peer = try LocalPeer(accepted)
+        return (PacketSocket(accepted: accepted), peer)
     }
 }
