@@ -357,6 +357,19 @@ class OverTLS(Named):
         self.assertEqual(2, relay.count)
         eventually(lambda: dig(server, "box.home.arpa", "A").data == {"10.1.2.5"}, what="its failure is forgotten")
 
+    def test_a_young_question_on_a_connection_that_stalls_is_asked_again(self):
+        relay = Relay(self.unbound(certificate=self.certificate).port)
+        self.addCleanup(relay.close)
+        server = self.secure([f"tls://{relay.server}#dns.corp.example"])
+        self.assertEqual(CORP, dig(server, "www.corp.lab.example", "A").data)
+        relay.mute()
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            old = pool.submit(dig, server, "box.home.arpa", "A")
+            time.sleep(1.5)
+            self.assertEqual({"10.1.2.6"}, dig(server, "intranet", "A").data)
+            old.result()
+        self.assertEqual(2, relay.count)
+
     def test_a_handshake_that_never_ends_is_given_up(self):
         deaf = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(deaf.close)

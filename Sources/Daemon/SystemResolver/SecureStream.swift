@@ -14,12 +14,16 @@ final class SecureStream {
         let message: [UInt8]
         /// The earlier connections that ended after they had carried this query.
         private(set) var repeats = 0
+        private let askedAt = Clock.now()
 
         init(lookup: UInt64, exchange: NameserverLookup.ExchangeID, message: [UInt8]) {
             (self.lookup, self.exchange, self.message) = (lookup, exchange, message)
         }
 
         fileprivate var id: ArraySlice<UInt8> { message.prefix(2) }
+
+        /// It was not asked long enough ago for an answer to be overdue.
+        fileprivate func isYoung(_ now: Instant) -> Bool { now - askedAt < SecureStream.patience }
 
         fileprivate var repeated: Query {
             var query = self
@@ -30,8 +34,9 @@ final class SecureStream {
 
     enum News {
         case reply([UInt8], to: [Query])
-        /// The last news. A query that the server may have dropped unread, because it closes connections when they are
-        /// idle or after some answers, is to be repeated on a new one.
+        /// The last news. Two kinds of queries are to be repeated on a new connection: those that the server may have
+        /// dropped unread, because it closes connections when they are idle or after some answers, and those that were
+        /// asked just before the connection counted as stalled.
         case ended(FetchFailure, reason: String, failed: [Query], repeated: [Query])
     }
 
@@ -89,7 +94,11 @@ final class SecureStream {
 
     func timePassed(now: Instant) {
         guard let deadline, deadline <= now else { return }
-        end(.timeout, phase == .open ? "the server owes an answer for 2 s" : "no TLS connection within 2 s")
+        if phase == .open {
+            end(.timeout, "the server owes an answer for 2 s") { $0.isYoung(now) }
+        } else {
+            end(.timeout, "no TLS connection within 2 s")
+        }
     }
 
     /// The replies are no longer wanted. The server still owes them: one that stalls is noticed by the first of them.
@@ -192,13 +201,20 @@ final class SecureStream {
         if let registration { try? loop.change(registration, to: unsent.isEmpty ? .readable : [.readable, .writable]) }
     }
 
-    private func end(_ failure: FetchFailure, _ reason: String) {
+    /// - Parameter isRepeated: whether a query is asked again on a new connection; at most `maxRepeats` times.
+    private func end(_ failure: FetchFailure, _ reason: String, _ isRepeated: (Query) -> Bool) {
         guard phase != .ended else { return }
         close()
-        let most = hasReplied && failure == .reset ? SecureStream.maxRepeats : 0
-        let repeated = queries.filter { $0.repeats < most }.map(\.repeated)
-        let failed = queries.filter { $0.repeats >= most }
+        let ended = queries.map { (query: $0, isRepeated: $0.repeats < SecureStream.maxRepeats && isRepeated($0)) }
         queries = []
-        tell(self, .ended(failure, reason: reason, failed: failed, repeated: repeated))
+        tell(
+            self,
+            .ended(
+                failure, reason: reason, failed: ended.filter { !$0.isRepeated }.map(\.query),
+                repeated: ended.filter(\.isRepeated).map(\.query.repeated)))
+    }
+
+    private func end(_ failure: FetchFailure, _ reason: String) {
+        end(failure, reason) { _ in hasReplied && failure == .reset }
     }
 }
