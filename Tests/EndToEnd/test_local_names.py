@@ -329,6 +329,19 @@ class LocalZone(Stand):
             self.assertEqual(wire.NXDOMAIN, self.outcome("x.lan"))
             time.sleep(0.02)
 
+    def test_a_reload_that_is_refused_leaves_the_names_between(self):
+        self.serve(hosts={"a": "192.168.7.21 nas.attic.lan\n"})
+        self.assertEqual("nodata", self.outcome("attic.lan"))
+        text = self.server.config.read_text()
+        missing = rule("x.lab.example", stale="false").replace(
+            'match = ["x.lab.example"]', f'match-file = ["{self.server.directory}/missing"]')
+        self.server.config.write_text(text.replace('local-zone = "lan"', 'local-zone = "office"') + missing)
+        self.assertIn("old ones stay in force", self.server.reload())
+        self.becomes("nodata", "attic.lan")
+        # What the files have now is read all the same.
+        self.write(self.hosts / "a", "192.168.7.22 nas.cellar.lan\n")
+        self.becomes("nodata", "cellar.lan")
+
     def test_explain_names_file_line_and_lease(self):
         self.serve({"a": "# one\n192.168.7.2 nas.lan\n"}, "\n" + self.lease("tv", "192.168.7.20"))
         explained = lambda name: ctl(self.server, "explain", name).stdout

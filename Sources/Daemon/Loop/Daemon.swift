@@ -324,6 +324,7 @@ final class Daemon {
             if !batch.lists.isEmpty, !news.isEmpty { setPolicy(settings, now: now) }
             announceLocalNames(batch.local, now: now)
         }
+        lists.finish(batch)
         // The former lists, and what reading took. Lease files are small, and change often.
         if !batch.lists.isEmpty || batch.local.values.contains(where: { !$0.isLeases }) { Machine.returnMemory() }
     }

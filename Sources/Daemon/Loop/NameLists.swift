@@ -51,6 +51,8 @@ final class NameLists: LoopPart {
         let number: Int
         let lists: [String: Outcome]
         let local: [String: LocalNameFile]
+        /// Those that `local` was read for.
+        let zones: LocalZones
         let took: Duration
     }
 
@@ -124,7 +126,7 @@ final class NameLists: LoopPart {
     }
 
     /// Returns the batch that was read since the last call, if any. What is in force is replaced by what is good. Call
-    /// it in every turn of the loop.
+    /// it in every turn of the loop, and `finish` when the batch was used.
     ///
     /// - Parameter requested: the number of a batch that the operator asked for. In others, a file without a name keeps
     ///   its last good list: a writer may have failed.
@@ -149,14 +151,25 @@ final class NameLists: LoopPart {
             }
         }
         for (path, file) in batch.local.sorted(by: { $0.key < $1.key }) {
-            guard let old = names.local[path] else { continue }
+            guard batch.zones == zones, let old = names.local[path] else { continue }
             news += NameLists.news(of: file, path, old: old)
             names.local[path] = file
             if file.isLeases { leasesNotBefore = Clock.now() + batch.took * NameLists.leasePause }
         }
         if batch.local.values.contains(where: { !$0.isLeases }) { news += watchFiles() }
-        beginBatch()
         return (batch, news)
+    }
+
+    /// Reads what was wanted meanwhile. Files that a refused reload read for its own zones are read again.
+    func finish(_ batch: Batch) {
+        if batch.zones != zones {
+            let files = names.local.filter { batch.local[$0.key] != nil }
+            wanted.formUnion(
+                NameFilePaths(
+                    hosts: Set(files.filter { !$0.value.isLeases }.keys),
+                    leases: Set(files.filter(\.value.isLeases).keys)))
+        }
+        beginBatch()
     }
 
     /// Leases come and go all the time: only faults of their files are news.
@@ -196,7 +209,8 @@ final class NameLists: LoopPart {
             _ = finished.post(
                 Batch(
                     number: number, lists: Dictionary(uniqueKeysWithValues: lists),
-                    local: NameLists.readLocal(paths, old: local), took: begun.duration(to: Clock.now())))
+                    local: NameLists.readLocal(paths, old: local), zones: paths.zones ?? .none,
+                    took: begun.duration(to: Clock.now())))
         }
         do throws(SystemError) {
             thread = try NamedThread("lists", read)
