@@ -149,6 +149,7 @@ struct ConversionTests {
             other.answersDiffering(from: before) == [QuestionScope(Name("www.example")!, includesDescendants: true)])
         #expect(other.mayDiffer(from: before, for: Name("www.example")!))
         #expect(!other.mayDiffer(from: before, for: Name("example")!))
+        #expect(before.mayDiffer(from: other, for: Name("www.example")!))
         #expect(try policy("stale = false").answersDiffering(from: before).isEmpty)
     }
 

@@ -230,6 +230,9 @@ package struct RuleTable: Equatable, Sendable {
     /// Some of the answers are aliases.
     let hasAliases: Bool
 
+    /// Some of the rules are for the clients of one view.
+    let hasRulesOfView: Bool
+
     /// All that a rule names, each once.
     package let addressSets: [AddressSet]
 
@@ -240,6 +243,7 @@ package struct RuleTable: Equatable, Sendable {
         hasFamilies = all.contains { $0.family != nil }
         hasAnswers = all.contains { $0.answer != nil }
         hasAliases = all.contains { $0.answer?.isAlias ?? false }
+        hasRulesOfView = rules.contains(where: \.isOfView)
         addressSets = Set(all.flatMap { $0.addressSets ?? [] }.map(\.set)).sorted { $0.description < $1.description }
         for (index, rule) in rules.enumerated() {
             for name in rule.match {
