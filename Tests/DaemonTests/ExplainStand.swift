@@ -23,7 +23,7 @@ final class ExplainStand {
 
     private(set) var now = Clock.now()
     private(set) var resolver = Resolver(seed: 1)
-    let view = ServingView(Partition(rawValue: 0x6F2C_1A09), seed: 1)
+    let serving = ServingState(Partition(rawValue: 0x6F2C_1A09), seed: 1)
     private var answers: CachedAnswers
     private var path: FastPath
     private var running: [(id: FetchID, question: Question, upstream: Upstream)] = []
@@ -36,8 +36,8 @@ final class ExplainStand {
 
     init(policy: Policy = ExplainStand.policy, hasSystem: Bool = true) {
         let cache = AnswerCache(limitBytes: 1 << 20, seed: (1, 2))
-        answers = CachedAnswers(cache, view)
-        path = FastPath(cache: cache, access: AccessList(Prefix.everywhere), view: view, version: ServingStand.version)
+        answers = CachedAnswers(cache, serving)
+        path = FastPath(cache: cache, access: AccessList(Prefix.everywhere), serving: serving, version: ServingStand.version)
         let providers = ExplainStand.names.indices.map { ProviderTraits(id: ProviderID($0), types: .addresses) }
         handle(.upstreamsChanged(providers: providers, hasSystem: hasSystem))
         handle(.policyChanged(policy))
@@ -158,7 +158,7 @@ final class ExplainStand {
     // MARK: what is known
 
     func report(_ name: String, _ type: RecordType = .a) throws -> ExplainReport {
-        Explanations(resolver: resolver, answers: answers, view: view, now: now, nameOfSource: name(of:))
+        Explanations(resolver: resolver, answers: answers, serving: serving, now: now, nameOfSource: name(of:))
             .report(of: Question(try #require(Name(name)), type))
     }
 

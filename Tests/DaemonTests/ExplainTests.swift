@@ -55,7 +55,7 @@ struct ExplainTests {
             #expect(try stand.report(name, .axfr).next == ["refused with REFUSED"])
             #expect(try stand.report(name, .opt).next == ["refused with FORMERR"])
         }
-        stand.view.setAAAAFilter(true)
+        stand.serving.setAAAAFilter(true)
         for name in ["www.example.com", "."] {
             #expect(try stand.report(name, .aaaa).next == ["answered with no data: no IPv6 route (filter-aaaa)"])
         }

@@ -23,7 +23,7 @@ struct NAT64Tests {
 
     init() throws {
         stand = try ResolvingStand()
-        translation = NAT64(stand.resolving, stand.cache, stand.view)
+        translation = NAT64(stand.resolving, stand.cache, stand.serving)
         onlyIPv6 = NetworkReach(prefixes: [try #require(Prefix("::/0"))])
         onlyIPv4 = NetworkReach(prefixes: [try #require(Prefix("0.0.0.0/0"))])
         prefix = try #require(Prefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) })
@@ -64,15 +64,15 @@ struct NAT64Tests {
     @Test("AAAA is filtered where the settings want it and IPv6 has no way out, and nowhere else")
     func filter() throws {
         translation.networkChanged(to: home, reach: onlyIPv4, advertised: [], now: now)
-        #expect(!stand.view.filtersAAAA)
+        #expect(!stand.serving.filtersAAAA)
         translation.configure(try settings("filter-aaaa = \"no-route\""), now: now)
-        #expect(stand.view.filtersAAAA)
+        #expect(stand.serving.filtersAAAA)
         translation.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
-        #expect(!stand.view.filtersAAAA)
+        #expect(!stand.serving.filtersAAAA)
         translation.networkChanged(to: home, reach: NetworkReach(prefixes: []), advertised: [], now: now)
-        #expect(stand.view.filtersAAAA)
+        #expect(stand.serving.filtersAAAA)
         translation.configure(try settings("filter-aaaa = \"never\""), now: now)
-        #expect(!stand.view.filtersAAAA)
+        #expect(!stand.serving.filtersAAAA)
     }
 
     @Test("AAAA that was learned with another prefix, or none, leaves the cache, where addresses are made")

@@ -82,7 +82,7 @@ struct PendingQueriesTests {
         let any = try lines(.any, name)
         #expect(any.count == 2 && any[0].contains("HINFO") && any[1].contains("ANY, from local"), "\(any)")
         #expect(try lines(.axfr, name).first?.hasPrefix("; REFUSED for www.example.com TYPE252, from local") == true)
-        stand.view.setAAAAFilter(true)
+        stand.serving.setAAAAFilter(true)
         #expect(try lines(.aaaa, name).last == "; EDE 17: no IPv6 route (filter-aaaa)")
         let why = try lines(.txt, #require(Name("www.example.com.why.httpdnsd")))
         #expect(why.contains { $0.contains("route ") } && why.last?.contains("from local") == true, "\(why)")

@@ -13,7 +13,7 @@ import TestSupport
 struct ResolvingStand {
     let cache: AnswerCache
     let resolving: ResolvingLoop
-    let view = ServingView(Partition(rawValue: 1), seed: 1)
+    let serving = ServingState(Partition(rawValue: 1), seed: 1)
 
     /// - Parameter path: of the store; nil: memory only.
     init(storeAt path: String? = nil) throws {
@@ -21,9 +21,9 @@ struct ResolvingStand {
         self.cache = cache
         let loop = try EventLoop()
         let access = AccessList(Prefix.everywhere)
-        let view = view
+        let serving = serving
         let recorder = FlightRecorder(FlightRecords(servingThreads: 0))
-        let makeFastPath = { FastPath(cache: cache, access: access, view: view, version: ServingStand.version) }
+        let makeFastPath = { FastPath(cache: cache, access: access, serving: serving, version: ServingStand.version) }
         resolving = try ResolvingLoop(
             loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
             probes: Probes(loop: loop),
@@ -35,7 +35,7 @@ struct ResolvingStand {
                 try StoreThread(
                     path: path, cache: cache, maxAge: .seconds(3_600), maxTTL: .seconds(3_600), maxRows: 100, loop: loop
                 )
-            }, answers: CachedAnswers(cache, view), view: view,
+            }, answers: CachedAnswers(cache, serving), serving: serving,
             seed: 1, fastPath: makeFastPath(), recorder: recorder)
     }
 
@@ -54,7 +54,7 @@ struct ResolvingStand {
             records: addresses.map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: 600) })
         cache.store(
             RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
-            partition: view.partition(for: .all), provenance: provenance,
+            partition: serving.partition(for: .all), provenance: provenance,
             nowMilliseconds: Clock.millisecondsSinceBoot(now))
     }
 

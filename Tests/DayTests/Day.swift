@@ -67,9 +67,9 @@ struct Day: ~Copyable {
         let troubles = DayTroubles(length: plan.lengthMilliseconds, random: &random)
         upstreams = Day.upstreamManners.enumerated().map { DayUpstream($1, spells: troubles.spells(of: $0)) }
         resolver = Resolver(seed: plan.seed)
-        let view = ServingView(Partition(rawValue: 1), seed: 1)
-        path = FastPath(cache: cache, access: AccessList(Prefix.everywhere), view: view, version: "1")
-        answers = CachedAnswers(cache, view)
+        let serving = ServingState(Partition(rawValue: 1), seed: 1)
+        path = FastPath(cache: cache, access: AccessList(Prefix.everywhere), serving: serving, version: "1")
+        answers = CachedAnswers(cache, serving)
         account = DayAccount(policy: Day.policy)
         self.random = random
     }

@@ -108,11 +108,11 @@ struct AwaitedHitTests {
     func subnet() throws {
         let client = Address.v4(0x0808_0801)
         var stand = ServingStand()
-        stand.view.set(stand.partition, dependsOnClient: true)
+        stand.serving.set(stand.partition, dependsOnClient: true)
         let question = Question(question.name, .a, from: ClientGroup(of: client))
         let record = ResourceRecord(owner: question.name, address: .v4(1), ttlSeconds: 60)
         stand.keep(Answer(records: [record]), for: question)
-        stand.cache.awaitHit(question, partition: stand.view.partition(for: question.clients), provenance: .provider)
+        stand.cache.awaitHit(question, partition: stand.serving.partition(for: question.clients), provenance: .provider)
         let packet = QueryPacket(try #require(Name("WWW.example.com")), .a).bytes
         #expect(stand.ask(packet, from: client).outcome == .answeredAwaited(.noError, question))
     }

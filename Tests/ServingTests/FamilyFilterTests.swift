@@ -27,7 +27,7 @@ struct FamilyFilterTests {
     @Test("AAAA is answered at once and empty, in the cache or not, and the reason is said to those who can read it")
     func filtered() throws {
         var stand = stand()
-        stand.view.setAAAAFilter(true)
+        stand.serving.setAAAAFilter(true)
         for asked in [name, try #require(Name("unknown.example"))] {
             let (outcome, reply) = stand.ask(QueryPacket(asked, .aaaa, payloadSize: 1232).bytes)
             #expect(outcome == .local)
@@ -41,14 +41,14 @@ struct FamilyFilterTests {
     @Test("A and names of one label are looked up as before, and AAAA is again when the route is back")
     func unfiltered() throws {
         var stand = stand()
-        stand.view.setAAAAFilter(true)
+        stand.serving.setAAAAFilter(true)
         #expect(stand.ask(QueryPacket(name, .a).bytes).outcome == .answered(.noError))
         let localhost = QueryPacket(try #require(Name("localhost")), .aaaa)
         guard case .miss = stand.ask(localhost.bytes).outcome else {
             Issue.record("localhost was filtered")
             return
         }
-        stand.view.setAAAAFilter(false)
+        stand.serving.setAAAAFilter(false)
         #expect(stand.ask(QueryPacket(name, .aaaa).bytes).outcome == .answered(.noError))
     }
 
@@ -56,7 +56,7 @@ struct FamilyFilterTests {
     @Test("10,000 filtered replies allocate nothing", .enabled(if: hd_counts_allocations() == 1))
     func allocations() {
         var stand = stand()
-        stand.view.setAAAAFilter(true)
+        stand.serving.setAAAAFilter(true)
         let packet = QueryPacket(name, .aaaa, payloadSize: 1232).bytes
         #expect(
             stand.allocations(

@@ -52,7 +52,7 @@ struct FastPathTests {
     @Test("an answer is given until its last millisecond and not after")
     func expiry() {
         var stand = ServingStand()
-        let (cache, part) = (stand.cache, stand.view.partition(for: .all))
+        let (cache, part) = (stand.cache, stand.serving.partition(for: .all))
         stand.keep(answer(7, ttlSeconds: 30), for: question, atSeconds: 5)
         #expect(stand.ask(packet().bytes, atSeconds: 33).outcome == .answered(.noError))
         #expect(cache.entries(of: question, partition: part).map(\.refreshWasAsked) == [false])
@@ -71,7 +71,7 @@ struct FastPathTests {
     @Test("a query with RD=0 counts no hit, requests no refresh and takes no awaited mark")
     func cacheOnly() {
         var stand = ServingStand()
-        let (cache, part) = (stand.cache, stand.view.partition(for: .all))
+        let (cache, part) = (stand.cache, stand.serving.partition(for: .all))
         stand.keep(answer(7, ttlSeconds: 30), for: question, atSeconds: 5)
         cache.awaitHit(question, partition: part, provenance: .provider)
         var cacheOnly = packet()

@@ -105,10 +105,10 @@ struct NetworkPartitionTests {
 
     @Test("clients of one subnet have a part of their own in each network")
     func subnets() throws {
-        let view = ServingView(Self.here, seed: 7)
+        let serving = ServingState(Self.here, seed: 7)
         let subnet = ClientGroup(of: try #require(Address("198.51.100.7")))
-        #expect(view.partition(for: subnet, of: Self.here) == view.partition(for: subnet))
-        #expect(view.partition(for: subnet, of: Self.home) != view.partition(for: subnet))
-        #expect(view.partition(for: .all, of: Self.home) == Self.home)
+        #expect(serving.partition(for: subnet, of: Self.here) == serving.partition(for: subnet))
+        #expect(serving.partition(for: subnet, of: Self.home) != serving.partition(for: subnet))
+        #expect(serving.partition(for: .all, of: Self.home) == Self.home)
     }
 }

@@ -150,7 +150,7 @@ struct SharedCacheTests {
 
     private static func path(_ cache: AnswerCache) -> FastPath {
         FastPath(
-            cache: cache, access: AccessList(Prefix.everywhere), view: ServingView(partition, seed: 1),
+            cache: cache, access: AccessList(Prefix.everywhere), serving: ServingState(partition, seed: 1),
             version: ServingStand.version)
     }
 

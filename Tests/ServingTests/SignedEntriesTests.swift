@@ -68,7 +68,7 @@ struct SignedEntriesTests {
     @Test("AAAA is not filtered for clients with DO")
     func familyFilter() {
         var stand = ServingStand()
-        stand.view.setAAAAFilter(true)
+        stand.serving.setAAAAFilter(true)
         #expect(stand.ask(QueryPacket(name, .aaaa, payloadSize: 1232).bytes).outcome == .local)
         let asked = QueryPacket(name, .aaaa, payloadSize: 1232, optionFlags: 0x8000).bytes
         guard case .miss = stand.ask(asked).outcome else {

@@ -5,7 +5,7 @@ package import Serving
 
 package struct ServingStand: ~Copyable {
     package let cache: AnswerCache
-    package let view: ServingView
+    package let serving: ServingState
     private var path: FastPath
     package let partition: Partition
 
@@ -17,9 +17,9 @@ package struct ServingStand: ~Copyable {
         gate: ClientRateLimit? = nil
     ) {
         cache = AnswerCache(limitBytes: limitBytes, seed: (0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210))
-        view = ServingView(partition, seed: 0x0123_4567_89AB_CDEF)
+        serving = ServingState(partition, seed: 0x0123_4567_89AB_CDEF)
         path = FastPath(
-            cache: cache, access: AccessList(allow), view: view, gate: gate, version: ServingStand.version)
+            cache: cache, access: AccessList(allow), serving: serving, gate: gate, version: ServingStand.version)
         self.partition = partition
     }
 
@@ -79,7 +79,7 @@ package struct ServingStand: ~Copyable {
     ) {
         cache.store(
             RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
-            partition: view.partition(for: question.clients), provenance: provenance,
+            partition: serving.partition(for: question.clients), provenance: provenance,
             nowMilliseconds: Int64(seconds * 1000))
     }
 }

@@ -10,7 +10,7 @@ import Serving
 struct Explanations {
     let resolver: Resolver
     let answers: CachedAnswers
-    let view: ServingView
+    let serving: ServingState
     let now: Instant
     let nameOfSource: (Source) -> String
 
@@ -25,7 +25,7 @@ struct Explanations {
             of: question, expired: expired, preferred: preferred, hits: found.reduce(0) { $0 + Int($1.hits) }, now: now)
         let given = found.first { freshness($0, limits).isGivenAtOnce }
         let words = ExplainWords(known, now: now, nameOfSource: nameOfSource)
-        let partition = Int(view.partition(for: question.clients).rawValue)
+        let partition = Int(serving.partition(for: question.clients).rawValue)
         var report = words.outline(.running(partition: partition, order: words.orderInForce))
         report.portal = resolver.portal.map { portal in
             "is suspected, for at most \(seconds(until: portal.until)) s more: sign in to the network"
@@ -41,7 +41,7 @@ struct Explanations {
         report.standIn = known.standIn.map { "\($0.reason.rawValue), \(seconds(since: $0.at)) s ago" }
         report.refresh = words.refresh
         report.next =
-            LocalPolicy(question, view).map { [ExplainWords.next($0)] }
+            LocalPolicy(question, serving).map { [ExplainWords.next($0)] }
             ?? words.next(
                 givenNow: given.map { freshness($0, limits) }, refreshWasAsked: given?.refreshWasAsked ?? false)
         return report

@@ -9,14 +9,14 @@ import Store
 
 struct CachedAnswers {
     private let cache: AnswerCache
-    private let view: ServingView
+    private let serving: ServingState
     /// Cache keys of the other known networks, the latest first.
     var otherNetworks: [Partition] = []
     private var lastRendered: (question: Question, answer: Answer, rendered: RenderedAnswer)?
 
-    init(_ cache: AnswerCache, _ view: ServingView) {
+    init(_ cache: AnswerCache, _ serving: ServingState) {
         self.cache = cache
-        self.view = view
+        self.serving = serving
     }
 
     /// Returns an expired answer of the network in use that is still usable, else a provider's answer of another
@@ -28,12 +28,12 @@ struct CachedAnswers {
     ) -> AgedAnswer? {
         let nowMilliseconds = Clock.millisecondsSinceBoot(now)
         let here = cache.expired(
-            question, within: limits(), partition: view.partition(for: question.clients),
+            question, within: limits(), partition: serving.partition(for: question.clients),
             nowMilliseconds: nowMilliseconds)
         return here
             ?? cache.lastResort(
                 question, within: limits(),
-                partitions: otherNetworks.map { view.partition(for: question.clients, of: $0) },
+                partitions: otherNetworks.map { serving.partition(for: question.clients, of: $0) },
                 nowMilliseconds: nowMilliseconds)
     }
 
@@ -49,28 +49,28 @@ struct CachedAnswers {
 
     /// Returns the entries of the network in use, fresh or expired, in the order in which the cache serves fresh ones.
     func entries(of question: Question) -> [CachedEntry] {
-        cache.entries(of: question, partition: view.partition(for: question.clients))
+        cache.entries(of: question, partition: serving.partition(for: question.clients))
     }
 
     func hits(_ questions: [Question]) -> Event {
-        .hitsCounted(questions.map { ($0, cache.takeHits($0, partition: view.partition(for: $0.clients))) })
+        .hitsCounted(questions.map { ($0, cache.takeHits($0, partition: serving.partition(for: $0.clients))) })
     }
 
     /// The hits since the last `hits(_:)`, without resetting them.
     func uncountedHits(_ question: Question) -> Int {
-        cache.hits(question, partition: view.partition(for: question.clients))
+        cache.hits(question, partition: serving.partition(for: question.clients))
     }
 
     mutating func store(_ question: Question, _ answer: Answer, _ provenance: Provenance, now: Instant) {
         cache.store(
             rendered(answer, question), lifetimeSeconds: answer.ttlSeconds, for: question,
-            partition: view.partition(for: question.clients), provenance: provenance,
+            partition: serving.partition(for: question.clients), provenance: provenance,
             nowMilliseconds: Clock.millisecondsSinceBoot(now))
     }
 
     /// Marks the entry: `FastPath` reports the next reply from it.
     func awaitHit(_ question: Question, _ provenance: Provenance) {
-        cache.awaitHit(question, partition: view.partition(for: question.clients), provenance: provenance)
+        cache.awaitHit(question, partition: serving.partition(for: question.clients), provenance: provenance)
     }
 
     /// Replaces the records of an entry without changing its age.
@@ -78,7 +78,7 @@ struct CachedAnswers {
     /// - Returns: when the entry was stored, and its lifetime; nil if there is no such entry now.
     mutating func rearrange(_ question: Question, _ answer: Answer, _ provenance: Provenance) -> KeptTimes? {
         cache.rearrange(
-            rendered(answer, question), for: question, partition: view.partition(for: question.clients),
+            rendered(answer, question), for: question, partition: serving.partition(for: question.clients),
             provenance: provenance)
     }
 
@@ -86,7 +86,7 @@ struct CachedAnswers {
     func remove(_ question: Question) { for provenance in Provenance.allCases { remove(question, provenance) } }
 
     func remove(_ question: Question, _ provenance: Provenance) {
-        cache.remove(question, partition: view.partition(for: question.clients), provenance: provenance)
+        cache.remove(question, partition: serving.partition(for: question.clients), provenance: provenance)
     }
 
     /// Removes matching names on every network, as another lookup costs little.
@@ -105,7 +105,7 @@ struct CachedAnswers {
     ) -> StoredEntry? {
         guard question.clients == .all, question.dnssec.isEmpty else { return nil }
         return StoredEntry(
-            question: question, partition: view.partition(for: .all).rawValue,
+            question: question, partition: serving.partition(for: .all).rawValue,
             provenance: StoredEntry.Provenance(provenance),
             answer: rendered(answer, question), storedAtMilliseconds: storedAtMilliseconds,
             lifetimeSeconds: lifetimeSeconds, demand: demand)

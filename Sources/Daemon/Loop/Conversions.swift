@@ -44,7 +44,7 @@ extension Settings.Provider {
     }
 }
 
-extension ServingView {
+extension ServingState {
     func set(_ partition: Partition, _ settings: Settings) {
         let subnets = settings.providers.map(\.clientSubnet) + settings.views.map(\.clientSubnet)
         let views = settings.views.map { ($0.number, $0.clients) }

@@ -34,7 +34,7 @@ final class Daemon {
     private let ports: PortBinding
     private var listening: ListenAddressWatch
     private let cache: AnswerCache
-    private let view: ServingView
+    private let serving: ServingState
     private let recorder: FlightRecorder
     private let recorderFiles: FlightFiles
     private let resolving: ResolvingLoop
@@ -113,11 +113,11 @@ final class Daemon {
             let nameservers = Upstreams.nameservers(settings.systemResolver, localFiles, ports.addresses)
             let network = try NetworkMonitor.begin(
                 settings.network, loop, nameservers.searchDomains, seed: entropy.next())
-            view = ServingView(Partition(network?.id, settings.providers), seed: entropy.next())
+            serving = ServingState(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try StoreThread.begin(settings, cache: cache, loop: loop)
             let (access, gate) = (AccessList(settings.server.allow), ClientRateLimit(settings.server, ports, entropy))
-            let makeFastPath = { @Sendable [cache, view] in
-                FastPath(cache: cache, access: access, view: view, gate: gate, version: programVersion)
+            let makeFastPath = { @Sendable [cache, serving] in
+                FastPath(cache: cache, access: access, serving: serving, gate: gate, version: programVersion)
             }
             let records = FlightRecords(servingThreads: openings.threads)
             (recorder, watches) = (FlightRecorder(records), QueryWatches(records))
@@ -130,15 +130,15 @@ final class Daemon {
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
                 probes: Probes(loop: loop), streams: streams, mailbox: mailbox, store: store,
-                answers: CachedAnswers(cache, view), view: view, seed: entropy.next(), fastPath: makeFastPath(),
+                answers: CachedAnswers(cache, serving), serving: serving, seed: entropy.next(), fastPath: makeFastPath(),
                 recorder: recorder)
             (switches, rules) = (ProviderSwitches(resolving, cache), RuntimeRules(resolving))
-            (translation, linkMonitor) = (NAT64(resolving, cache, view), LinkMonitor(loop: loop))
+            (translation, linkMonitor) = (NAT64(resolving, cache, serving), LinkMonitor(loop: loop))
             (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
             upstreams = Upstreams(
                 files: localFiles, ports: ports, resolving: resolving, translation: translation, lists: addressLists)
-            roaming = network.map { [cache, view, resolving, translation, upstreams] network in
-                NetworkChangeHandler(network, cache, view, resolving, translation, upstreams)
+            roaming = network.map { [cache, serving, resolving, translation, upstreams] network in
+                NetworkChangeHandler(network, cache, serving, resolving, translation, upstreams)
             }
             (pendingProbes, queries) = (PendingProbes(resolving), PendingQueries(resolving))
             (evidence, notifier) = (EvidenceLog(resolving), Notifier(resolving))
@@ -278,7 +278,7 @@ final class Daemon {
     private func recordForgedAnswers(now: Instant) {
         let (divergences, contradicting) = (resolving.takeDivergences(), resolving.takeContradictingAnswers())
         guard !divergences.isEmpty || !contradicting.isEmpty else { return }
-        let (network, wall) = (view.partition(for: .all), Clock.wallMilliseconds())
+        let (network, wall) = (serving.partition(for: .all), Clock.wallMilliseconds())
         let sources = evidence.add(divergences, network: network, wallMilliseconds: wall, now: now)
         let answers = evidence.add(contradicting, network: network, wallMilliseconds: wall, now: now)
         notifier.take(evidence.latest(divergences.count + contradicting.count), now: now)
@@ -373,9 +373,9 @@ final class Daemon {
         upstreams.setAccounts(provisions.accounts, provisions.nameservers)
         notifier.configure(provisions.receivers, now: now)
         if let roaming {
-            roaming.setView(settings, now: now)
+            roaming.setPartition(settings, now: now)
         } else {
-            view.set(Partition(nil, settings.providers), settings)
+            serving.set(Partition(nil, settings.providers), settings)
         }
         let names = provisions.takeNames()
         lists.set(names, zones: LocalZones(settings.localZones)).forEach { log($0) }
@@ -548,7 +548,7 @@ final class Daemon {
         isStoreLoaded = true
         resolving.addressSets.refill()
         beginKeeping(now: now)
-        let here = report.inUse.filter { $0.partition == view.partition(for: .all) }
+        let here = report.inUse.filter { $0.partition == serving.partition(for: .all) }
         let kept = (policy?.kept ?? []).flatMap { [Question($0, .a), Question($0, .aaaa)] }
             .compactMap { resolving.answers.entries(of: $0).first }
         let restored = kept.map { RestoredAnswer($0, now: now) } + here.map { RestoredAnswer($0, now: now) }

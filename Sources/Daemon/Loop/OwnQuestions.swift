@@ -89,7 +89,7 @@ extension ResolvingLoop {
             guard let text = explained(why, to: question, now: now) else { return .failure(.notReady) }
             return .local(text.responseCode, text.records, text.remark)
         }
-        switch LocalPolicy(question, view) {
+        switch LocalPolicy(question, serving) {
         case nil: return nil
         case .ownAnswer: return atOnce(question, now: now)
         case .refused(let code): return .local(code, [], nil)

@@ -24,7 +24,7 @@ final class ResolvingLoop: LoopPart {
     let recorder: FlightRecorder
     let addressSets: AddressSets
     private(set) var answers: CachedAnswers
-    let view: ServingView
+    let serving: ServingState
     private var fastPath: FastPath
     private(set) var resolver: Resolver
     var clients = Clients()
@@ -61,7 +61,7 @@ final class ResolvingLoop: LoopPart {
     init(
         loop: EventLoop, providers: ProviderFetches, system: SystemFetches, probes: Probes, streams: StreamServer,
         mailbox: Mailbox<Notice>, store: StoreThread?, answers: CachedAnswers,
-        view: ServingView, seed: UInt64, fastPath: consuming FastPath, recorder: FlightRecorder
+        serving: ServingState, seed: UInt64, fastPath: consuming FastPath, recorder: FlightRecorder
     ) throws(SystemError) {
         self.loop = loop
         self.providers = providers
@@ -72,7 +72,7 @@ final class ResolvingLoop: LoopPart {
         self.mailbox = mailbox
         self.store = store
         self.answers = answers
-        self.view = view
+        self.serving = serving
         self.recorder = recorder
         addressSets = AddressSets(loop: loop)
         resolver = Resolver(seed: seed)
@@ -105,7 +105,7 @@ final class ResolvingLoop: LoopPart {
         for miss in streams.takeMisses() {
             let client = Client(
                 query: miss.query, packet: miss.packet, path: .stream(miss.connection),
-                address: miss.client, askedAt: now, group: view.group(of: miss.client))
+                address: miss.client, askedAt: now, group: serving.group(of: miss.client))
             let carried = carried(client, now: now)
             if carried.query.dnssec == client.query.dnssec || !answeredFromCache(carried, now: now) {
                 asked(carried, now: now)
@@ -232,7 +232,7 @@ final class ResolvingLoop: LoopPart {
             case .due(let question): handle(.prefetchDue(question), now: now)
             case .servedAgain(let question): handle(.servedAgain(question), now: now)
             case .asked(let handover):
-                let client = carried(Client(handover, in: view.group(of: handover.peer.address)), now: now)
+                let client = carried(Client(handover, in: serving.group(of: handover.peer.address)), now: now)
                 if answeredFromCache(client, now: now) {
                     questionsTaken += 1
                 } else {
@@ -587,7 +587,7 @@ final class ResolvingLoop: LoopPart {
     /// Returns the explanation of the present answer to a question.
     func explanation(of question: Question, now: Instant) -> ExplainReport {
         let explanations = Explanations(
-            resolver: resolver, answers: answers, view: view, now: now, nameOfSource: name(of:))
+            resolver: resolver, answers: answers, serving: serving, now: now, nameOfSource: name(of:))
         var report = explanations.report(of: question)
         let (records, bootedAt) = (recorder.records, Clock.bootMicrosecondsSince1970())
         report.lately = records.latest(ExplainReport.maxLately, about: question.name).map { event in

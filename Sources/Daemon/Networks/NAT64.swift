@@ -12,7 +12,7 @@ import Settings
 final class NAT64: LoopPart {
     private let resolving: ResolvingLoop
     private let cache: AnswerCache
-    private let view: ServingView
+    private let serving: ServingState
     private var discovery = NAT64Discovery()
     private var reach = NetworkReach.everything
     private var settings = Settings.defaults.server
@@ -22,10 +22,10 @@ final class NAT64: LoopPart {
 
     private static let everyAAAA = QuestionScope(.root, includesDescendants: true, type: .aaaa)
 
-    init(_ resolving: ResolvingLoop, _ cache: AnswerCache, _ view: ServingView) {
+    init(_ resolving: ResolvingLoop, _ cache: AnswerCache, _ serving: ServingState) {
         self.resolving = resolving
         self.cache = cache
-        self.view = view
+        self.serving = serving
     }
 
     var nextDeadline: Instant? { discovery.askAt }
@@ -85,7 +85,7 @@ final class NAT64: LoopPart {
     }
 
     private func announce(now: Instant) {
-        view.setAAAAFilter(settings.filterAAAA == .noRoute && !reach.hasWayOut(.aaaa))
+        serving.setAAAAFilter(settings.filterAAAA == .noRoute && !reach.hasWayOut(.aaaa))
         resolving.providers.setReach(reach, prefixes)
         resolving.system.setReach(reach)
         resolving.handle(.network(.unreachable(resolving.unreachable)), now: now)

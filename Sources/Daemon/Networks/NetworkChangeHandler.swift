@@ -12,7 +12,7 @@ final class NetworkChangeHandler: LoopPart {
     let network: NetworkMonitor
 
     private let cache: AnswerCache
-    private let view: ServingView
+    private let serving: ServingState
     private let resolving: ResolvingLoop
     private let translation: NAT64
     private let upstreams: Upstreams
@@ -27,12 +27,12 @@ final class NetworkChangeHandler: LoopPart {
     private var knowsPast = false
 
     init(
-        _ network: NetworkMonitor, _ cache: AnswerCache, _ view: ServingView, _ resolving: ResolvingLoop,
+        _ network: NetworkMonitor, _ cache: AnswerCache, _ serving: ServingState, _ resolving: ResolvingLoop,
         _ translation: NAT64, _ upstreams: Upstreams
     ) {
         self.network = network
         self.cache = cache
-        self.view = view
+        self.serving = serving
         self.resolving = resolving
         self.translation = translation
         self.upstreams = upstreams
@@ -60,7 +60,7 @@ final class NetworkChangeHandler: LoopPart {
         // A connection may use a route that has changed since. Without a route out, these changes may be the start of
         // the next network change.
         if isInTransit, network.routeChanges != renewedFor { unsettled(settings, now: now) }
-        if isInTransit, network.candidate != candidate { setView(settings, now: now) }
+        if isInTransit, network.candidate != candidate { setPartition(settings, now: now) }
         if network.takeReachNews(now: now) { followRoutes(now: now) }
         return news
     }
@@ -92,7 +92,7 @@ final class NetworkChangeHandler: LoopPart {
     private func unsettled(_ settings: Settings, now: Instant) {
         isInTransit = true
         renewedFor = network.routeChanges
-        setView(settings, now: now)
+        setPartition(settings, now: now)
         resolving.networkUnsettled(now: now)
     }
 
@@ -100,7 +100,7 @@ final class NetworkChangeHandler: LoopPart {
     private func settled(_ settings: Settings, now: Instant) {
         guard network.hasWayOut else { return }
         isInTransit = false
-        setView(settings, now: now)
+        setPartition(settings, now: now)
         resolving.handle(.network(.unchanged), now: now)
         followRoutes(now: now)
     }
@@ -120,7 +120,7 @@ final class NetworkChangeHandler: LoopPart {
         knowsPast = true
         forget(network.restore(notes, now: now), settings, now: now)
         keepHistory(now: now)
-        setView(settings, now: now)
+        setPartition(settings, now: now)
     }
 
     private func keepHistory(now: Instant) {
@@ -128,11 +128,11 @@ final class NetworkChangeHandler: LoopPart {
     }
 
     /// Selects the partition of the cache to serve, and the partitions for last-resort answers.
-    func setView(_ settings: Settings, now: Instant) {
+    func setPartition(_ settings: Settings, now: Instant) {
         candidate = network.candidate
         let inUse = isInTransit ? candidate : network.id
         let partition = inUse.map { Partition($0, settings.providers) } ?? .inTransit
-        view.set(partition, settings)
+        serving.set(partition, settings)
         // Latest first.
         let known = [network.id] + network.history.known.map(\.id).filter { $0 != network.id }
         resolving.setOtherNetworks(known.filter { $0 != inUse }.map { Partition($0, settings.providers) })
@@ -149,7 +149,7 @@ final class NetworkChangeHandler: LoopPart {
         // In transit, connections were renewed at the last route change, so the present ones use the new network.
         if !isInTransit { resolving.renewConnections(now: now) }
         isInTransit = false
-        setView(settings, now: now)
+        setPartition(settings, now: now)
         let news = upstreams.readNameservers(settings.systemResolver, areOthers: true, now: now)
         followRoutes(now: now)
         resolving.networkChanged(to: NetworkKey(network.id.rawValue), now: now)

@@ -11,7 +11,7 @@ import Settings
 struct FreshStart {
     private let resolver: Resolver
     private let nameOfUpstream: [ProviderID: String]
-    private let view: ServingView
+    private let serving: ServingState
     private let namesOfStart: [Name]
     private let now: Instant
 
@@ -40,7 +40,7 @@ struct FreshStart {
         (self.resolver, self.now) = (resolver, now)
         nameOfUpstream = Dictionary(
             uniqueKeysWithValues: providers.map { ($0.id, $0.name) } + nameservers.map { ($0.id, $0.name) })
-        view = ServingView(Partition(nil, settings.providers), seed: 0)
+        serving = ServingState(Partition(nil, settings.providers), seed: 0)
         namesOfStart = settings.prefetch.names
     }
 
@@ -51,7 +51,7 @@ struct FreshStart {
             return nameOfUpstream[id] ?? ""
         }
         var report = words.outline(.check(order: nil, probe: nil))
-        if let local = LocalPolicy(question, view) {
+        if let local = LocalPolicy(question, serving) {
             report.next = [ExplainWords.next(local)]
             return report
         }

@@ -7,7 +7,7 @@ import LinuxIO
 package struct FastPath: ~Copyable {
     private let cache: AnswerCache
     private let access: AccessList
-    private let view: ServingView
+    private let serving: ServingState
     /// Nil if the daemon listens on loopback only.
     private let gate: ClientRateLimit?
     private let version: String
@@ -37,14 +37,14 @@ package struct FastPath: ~Copyable {
     }
 
     package init(
-        cache: AnswerCache, access: AccessList, view: ServingView, gate: ClientRateLimit? = nil, version: String
+        cache: AnswerCache, access: AccessList, serving: ServingState, gate: ClientRateLimit? = nil, version: String
     ) {
         self.cache = cache
         self.access = access
-        self.view = view
+        self.serving = serving
         self.gate = gate
         self.version = version
-        key = AnswerKey(partition: view.partition(for: .all))
+        key = AnswerKey(partition: serving.partition(for: .all))
         hashes.reserveCapacity(DatagramBatch.capacity)
     }
 
@@ -97,7 +97,7 @@ package struct FastPath: ~Copyable {
             Reply.write(code: .refused, to: query, in: packet, extendedError: .prohibited, into: &output)
             return .refused(.refused)
         }
-        switch LocalPolicy(query, in: packet, view) {
+        switch LocalPolicy(query, in: packet, serving) {
         // Refused queries were rejected above.
         case nil, .refused: break
         case .ownAnswer:
@@ -122,8 +122,8 @@ package struct FastPath: ~Copyable {
         to query: Query, in packet: Span<UInt8>, from client: Address, nowMilliseconds: Int64, limit: Int,
         into output: inout OutputSpan<UInt8>
     ) -> Outcome {
-        let group = view.group(of: client)
-        key.partition = view.partition(for: group)
+        let group = serving.group(of: client)
+        key.partition = serving.partition(for: group)
         key.set(
             packet, from: Header.byteCount, count: query.nameBytes, type: query.type, dnssec: query.dnssec,
             hashing: cache.hashing)

@@ -13,10 +13,10 @@ package enum LocalPolicy: Equatable, Sendable {
 
     /// Decides about a received, valid query. Nil: the cache is looked up.
     @inline(__always)
-    init?(_ query: Query, in packet: Span<UInt8>, _ view: ServingView) {
+    init?(_ query: Query, in packet: Span<UInt8>, _ serving: ServingState) {
         if query.recordClass == Query.classCH || query.type == .any {
             self = .ownAnswer
-        } else if query.type == .aaaa, view.filtersAAAA, !query.dnssec.contains(.dnssecOK),
+        } else if query.type == .aaaa, serving.filtersAAAA, !query.dnssec.contains(.dnssecOK),
             !query.asksSingleLabel(in: packet)
         {
             self = .filteredFamily
@@ -26,10 +26,10 @@ package enum LocalPolicy: Equatable, Sendable {
     }
 
     /// Decides about a question of class IN as if a client on this machine asked.
-    package init?(_ question: Question, _ view: ServingView) {
+    package init?(_ question: Question, _ serving: ServingState) {
         let packet = UpstreamQuery.message(for: question, id: 0)
         switch Query.receive(packet.span) {
-        case .query(let query): self.init(query, in: packet.span, view)
+        case .query(let query): self.init(query, in: packet.span, serving)
         case .rejection(_, let code): self = .refused(code)
         case .drop: self = .refused(.formatError)
         }

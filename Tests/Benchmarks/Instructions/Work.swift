@@ -27,14 +27,14 @@ enum Work: String {
 
     private static func hits(_ samples: Samples, count: Int) -> Int {
         let cache = AnswerCache(limitBytes: 8 << 20, seed: (1, 2))
-        let view = ServingView(Partition(rawValue: 1), seed: 1)
+        let serving = ServingState(Partition(rawValue: 1), seed: 1)
         for (question, answer) in zip(samples.questions, samples.answers) {
             cache.store(
                 RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
-                partition: view.partition(for: .all), provenance: .provider, nowMilliseconds: 0)
+                partition: serving.partition(for: .all), provenance: .provider, nowMilliseconds: 0)
         }
         let everywhere = ["0.0.0.0/0", "::/0"].compactMap { Prefix($0) }
-        var path = FastPath(cache: cache, access: AccessList(everywhere), view: view, version: "1")
+        var path = FastPath(cache: cache, access: AccessList(everywhere), serving: serving, version: "1")
         var done = 0
         _ = [UInt8](capacity: EDNS.ourPayloadBytes) { output in
             for index in 0..<count {

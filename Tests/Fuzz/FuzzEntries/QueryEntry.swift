@@ -55,8 +55,8 @@ extension FuzzEntry {
     }
 
     private static func check(_ packet: [UInt8], from client: Address, isStream: Bool, gate: ClientRateLimit? = nil) {
-        let view = ServingView(partition, seed: 1)
-        var path = FastPath(cache: cache, access: access, view: view, gate: gate, version: ServingStand.version)
+        let serving = ServingState(partition, seed: 1)
+        var path = FastPath(cache: cache, access: access, serving: serving, gate: gate, version: ServingStand.version)
         var outcome = FastPath.Outcome.dropped(.short)
         let limit = isStream ? StreamFraming.maxMessageBytes : nil
         let reply = [UInt8](capacity: limit ?? EDNS.ourPayloadBytes) { output in

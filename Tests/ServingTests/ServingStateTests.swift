@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite("The part of the cache that is served")
-struct ServingViewTests {
+struct ServingStateTests {
     private let near = Address.v4(0xC633_6401)
     private let far = Address.v4(0xCB00_7101)
 
@@ -20,7 +20,7 @@ struct ServingViewTests {
     func apart() throws {
         let name = try #require(Name("www.example"))
         var stand = ServingStand()
-        stand.view.set(stand.partition, dependsOnClient: true)
+        stand.serving.set(stand.partition, dependsOnClient: true)
         let question = Question(name, .a, from: ClientGroup(of: near))
         stand.keep(answer(question, 1), for: question)
         let query = asked(name)
@@ -46,7 +46,7 @@ struct ServingViewTests {
             let outcome = stand.ask(asked(name), from: client).outcome
             #expect(outcome == .answered(.noError), "\(client)")
         }
-        #expect(stand.view.group(of: near) == .all)
+        #expect(stand.serving.group(of: near) == .all)
     }
 
     @Test("another partition is another cache, at once")
@@ -54,7 +54,7 @@ struct ServingViewTests {
         let name = try #require(Name("www.example"))
         var stand = ServingStand()
         stand.keep(answer(Question(name, .a), 1), for: Question(name, .a))
-        stand.view.set(Partition(rawValue: 99), dependsOnClient: false)
+        stand.serving.set(Partition(rawValue: 99), dependsOnClient: false)
         guard case .miss = stand.ask(asked(name)).outcome else {
             Issue.record("an answer of another partition was given")
             return
@@ -65,7 +65,7 @@ struct ServingViewTests {
     func due() throws {
         let name = try #require(Name("www.example"))
         var stand = ServingStand()
-        stand.view.set(stand.partition, dependsOnClient: true)
+        stand.serving.set(stand.partition, dependsOnClient: true)
         let question = Question(name, .a, from: ClientGroup(of: far))
         stand.keep(answer(question, 1), for: question)
         let outcome = stand.ask(asked(name), from: far, atSeconds: 59.9).outcome
@@ -78,9 +78,9 @@ struct ServingViewTests {
         var stand = ServingStand()
         let networks = [UInt32(1): ["203.0.113.0/24", "2001:db8::/32"], 2: ["203.0.113.128/25"]]
             .mapValues { $0.map { Prefix($0)! } }
-        stand.view.set(stand.partition, dependsOnClient: false, views: ClientViews(networks))
+        stand.serving.set(stand.partition, dependsOnClient: false, views: ClientViews(networks))
         let numbers = ["203.0.113.1", "203.0.113.129", "2001:db8::1", "::ffff:203.0.113.1", "198.51.100.1", "::1"].map {
-            stand.view.group(of: Address($0)!).view
+            stand.serving.group(of: Address($0)!).view
         }
         #expect(numbers == [1, 2, 1, 1, 0, 0], "the longest prefix decides")
         let question = Question(name, .a, from: ClientGroup(view: 1))
@@ -89,21 +89,21 @@ struct ServingViewTests {
             let outcome = stand.ask(asked(name), from: client).outcome
             #expect((outcome == .answered(.noError)) == isOfView, "\(client)")
         }
-        stand.view.set(stand.partition, dependsOnClient: true, views: ClientViews(networks))
-        #expect(stand.view.group(of: far) == ClientGroup(of: far, view: 1))
-        #expect(stand.view.group(of: ServingStand.loopback) == .all)
+        stand.serving.set(stand.partition, dependsOnClient: true, views: ClientViews(networks))
+        #expect(stand.serving.group(of: far) == ClientGroup(of: far, view: 1))
+        #expect(stand.serving.group(of: ServingStand.loopback) == .all)
     }
 
     @Test("sixteen views have sixteen partitions") func viewPartitions() {
-        let view = ServingView(Partition(rawValue: 1), seed: 0x9E37_79B9_7F4A_7C15)
-        let partitions = (0...16).map { view.partition(for: ClientGroup(view: $0)) }
+        let serving = ServingState(Partition(rawValue: 1), seed: 0x9E37_79B9_7F4A_7C15)
+        let partitions = (0...16).map { serving.partition(for: ClientGroup(view: $0)) }
         #expect(Set(partitions).count == 17)
     }
 
     @Test("a thousand subnets have a thousand partitions")
     func spread() {
-        let view = ServingView(Partition(rawValue: 1), seed: 0x9E37_79B9_7F4A_7C15)
-        let partitions = (0..<1000).map { view.partition(for: ClientGroup(of: .v4(0x0800_0000 + UInt32($0) << 8))) }
-        #expect(Set(partitions).count == 1000 && view.partition(for: .all) == Partition(rawValue: 1))
+        let serving = ServingState(Partition(rawValue: 1), seed: 0x9E37_79B9_7F4A_7C15)
+        let partitions = (0..<1000).map { serving.partition(for: ClientGroup(of: .v4(0x0800_0000 + UInt32($0) << 8))) }
+        #expect(Set(partitions).count == 1000 && serving.partition(for: .all) == Partition(rawValue: 1))
     }
 }

@@ -4,7 +4,7 @@
 package import DNSWire
 import Synchronization
 
-package final class ServingView: Sendable {
+package final class ServingState: Sendable {
     private let partition: Atomic<UInt32>
     private let grouping = Atomic(UInt8(0))
     private let views = Mutex(ClientViews.none)
@@ -27,7 +27,7 @@ package final class ServingView: Sendable {
     package func set(_ partition: Partition, dependsOnClient: Bool, views: ClientViews = .none) {
         self.partition.store(partition.rawValue, ordering: .relaxed)
         self.views.withLock { $0 = views }
-        let grouping = (dependsOnClient ? ServingView.bySubnet : 0) | (views.isEmpty ? 0 : ServingView.byView)
+        let grouping = (dependsOnClient ? ServingState.bySubnet : 0) | (views.isEmpty ? 0 : ServingState.byView)
         self.grouping.store(grouping, ordering: .relaxed)
     }
 
@@ -40,8 +40,8 @@ package final class ServingView: Sendable {
     package func group(of client: Address) -> ClientGroup {
         let grouping = grouping.load(ordering: .relaxed)
         guard grouping != 0, !client.isLoopback else { return .all }
-        let view = grouping & ServingView.byView == 0 ? 0 : views.withLock { $0 }.number(of: client)
-        return grouping & ServingView.bySubnet == 0 ? ClientGroup(view: view) : ClientGroup(of: client, view: view)
+        let view = grouping & ServingState.byView == 0 ? 0 : views.withLock { $0 }.number(of: client)
+        return grouping & ServingState.bySubnet == 0 ? ClientGroup(view: view) : ClientGroup(of: client, view: view)
     }
 
     /// Returns the partition of a group: the upper half of a sum of products is a universal hash (Dietzfelbinger 1996).
