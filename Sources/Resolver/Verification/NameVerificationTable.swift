@@ -1,32 +1,27 @@
 // Bounded LRU table of verification state, by name and view: the addresses that a filtering view gets for a name are no
 // forgery of those that others get.
 //
-// Invariants: `numberOf` has every entry of `names` at its place, and nothing else; `countOfView`
-// counts `names`; `marks` has places of `names` only.
+// Invariants: `numberOf` and `numberOfView` have every entry of `names` at its place, and nothing else; no dictionary of
+// a view is empty; `marks` has places of `names` only.
 
 import DNSWire
 
 /// A name as the clients of one view get it.
-struct NameInView: Hashable {
+struct NameInView: Equatable {
     let name: Name
     /// As in `ClientGroup`.
     let view: UInt32
 
-    init(_ name: Name, view: UInt32 = 0) {
-        self.name = name
-        self.view = view
-    }
-
     init(_ question: Question) {
-        self.init(question.name, view: question.clients.view)
+        (name, view) = (question.name, question.clients.view)
     }
 }
 
 struct NameVerificationTable {
     private(set) var names: [NameVerification] = []
-    private var numberOf: [NameInView: Int] = [:]
-    /// Number of names in each view.
-    private var countOfView: [UInt32: Int] = [:]
+    /// For clients without a view.
+    private var numberOf: [Name: Int] = [:]
+    private var numberOfView: [UInt32: [Name: Int]] = [:]
     private var hand = 0
     /// When an address of a name in use is due for a probe. The next query for the name starts it.
     private var marks = DeadlineQueue()
@@ -42,8 +37,7 @@ struct NameVerificationTable {
     init(_ names: [NameVerification], after former: NameVerificationTable) {
         self.names = names
         for (number, name) in names.enumerated() {
-            numberOf[name.key] = number
-            countOfView[name.key.view, default: 0] += 1
+            setNumber(number, of: name.key)
         }
         evictions = former.evictions
     }
@@ -53,19 +47,23 @@ struct NameVerificationTable {
         Array(names.sorted { $0.touchedAt > $1.touchedAt }.prefix(count))
     }
 
-    func number(of question: Question) -> Int? { numberOf[NameInView(question)] }
+    func number(of question: Question) -> Int? {
+        let view = question.clients.view
+        return view == 0 ? numberOf[question.name] : numberOfView[view]?[question.name]
+    }
 
     subscript(question: Question) -> NameVerification? { number(of: question).map { names[$0] } }
 
     /// Returns the places of a name, the one for clients without a view first.
     func numbers(of name: Name) -> [Int] {
-        countOfView.keys.sorted().compactMap { numberOf[NameInView(name, view: $0)] }
+        let inViews = numberOfView.sorted { $0.key < $1.key }.compactMap { $0.value[name] }
+        return (numberOf[name].map { [$0] } ?? []) + inViews
     }
 
     /// Returns the place of a question's name, and adds the name if it is unknown.
     mutating func enter(_ question: Question, now: Instant) -> Int {
+        if let number = number(of: question) { return number }
         let key = NameInView(question)
-        if let number = numberOf[key] { return number }
         let new = NameVerification(key, now: now)
         let number: Int
         if names.count < Bounds.maxVerifiedNames {
@@ -73,17 +71,22 @@ struct NameVerificationTable {
             names.append(new)
         } else {
             number = leastNeeded()
-            let old = names[number].key
-            numberOf[old] = nil
-            countOfView[old.view, default: 1] -= 1
-            if countOfView[old.view] == 0 { countOfView[old.view] = nil }
+            setNumber(nil, of: names[number].key)
             marks.remove(number)
             names[number] = new
             evictions += 1
         }
-        numberOf[key] = number
-        countOfView[key.view, default: 0] += 1
+        setNumber(number, of: key)
         return number
+    }
+
+    private mutating func setNumber(_ number: Int?, of key: NameInView) {
+        guard key.view != 0 else {
+            numberOf[key.name] = number
+            return
+        }
+        numberOfView[key.view, default: [:]][key.name] = number
+        if numberOfView[key.view]?.isEmpty ?? false { numberOfView[key.view] = nil }
     }
 
     /// - Parameter body: must not change the `key` property.
