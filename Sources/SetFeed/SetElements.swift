@@ -49,6 +49,8 @@ package struct SetElements {
     package static let maxWaiting = 16_384
     /// A set that was not ready is asked for again; the helper reports most changes at once.
     private static let recheck: Duration = .seconds(30)
+    /// The first time: the settings that name it may just have been written, and the helper reads them once a second.
+    private static let firstRecheck: Duration = .seconds(2)
     /// nftables takes milliseconds for a request, seconds on a machine that is overloaded.
     private static let patience: Duration = .seconds(10)
 
@@ -61,6 +63,7 @@ package struct SetElements {
     private var unanswered: Sent?
     private var nextNumber: UInt32 = 1
     private var recheckAt: Instant?
+    private var hasRechecked = false
     private(set) package var waitingCount = 0
     private(set) package var counts = Counts()
 
@@ -88,7 +91,7 @@ package struct SetElements {
     /// The helper is another one, or the ruleset was changed: nothing is known about the sets.
     package mutating func forget() {
         known = [:]
-        (waitingCount, unanswered, recheckAt) = (0, nil, nil)
+        (waitingCount, unanswered, recheckAt, hasRechecked) = (0, nil, nil, false)
         for index in targets.indices { targets[index] = Target(set: targets[index].set) }
     }
 
@@ -191,7 +194,7 @@ package struct SetElements {
         } else {
             counts.failed += UInt64(sent.addresses.count)
             giveUp(index)
-            recheckAt = recheckAt ?? now + SetElements.recheck
+            recheckAt = recheckAt ?? now + (hasRechecked ? SetElements.recheck : SetElements.firstRecheck)
         }
         guard targets[index].state != state else { return nil }
         targets[index].state = state
@@ -209,7 +212,7 @@ package struct SetElements {
     /// Asks again for the sets that are not ready.
     package mutating func timePassed(now: Instant) {
         guard let recheckAt, recheckAt <= now else { return }
-        self.recheckAt = nil
+        (self.recheckAt, hasRechecked) = (nil, true)
         for index in targets.indices where targets[index].state?.isReady == false {
             targets[index].stateIsAsked = false
         }

@@ -1,6 +1,7 @@
 # Domains that a link announces go to that link's nameservers, and fail without it: on booted machines, with the real
 # programs that configure links. What leaves the machine is captured at the far end of every link.
 
+import concurrent.futures
 import socket
 import subprocess
 import time
@@ -244,6 +245,20 @@ class NetworkManager(Linked, Case):
     def tunnel_breaks(self):
         """As if its program died: NetworkManager learns of it from the kernel."""
         self.machine.check("ip", "link", "delete", "tun0")
+
+    def test_a_restart_of_networkmanager_moves_no_name(self):
+        self.start(ANNOUNCED)
+        eventually(lambda: "link lan0" in self.explained("www.lab.example"), what="lan0 announces lab.example")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            restart = pool.submit(self.machine.check, "systemctl", "restart", "NetworkManager")
+            end, count = time.monotonic() + 6, 0
+            while time.monotonic() < end:
+                count += 1
+                self.assertEqual({"203.0.113.67"}, self.ask(f"n{count}.lab.example").data, count)
+            restart.result()
+        self.assertGreater(count, 50)
+        self.assertEqual(0, sum(self.lab.asked(f"n{number}.lab.example") for number in range(1, count + 1)))
+        self.assertIn("link lan0", self.explained("www.lab.example"))
 
 
 class ByHand(Linked):

@@ -121,7 +121,7 @@ import Testing
         #expect(stand.sent() == nil)
         #expect(stand.elements.counts.dropped == 1)
         let recheck = try #require(stand.elements.nextDeadline)
-        #expect(recheck == Self.start + .seconds(30))
+        #expect(recheck == Self.start + .seconds(2))
         stand.now = recheck
         stand.elements.timePassed(now: stand.now)
         let request = try stand.request()

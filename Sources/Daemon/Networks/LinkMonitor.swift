@@ -22,8 +22,8 @@ final class LinkMonitor: LoopPart {
     private var rereads = 0
     private var files: FileWatch?
     private var filesWatch: EventLoop.Registration?
-    /// From the bus. Kept while it is not connected.
-    private var reportsOfBus: [LinkReport] = []
+    /// From the bus, by program. Kept while it is not connected.
+    private var (ofManager, ofResolved) = (HeldReports(), HeldReports())
     private var reportsOfFiles: [LinkReport] = []
     private var hasNews = false
 
@@ -45,7 +45,9 @@ final class LinkMonitor: LoopPart {
     /// Whether the first reports are still to come.
     var isWaiting: Bool { bus.map { !$0.isComplete } ?? false }
 
-    var nextDeadline: Instant? { Instant.earliest(retryAt, Instant.earliest(busDeadline, rereadAt)) }
+    var nextDeadline: Instant? {
+        [retryAt, busDeadline, rereadAt, ofManager.endsAt, ofResolved.endsAt].compactMap(\.self).min()
+    }
 
     /// Begins or ends to follow the links. Without them, no link announces a domain.
     func setOn(_ isNeeded: Bool, now: Instant) {
@@ -60,7 +62,7 @@ final class LinkMonitor: LoopPart {
             disconnect()
             if let filesWatch { loop.unwatch(filesWatch) }
             (files, filesWatch, retryAt) = (nil, nil, nil)
-            (reportsOfBus, reportsOfFiles) = ([], [])
+            (ofManager, ofResolved, reportsOfFiles) = (HeldReports(), HeldReports(), [])
         }
     }
 
@@ -68,6 +70,8 @@ final class LinkMonitor: LoopPart {
         guard isOn else { return }
         if let retryAt, retryAt <= now { connect(now: now) }
         if let rereadAt, rereadAt <= now { readAgain(now: now) }
+        let haveEnded = [ofManager.timePassed(now: now), ofResolved.timePassed(now: now)]
+        hasNews = hasNews || haveEnded.contains(true)
         if isBusReady || busDeadline.map({ $0 <= now }) ?? false { process(now: now) }
     }
 
@@ -84,7 +88,7 @@ final class LinkMonitor: LoopPart {
     ///   - network: tells tunnels and default routes; without it, there are none.
     func links(without listen: [SocketAddress], _ network: NetworkMonitor?) -> [AnnouncingLink] {
         let ourselves = ListenAddresses(listen.map { ($0.address, $0.port) }, interfaces: Interfaces.addresses())
-        let reports = LinkReport.joined(reportsOfBus + reportsOfFiles) { network?.use(of: $0)?.isTunnel ?? true }
+        let reports = LinkReport.joined(ofManager.reports + ofResolved.reports + reportsOfFiles) { network?.use(of: $0)?.isTunnel ?? true }
         let links = reports.compactMap { report -> AnnouncingLink? in
             let servers = report.servers.map { Nameserver($0, of: report.interface) }
             let usable = NameserverList(servers, without: ourselves).servers
@@ -137,7 +141,7 @@ final class LinkMonitor: LoopPart {
             let wasComplete = bus.isComplete
             let isChanged = try bus.process()
             if bus.isComplete, isChanged || !wasComplete {
-                readBus(bus)
+                readBus(bus, now: now)
                 rereads = 0
                 scheduleReread(now: now)
             }
@@ -154,15 +158,19 @@ final class LinkMonitor: LoopPart {
         }
     }
 
-    private func readBus(_ bus: SystemBus) {
+    private func readBus(_ bus: SystemBus, now: Instant) {
         hasNews = true
-        let (ofManager, servers, domains) = (
-            bus.values[LinkReport.ofNetworkManager], bus.values[LinkReport.serversOfResolved],
-            bus.values[LinkReport.domainsOfResolved]
+        let (servers, domains) = (
+            bus.values[LinkReport.serversOfResolved], bus.values[LinkReport.domainsOfResolved]
         )
-        reportsOfBus = ofManager.map { LinkReport.reports(networkManager: $0) } ?? []
-        guard let servers, let domains else { return }
-        reportsOfBus += LinkReport.reports(resolvedServers: servers, domains: domains) { Interfaces.name(of: $0) }
+        ofManager.take(
+            bus.values[LinkReport.ofNetworkManager].map { LinkReport.reports(networkManager: $0) }, now: now)
+        let resolved = servers.flatMap { servers in
+            domains.map {
+                LinkReport.reports(resolvedServers: servers, domains: $0) { Interfaces.name(of: $0) }
+            }
+        }
+        ofResolved.take(resolved, now: now)
     }
 
     private func disconnected(now: Instant) {

@@ -1,0 +1,32 @@
+// The reports of one program about links. They outlast its restart, in which it says nothing for some seconds.
+
+package import DNSWire
+
+package struct HeldReports {
+    /// The latest.
+    package private(set) var reports: [LinkReport] = []
+    /// When they end, because the program is away; nil: it is there.
+    package private(set) var endsAt: Instant?
+
+    /// A restart takes seconds. Links that really end meanwhile are known from the kernel.
+    private static let hold: Duration = .seconds(30)
+
+    package init() {}
+
+    /// - Parameter new: nil while the program is away. Just after a restart it may not have found its links again, so that
+    ///   an empty list does not end the hold.
+    package mutating func take(_ new: [LinkReport]?, now: Instant) {
+        if let new, !new.isEmpty || endsAt == nil {
+            (reports, endsAt) = (new, nil)
+        } else if endsAt == nil, !reports.isEmpty {
+            endsAt = now + HeldReports.hold
+        }
+    }
+
+    /// - Returns: whether they have ended.
+    package mutating func timePassed(now: Instant) -> Bool {
+        guard let endsAt, endsAt <= now else { return false }
+        self = HeldReports()
+        return true
+    }
+}

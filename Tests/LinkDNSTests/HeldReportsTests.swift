@@ -1,0 +1,39 @@
+// Reports about links while the program that gives them is started again.
+
+import DNSWire
+import Testing
+
+@testable import LinkDNS
+
+@Suite struct HeldReportsTests {
+    private let start = Instant(nanoseconds: 1_000_000_000_000)
+    private let report = LinkReport(
+        interface: "lan0", servers: [LinkReport.Server(.v4(0xC000_0201))], domains: [Name("corp.example")!])
+
+    @Test func aRestartLeavesThem() {
+        var held = HeldReports()
+        held.take([report], now: start)
+        held.take(nil, now: start + .seconds(1))
+        held.take(nil, now: start + .seconds(2))
+        // It is there again, and has not found its links.
+        held.take([], now: start + .seconds(3))
+        #expect(held.reports == [report] && held.endsAt == start + .seconds(31))
+        held.take([report], now: start + .seconds(4))
+        #expect(held.reports == [report] && held.endsAt == nil)
+        // Now its word counts.
+        held.take([], now: start + .seconds(5))
+        #expect(held.reports.isEmpty && held.endsAt == nil)
+    }
+
+    @Test func theyEndIfItStaysAway() {
+        var held = HeldReports()
+        held.take([report], now: start)
+        held.take(nil, now: start)
+        let isOverEarly = held.timePassed(now: start + .seconds(29))
+        #expect(!isOverEarly && held.reports == [report])
+        let isOver = held.timePassed(now: start + .seconds(30))
+        #expect(isOver && held.reports.isEmpty && held.endsAt == nil)
+        held.take(nil, now: start + .seconds(40))
+        #expect(held.endsAt == nil)
+    }
+}
