@@ -13,8 +13,8 @@ package struct HeldReports {
 
     package init() {}
 
-    /// - Parameter new: nil while the program is away. Just after a restart it may not have found its links again, so that
-    ///   an empty list does not end the hold.
+    /// - Parameter new: nil while the program is away. Just after a restart it may not have found its links again, so
+    ///   that an empty list does not end the hold.
     package mutating func take(_ new: [LinkReport]?, now: Instant) {
         if let new, !new.isEmpty || endsAt == nil {
             (reports, endsAt) = (new, nil)

@@ -88,7 +88,9 @@ final class LinkMonitor: LoopPart {
     ///   - network: tells tunnels and default routes; without it, there are none.
     func links(without listen: [SocketAddress], _ network: NetworkMonitor?) -> [AnnouncingLink] {
         let ourselves = ListenAddresses(listen.map { ($0.address, $0.port) }, interfaces: Interfaces.addresses())
-        let reports = LinkReport.joined(ofManager.reports + ofResolved.reports + reportsOfFiles) { network?.use(of: $0)?.isTunnel ?? true }
+        let reports = LinkReport.joined(ofManager.reports + ofResolved.reports + reportsOfFiles) {
+            network?.use(of: $0)?.isTunnel ?? true
+        }
         let links = reports.compactMap { report -> AnnouncingLink? in
             let servers = report.servers.map { Nameserver($0, of: report.interface) }
             let usable = NameserverList(servers, without: ourselves).servers
