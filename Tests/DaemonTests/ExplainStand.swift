@@ -37,7 +37,8 @@ final class ExplainStand {
     init(policy: Policy = ExplainStand.policy, hasSystem: Bool = true) {
         let cache = AnswerCache(limitBytes: 1 << 20, seed: (1, 2))
         answers = CachedAnswers(cache, serving)
-        path = FastPath(cache: cache, access: AccessList(Prefix.everywhere), serving: serving, version: ServingStand.version)
+        path = FastPath(
+            cache: cache, access: AccessList(Prefix.everywhere), serving: serving, version: ServingStand.version)
         let providers = ExplainStand.names.indices.map { ProviderTraits(id: ProviderID($0), types: .addresses) }
         handle(.upstreamsChanged(providers: providers, hasSystem: hasSystem))
         handle(.policyChanged(policy))

@@ -130,8 +130,8 @@ final class Daemon {
             resolving = try ResolvingLoop(
                 loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
                 probes: Probes(loop: loop), streams: streams, mailbox: mailbox, store: store,
-                answers: CachedAnswers(cache, serving), serving: serving, seed: entropy.next(), fastPath: makeFastPath(),
-                recorder: recorder)
+                answers: CachedAnswers(cache, serving), serving: serving, seed: entropy.next(),
+                fastPath: makeFastPath(), recorder: recorder)
             (switches, rules) = (ProviderSwitches(resolving, cache), RuntimeRules(resolving))
             (translation, linkMonitor) = (NAT64(resolving, cache, serving), LinkMonitor(loop: loop))
             (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
