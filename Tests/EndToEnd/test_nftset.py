@@ -11,6 +11,7 @@ import struct
 import time
 import unittest
 
+import machines
 import places
 from cases import Case, rule
 from digging import dig
@@ -412,6 +413,95 @@ class Sets(Case):
         self.assertEqual("NOERROR", dig(daemon, "d.lab.example", "A").status)
         helper.signal(signal.SIGCONT)
         eventually(lambda: "192.0.2.88" in self.elements(), within=40)
+
+
+UNITS = """
+[system-resolver]
+servers = []
+[[nameserver]]
+name = "far"
+servers = ["127.0.0.1:5354"]
+names = ["example"]
+[[rule]]
+match = ["www.example"]
+nftset = "inet#filter#v4"
+[cache]
+store = ""
+[log]
+recorder-directory = ""
+"""
+ZONE = "$ORIGIN example.\n$TTL 300\n@ SOA ns hostmaster 1 7200 900 1209600 30\n@ NS ns\nns A 127.0.0.1\nwww A 192.0.2.90\n"
+SERVER = """
+server:
+    ip-address: 127.0.0.1@5354
+    zonesdir: "/zones"
+    database: ""
+zone:
+    name: "example"
+    zonefile: "/zones/example"
+"""
+
+
+@machines.boots_machines
+class Units(Case):
+    """The helper as systemd starts it."""
+
+    expected_seconds = 20
+    needs_release = True
+
+    def setUp(self):
+        self.machine = machines.Machine((*machines.PROGRAM_PACKAGES, "nftables", "nsd"))
+        self.addCleanup(self.machine.close)
+        self.programs = (*self.programs, self.machine)
+        self.machine.boot()
+        for program, at in (
+                ("httpdnsd", "/usr/sbin"), ("httpdnsctl", "/usr/bin"), ("httpdnsd-nftset", "/usr/libexec")):
+            self.machine.copy(places.binaries / program, f"{at}/{program}")
+        for unit in ("httpdnsd.service", "httpdnsd-nftset.socket", "httpdnsd-nftset.service"):
+            self.machine.copy(places.ROOT / "etc/systemd" / unit, f"/etc/systemd/system/{unit}")
+        self.machine.copy(places.ROOT / "etc/sysusers.d/httpdnsd.conf", "/usr/lib/sysusers.d/httpdnsd.conf")
+        self.machine.check("systemd-sysusers", "httpdnsd.conf")
+        self.machine.write("/zones/example", ZONE)
+        self.machine.write("/zones/nsd.conf", SERVER)
+        self.machine.write("/etc/httpdnsd/httpdnsd.toml", UNITS, mode="640")
+        self.machine.check("chown", "-R", "root:httpdnsd", "/etc/httpdnsd")
+        self.machine.check("systemctl", "stop", "nsd")
+        self.machine.check("systemd-run", "--unit=zones", "nsd", "-d", "-c", "/zones/nsd.conf")
+        self.machine.check("nft", DECLARATION)
+        self.machine.check("systemctl", "daemon-reload")
+        self.machine.check("systemctl", "enable", "--now", "httpdnsd-nftset.socket")
+        self.machine.check("systemctl", "start", "httpdnsd")
+
+    def elements(self):
+        return self.machine.check("nft", "list", "set", "inet", "filter", "v4")
+
+    def helper(self):
+        """Its process ID; "0" if it does not run."""
+        return self.machine.check("systemctl", "show", "--value", "--property=MainPID", "httpdnsd-nftset").strip()
+
+    def test_the_socket_starts_it_and_it_comes_back(self):
+        eventually(lambda: "192.0.2.90" in self.machine.run("dig", "+short", "@127.0.0.1", "www.example").stdout)
+        eventually(lambda: "192.0.2.90" in self.elements(), what="the address is in the set")
+        first = self.helper()
+        status = dict(
+            line.split(":\t", 1) for line in self.machine.read(f"/proc/{first}/status").decode().splitlines() if ":\t" in line)
+        user = self.machine.check("id", "-u", "httpdnsd-nftset").strip()
+        self.assertEqual([user] * 4, status["Uid"].split())
+        self.assertEqual([1 << 12] * 2, [int(status[field], 16) for field in ("CapPrm", "CapEff")])
+        self.assertEqual("2", status["Seccomp"].strip())
+        # Another one takes its place and gets what the cache has.
+        self.machine.check("nft", "flush", "set", "inet", "filter", "v4")
+        self.machine.check("systemctl", "kill", "--signal=KILL", "httpdnsd-nftset")
+        eventually(lambda: self.helper() not in ("0", first) and "192.0.2.90" in self.elements(), within=40,
+                   what="the next one fills the set")
+        # A set of a changed file, which only the daemon's group may read.
+        text = UNITS.replace('"inet#filter#v4"', '["inet#filter#v4", "inet#filter#more"]')
+        self.machine.check("nft", "add set inet filter more { type ipv4_addr; flags timeout; }")
+        self.machine.write("/etc/httpdnsd/httpdnsd.toml", text, mode="640")
+        self.machine.check("chown", "root:httpdnsd", "/etc/httpdnsd/httpdnsd.toml")
+        self.machine.check("systemctl", "reload", "httpdnsd")
+        eventually(lambda: "192.0.2.90" in self.machine.check("nft", "list", "set", "inet", "filter", "more"),
+                   what="the new set is filled")
 
 
 if __name__ == "__main__":
