@@ -130,7 +130,8 @@ let package = Package(
         .target(
             name: "FuzzEntries",
             dependencies: [
-                "Control", "Crypto", "DNSWire", "LinuxIO", "Network", "Resolver", "Serving", "Telemetry", "TestSupport",
+                "Control", "Crypto", "DNSWire", "LinuxIO", "Network", "Resolver", "Serving", "SetFeed", "Telemetry",
+                "TestSupport",
             ],
             path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),
         .target(

@@ -8,7 +8,9 @@ package struct FuzzEntry: Sendable {
     package let name: String
     package let run: @Sendable ([UInt8]) -> Void
 
-    package static let all = [flightFile, kernelNews, localNames, query, storedAnswer, tlsFlight, upstreamReply]
+    package static let all = [
+        flightFile, kernelNews, localNames, query, setMessage, storedAnswer, tlsFlight, upstreamReply,
+    ]
 
     /// For a program that is run for one of them.
     package static var chosen: FuzzEntry {
