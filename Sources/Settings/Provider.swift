@@ -125,7 +125,7 @@ extension Settings {
         package var endpoint: Self {
             var endpoint = self
             (endpoint.names, endpoint.namesFile, endpoint.exclusive, endpoint.viewsOnly) = ([], nil, false, false)
-            (endpoint.quota, endpoint.hedge) = (nil, nil)
+            (endpoint.quota, endpoint.hedge, endpoint.clientSubnetOfView) = (nil, nil, [:])
             return endpoint
         }
 

@@ -172,6 +172,7 @@ struct ConversionTests {
         func reload(_ new: Settings) -> [UInt32] {
             var new = new
             numbers.assign(to: &new, after: inForce)
+            #expect(new.providers.map(\.endpoint) == inForce.providers.map(\.endpoint), "connections are kept")
             inForce = new
             return new.views.map(\.number)
         }

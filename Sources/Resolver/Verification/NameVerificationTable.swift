@@ -1,8 +1,8 @@
 // Bounded LRU table of verification state, by name and view: the addresses that a filtering view gets for a name are no
 // forgery of those that others get.
 //
-// Invariants: `numberOf` and `numberOfView` have every entry of `names` at its place, and nothing else; no dictionary of
-// a view is empty; `marks` has places of `names` only.
+// Invariants: `numberOf` and `numberOfView` have every entry of `names` at its place, and nothing else; no dictionary
+// of a view is empty; `marks` has places of `names` only.
 
 import DNSWire
 
