@@ -46,7 +46,8 @@ final class LinkMonitor: LoopPart {
     var isWaiting: Bool { bus.map { !$0.isComplete } ?? false }
 
     var nextDeadline: Instant? {
-        [retryAt, busDeadline, rereadAt, ofManager.endsAt, ofResolved.endsAt].compactMap(\.self).min()
+        let ofReports = Instant.earliest(ofManager.endsAt, ofResolved.endsAt)
+        return Instant.earliest(Instant.earliest(retryAt, ofReports), Instant.earliest(busDeadline, rereadAt))
     }
 
     /// Begins or ends to follow the links. Without them, no link announces a domain.
@@ -70,8 +71,8 @@ final class LinkMonitor: LoopPart {
         guard isOn else { return }
         if let retryAt, retryAt <= now { connect(now: now) }
         if let rereadAt, rereadAt <= now { readAgain(now: now) }
-        let haveEnded = [ofManager.timePassed(now: now), ofResolved.timePassed(now: now)]
-        hasNews = hasNews || haveEnded.contains(true)
+        if ofManager.timePassed(now: now) { hasNews = true }
+        if ofResolved.timePassed(now: now) { hasNews = true }
         if isBusReady || busDeadline.map({ $0 <= now }) ?? false { process(now: now) }
     }
 

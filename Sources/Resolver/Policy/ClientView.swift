@@ -12,6 +12,15 @@ package struct ClientView: Equatable, Sendable {
     package init(name: String, number: UInt32, policy: Policy) {
         (self.name, self.number, self.policy) = (name, number, policy)
     }
+
+    /// As `Policy.mayDiffer`, beside the same view of the other policy. Without rules of its own, a view decides as all
+    /// other clients do.
+    func mayDiffer(fromThatOf other: Policy, for name: Name) -> Bool {
+        guard let index = other.views.firstIndex(where: { $0.number == number }) else { return false }
+        let hasRules = policy.rules.hasRulesOfView || other.views[index].policy.rules.hasRulesOfView
+        guard hasRules || policy.providers != other.views[index].policy.providers else { return false }
+        return policy.mayDiffer(from: other.views[index].policy, for: name)
+    }
 }
 
 extension Policy {

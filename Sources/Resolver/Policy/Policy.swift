@@ -69,12 +69,7 @@ package struct Policy: Equatable, Sendable {
     package func mayDiffer(from other: Policy, for name: Name) -> Bool {
         answerTerms(of: name) != other.answerTerms(of: name)
             || localZones != other.localZones && localZone(of: name) != other.localZone(of: name)
-            || viewsInCommon(with: other).contains { $0.differsInView(from: $1) && $0.mayDiffer(from: $1, for: name) }
-    }
-
-    /// Whether names may differ in the view that do not for other clients: without own rules, it has those of all.
-    private func differsInView(from other: Policy) -> Bool {
-        rules.hasRulesOfView || other.rules.hasRulesOfView || providers != other.providers
+            || views.indices.contains { views[$0].mayDiffer(fromThatOf: other, for: name) }
     }
 
     private func answerTerms(of name: Name) -> AnswerTerms { of(name).answerTerms(answer: ruleAnswer(for: name)) }
