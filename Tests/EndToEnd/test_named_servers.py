@@ -116,6 +116,8 @@ class OneAnswer(Accepting):
 
     def _take(self, client):
         try:
+            # Closing with queries unread discards an answer that waits for the acknowledgement of earlier data.
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self.context.wrap_socket(client, server_side=True) as stream:
                 reader = stream.makefile("rb")
                 query = reader.read(int.from_bytes(reader.read(2)))

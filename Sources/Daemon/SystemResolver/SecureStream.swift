@@ -127,18 +127,22 @@ final class SecureStream {
             } else {
                 flush()
             }
-            for _ in 0..<SecureStream.maxReadsPerTurn where phase != .ended {
-                switch try socket.read(maxBytes: SecureStream.readBytes) {
-                case .bytes(let bytes):
-                    tls.receive(bytes.span)
-                    if phase == .shakingHands { shakeHands() }
-                    if phase == .open { read() }
-                case .wouldBlock: return
-                case .ended: return end(.reset, "the server closed the connection")
-                }
-            }
+            try receive()
         } catch {
             end(.reset, error.description)
+        }
+    }
+
+    private func receive() throws(SystemError) {
+        for _ in 0..<SecureStream.maxReadsPerTurn where phase != .ended {
+            switch try socket.read(maxBytes: SecureStream.readBytes) {
+            case .bytes(let bytes):
+                tls.receive(bytes.span)
+                if phase == .shakingHands { shakeHands() }
+                if phase == .open { read() }
+            case .wouldBlock: return
+            case .ended: return end(.reset, "the server closed the connection")
+            }
         }
     }
 
@@ -196,6 +200,8 @@ final class SecureStream {
                 unsent.removeFirst(count)
             }
         } catch {
+            // The server closed the connection. What it sent before is good.
+            try? receive()
             return end(.reset, error.description)
         }
         if let registration { try? loop.change(registration, to: unsent.isEmpty ? .readable : [.readable, .writable]) }
