@@ -138,7 +138,9 @@ struct LocalSocketTests {
     @Test func `an answer over the bound is an error`() throws {
         let server = try LocalSocket(path: directory("socket"), mode: 0o600)
         let thread = try NamedThread("answers") {
-            guard becomesReady(server.descriptor.raw), let client = try? server.accept()?.socket else { return }
+            guard becomesReady(server.descriptor.raw), let client = try? server.accept()?.socket,
+                becomesReady(client.descriptor.raw)
+            else { return }
             _ = try? client.write([1, 2, 3, 4].span)
         }
         let received = Result { try LocalExchange.ask("", at: directory("socket"), timeout: patience, maxBytes: 3) }
