@@ -19,6 +19,8 @@ package struct HeldReports {
         if let new, !new.isEmpty || endsAt == nil {
             (reports, endsAt) = (new, nil)
         } else if endsAt == nil, !reports.isEmpty {
+            // A VPN may have no interface of its own whose end the kernel would tell.
+            reports.removeAll { $0.connection == .vpn }
             endsAt = now + HeldReports.hold
         }
     }

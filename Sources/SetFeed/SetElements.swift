@@ -191,6 +191,8 @@ package struct SetElements {
             let refused = min(refused, sent.addresses.count)
             counts.failed += UInt64(refused)
             counts.added += UInt64(sent.addresses.count - refused)
+            // Which ones is not known. The next answer with one of them sends it again.
+            if refused > 0 { for address in sent.addresses { forget(address, of: index) } }
         } else {
             counts.failed += UInt64(sent.addresses.count)
             giveUp(index)
@@ -199,6 +201,11 @@ package struct SetElements {
         guard targets[index].state != state else { return nil }
         targets[index].state = state
         return targets[index].set
+    }
+
+    private mutating func forget(_ address: Address, of index: Int) {
+        let key = Key(target: index, address: address)
+        if known[key]?.isWaiting == false { known[key] = nil }
     }
 
     /// The set is not ready: nothing waits for it, and none of its elements are known.

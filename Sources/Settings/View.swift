@@ -149,8 +149,8 @@ extension Settings {
     }
 }
 
-/// Gives views their numbers. One that a reload changes gets a new number, so that nothing in the cache or in flight
-/// that is for its former clients, or from its former providers, is taken for its own.
+/// Gives views their numbers. A view that a reload changes gets a new number, so that answers for the old one, cached
+/// or in flight, never reach its clients.
 package struct ViewNumbers {
     private var last: UInt32
 

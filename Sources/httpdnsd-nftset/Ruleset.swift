@@ -8,8 +8,8 @@ import SetFeed
 @safe final class Ruleset {
     private let context: OpaquePointer
     private var states: [AddressSet: SetState] = [:]
-    /// For one request; each takes about a millisecond. One refused element of 256 takes 17.
-    private static let maxCommands = 64
+    /// For one request; each takes about a millisecond. One refused element of 256 takes 17, and all of them this many.
+    private static let maxCommands = 2 * SetRequest.maxElements - 1
 
     init() throws(HelperFailure) {
         guard let context = unsafe nft_ctx_new(UInt32(NFT_CTX_DEFAULT)) else {

@@ -25,6 +25,16 @@ import Testing
         #expect(held.reports.isEmpty && held.endsAt == nil)
     }
 
+    @Test func thoseOfVPNsEndAtOnce() {
+        let vpn = LinkReport(
+            interface: "wlan0", servers: [LinkReport.Server(.v4(0x0A08_0001))], domains: [Name("vpn.example")!],
+            connection: .vpn)
+        var held = HeldReports()
+        held.take([report, vpn], now: start)
+        held.take(nil, now: start + .seconds(1))
+        #expect(held.reports == [report])
+    }
+
     @Test func theyEndIfItStaysAway() {
         var held = HeldReports()
         held.take([report], now: start)

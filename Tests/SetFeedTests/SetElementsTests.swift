@@ -153,6 +153,8 @@ import Testing
         #expect(stand.elements.answered(request.number, .ready(.a), refused: 1, now: stand.now) == nil)
         #expect(stand.elements.counts.added == 1 && stand.elements.counts.failed == 1)
         #expect(stand.elements.setOfRequest(request.number) == nil)
+        try stand.add(Self.one, seconds: 60)
+        #expect(stand.sent() == [SetElement(address: Self.one, timeoutSeconds: 60)], "it may be the refused one")
     }
 
     @Test func repliesToOtherRequestsAreIgnored() throws {

@@ -13,12 +13,13 @@ package struct ClientView: Equatable, Sendable {
         (self.name, self.number, self.policy) = (name, number, policy)
     }
 
-    /// As `Policy.mayDiffer`, beside the same view of the other policy. Without rules of its own, a view decides as all
-    /// other clients do.
+    /// As `Policy.mayDiffer`, beside the same view of the other policy. Without rules and providers of its own, a view
+    /// decides as all other clients do.
     func mayDiffer(fromThatOf other: Policy, for name: Name) -> Bool {
         guard let index = other.views.firstIndex(where: { $0.number == number }) else { return false }
         let hasRules = policy.rules.hasRulesOfView || other.views[index].policy.rules.hasRulesOfView
-        guard hasRules || policy.providers != other.views[index].policy.providers else { return false }
+        let hasProviders = policy.providers != nil || other.views[index].policy.providers != nil
+        guard hasRules || hasProviders else { return false }
         return policy.mayDiffer(from: other.views[index].policy, for: name)
     }
 }
@@ -40,6 +41,12 @@ extension Policy {
 }
 
 extension Routing {
+    /// A reload has changed or removed the view of its clients. No upstream is asked then: only those of the former
+    /// view may know of the question.
+    func isOfFormerView(_ question: Question) -> Bool {
+        question.clients.view > 0 && policy.view(of: question) == nil
+    }
+
     /// Returns the policy for the clients and the name of a question.
     func policy(for question: Question) -> NamePolicy { withPolicy(of: question) { $0.of(question.name) } }
 

@@ -102,7 +102,7 @@ package struct Policy: Equatable, Sendable {
     }
 
     /// The upstreams for names that may go to any provider.
-    private var ordinary: NameUpstreams { providers.map { .owners($0, isExclusive: true) } ?? .providers }
+    var ordinary: NameUpstreams { providers.map { .owners($0, isExclusive: true) } ?? .providers }
 
     /// Returns the account match that applies to a name. A rule that names an upstream precedes it if its match is at
     /// least as long.

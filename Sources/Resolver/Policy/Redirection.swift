@@ -11,6 +11,11 @@ extension Resolver {
         change(&routing)
         forgetAnswers(after: former, now: now)
         for case (let number, let lookup?) in lookups.enumerated() {
+            if routing.isOfFormerView(lookup.question) {
+                // Its clients get what is under way.
+                self.change(number, now: now) { lookup, _ in lookup.disableCaching() }
+                continue
+            }
             let policy = routing.policy(for: lookup.question)
             let upstreams = routing.upstreams(for: lookup.question, policy, state.ranking, now: now)
             if upstreams != lookup.upstreams, upstreams.isNameserver || lookup.upstreams.isNameserver {

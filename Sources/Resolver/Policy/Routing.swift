@@ -175,6 +175,7 @@ struct Routing {
     func direction(
         of question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
     ) -> Direction {
+        if isOfFormerView(question) { return Direction(upstreams: .nameserver(.none), grounds: .rule) }
         guard !policy.upstreams.isNameserver else { return policy.direction }
         guard place(of: question, now: now) == .anywhere else {
             return Direction(upstreams: .system, grounds: .specialName)
@@ -184,7 +185,7 @@ struct Routing {
         }
         guard ranking.isServed(question, by: policy.upstreams) else {
             // The types that providers do not support belong to the system resolver, but the name may not.
-            let isKept = policy.standsIn == .never && policy.direction.grounds != .ordinary
+            let isKept = policy.standsIn == .never && policy.upstreams != withPolicy(of: question) { $0.ordinary }
             return Direction(upstreams: isKept ? policy.upstreams : .system, grounds: .noProvider)
         }
         return policy.direction

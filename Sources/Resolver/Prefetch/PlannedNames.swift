@@ -61,7 +61,7 @@ extension Resolver {
         let isLost = { (question: Question) in
             let (old, new) = (former.policy(for: question), routing.policy(for: question))
             return isElsewhere || new.mayDiffer(from: old)
-                || question.clients.view > 0 && routing.policy.view(of: question) == nil
+                || routing.isOfFormerView(question)
                 || former.place(of: question, now: now) != routing.place(of: question, now: now)
                 || former.upstreams(for: question, old, ranking, now: now)
                     != routing.upstreams(for: question, new, ranking, now: now)
