@@ -21,8 +21,6 @@ enum HelperProgram {
 
     /// The user of a helper that root starts; without it, the one that programs share.
     private static let user = "httpdnsd-nftset"
-    /// The user that may connect, if the settings name none.
-    private static let daemon = "httpdnsd"
 
     /// 0 ok, 1 failed, 3 usage.
     static func run(_ arguments: [String]) -> Int32 {
@@ -42,10 +40,9 @@ enum HelperProgram {
         }
         do throws(HelperFailure) {
             let listed = try ListedSets(config)
-            let daemon = try account(listed.daemonUser ?? daemon)
-            let listener = try listener(at: socket ?? listed.socket, group: daemon.groupID)
-            try dropRights(group: daemon.groupID)
-            let requests = try RequestLoop(listener, listed, daemonID: daemon.userID)
+            let listener = try listener(at: socket ?? listed.socket, group: listed.daemon.groupID)
+            try dropRights(group: listed.daemon.groupID)
+            let requests = try RequestLoop(listener, listed)
             if let problem = filterCalls() { say("no system call filter: \(problem)") }
             let names = listed.sets.map(\.description).sorted().joined(separator: ", ")
             say("ready: \(names.isEmpty ? "no sets yet" : names)")
@@ -68,17 +65,9 @@ enum HelperProgram {
         }
     }
 
-    private static func account(_ name: String) throws(HelperFailure) -> Account {
-        do throws(SystemError) {
-            return try Account(named: name) ?? Account(name: name, userID: Machine.sharedID, groupID: Machine.sharedID)
-        } catch {
-            throw HelperFailure("user \(name) can't be looked up: \(error)")
-        }
-    }
-
     /// - Parameter group: of the daemon. Settings that only it may read have to be read again.
     private static func dropRights(group: UInt32) throws(HelperFailure) {
-        let own = try account(user)
+        let own = try Account.orShared(user)
         do throws(SystemError) {
             try Privileges.keepNetworkAdministration(Account(name: own.name, userID: own.userID, groupID: group))
         } catch {

@@ -1,5 +1,5 @@
-// The sets that the settings file names: the only ones that the helper changes. The file is the operator's; what the
-// daemon says does not count.
+// What the settings file grants: the sets that the helper changes, and the user that may connect. The file is the
+// operator's; what the daemon says does not count.
 
 import DNSWire
 import LinuxIO
@@ -9,13 +9,15 @@ final class ListedSets {
     private static let standardPath = "/etc/httpdnsd/httpdnsd.toml"
     /// The same limit as the daemon's.
     private static let maxBytes = 1 << 20
-    /// The file is read again at most this often, before a request.
+    /// The file is read again at most this often, before a connection or a request.
     private static let pause: Duration = .seconds(1)
+    /// If the settings name no user.
+    private static let standardUser = "httpdnsd"
 
     private let path: String
     private(set) var sets: Set<AddressSet>
     let socket: String
-    let daemonUser: String?
+    private(set) var daemon: Account
     private var bytes: [UInt8]
     private var readAt: Instant
 
@@ -35,24 +37,43 @@ final class ListedSets {
         } catch {
             throw HelperFailure(error.description)
         }
-        (sets, socket, daemonUser) = (settings.addressSets, settings.control.nftsetSocket, settings.server.user)
+        (sets, socket) = (settings.addressSets, settings.control.nftsetSocket)
+        daemon = try Account.orShared(settings.server.user ?? ListedSets.standardUser)
+    }
+
+    /// Returns whether it is the daemon's user or root, also if the settings have just been changed. The daemon's group
+    /// is not enough: operators may be in it.
+    func mayConnect(userID: UInt32, now: Instant) -> Bool {
+        readAgain(now: now)
+        return userID == 0 || userID == daemon.userID
     }
 
     /// Returns whether the settings name the set, also if they have just been changed.
     func names(_ set: AddressSet, now: Instant) -> Bool {
-        if now >= readAt + ListedSets.pause {
-            readAt = now
-            readAgain()
-        }
+        readAgain(now: now)
         return sets.contains(set)
     }
 
-    /// Former sets stay if the file is missing or has errors.
-    private func readAgain() {
+    /// What was granted stays if the file is missing or has errors.
+    private func readAgain(now: Instant) {
+        guard now >= readAt + ListedSets.pause else { return }
+        readAt = now
         guard let new = try? TextFile.read(path, maxBytes: ListedSets.maxBytes), new != bytes else { return }
         bytes = new
         guard let settings = try? Settings.parse(bytes: new, file: path) else { return }
         sets = settings.addressSets
+        if let user = try? Account.orShared(settings.server.user ?? ListedSets.standardUser) { daemon = user }
+    }
+}
+
+extension Account {
+    /// The account of this name. A machine without it has the ID that programs share there.
+    static func orShared(_ name: String) throws(HelperFailure) -> Account {
+        do throws(SystemError) {
+            return try Account(named: name) ?? Account(name: name, userID: Machine.sharedID, groupID: Machine.sharedID)
+        } catch {
+            throw HelperFailure("user \(name) can't be looked up: \(error)")
+        }
     }
 }
 

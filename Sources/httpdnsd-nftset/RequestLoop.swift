@@ -14,20 +14,21 @@ final class RequestLoop {
     /// it busy.
     private static let reportPause: Duration = .seconds(1)
     private static let requestsAtOnce = 16
+    /// Of users whose connections are refused, so many are logged.
+    private static let maxLogged = 16
 
     private let listener: PacketListener
     private let listed: ListedSets
-    private let daemonID: UInt32
     private let ruleset: Ruleset
     private let monitor: RulesetMonitor
     private var connections: [PacketSocket] = []
+    private var loggedIDs: Set<UInt32> = []
     /// When a change is reported; nil: there is none.
     private var reportAt: Instant?
     private var reportedAt: Instant?
 
-    /// - Parameter daemonID: the user that may connect, besides root. Its group is not enough: operators may be in it.
-    init(_ listener: PacketListener, _ listed: ListedSets, daemonID: UInt32) throws(HelperFailure) {
-        (self.listener, self.listed, self.daemonID) = (listener, listed, daemonID)
+    init(_ listener: PacketListener, _ listed: ListedSets) throws(HelperFailure) {
+        (self.listener, self.listed) = (listener, listed)
         monitor = try RulesetMonitor()
         ruleset = try Ruleset()
     }
@@ -53,12 +54,20 @@ final class RequestLoop {
 
     private func accept() {
         guard let (connection, peer) = try? listener.accept() else { return }
-        guard peer.userID == 0 || peer.userID == daemonID else {
-            HelperProgram.say("a connection of user ID \(peer.userID) was refused; only the daemon's may connect")
+        guard listed.mayConnect(userID: peer.userID, now: Clock.now()) else {
+            refuse(peer.userID)
             return
         }
         if connections.count == RequestLoop.maxConnections { connections.removeFirst() }
         connections.append(connection)
+    }
+
+    /// The daemon tries again every few seconds.
+    private func refuse(_ userID: UInt32) {
+        guard loggedIDs.count < RequestLoop.maxLogged, loggedIDs.insert(userID).inserted else { return }
+        HelperProgram.say(
+            "a connection of user ID \(userID) was refused: only root and \(listed.daemon.name) may connect; if the "
+                + "daemon runs as another user, set server.user")
     }
 
     /// Returns false if the connection is to be closed: its peer has gone, does not read, or breaks the protocol.

@@ -3,13 +3,15 @@
 
 import CNftables
 import DNSWire
+import LinuxIO
 import SetFeed
 
 @safe final class Ruleset {
     private let context: OpaquePointer
     private var states: [AddressSet: SetState] = [:]
-    /// For one request; each takes about a millisecond. One refused element of 256 takes 17, and all of them this many.
-    private static let maxCommands = 2 * SetRequest.maxElements - 1
+    /// For one request whose first command is refused; the daemon waits 10 s for the reply. A command takes about a
+    /// millisecond, and with a large set of intervals 0.3 to 0.7 s.
+    private static let searchTime: Duration = .seconds(1)
 
     init() throws(HelperFailure) {
         guard let context = unsafe nft_ctx_new(UInt32(NFT_CTX_DEFAULT)) else {
@@ -39,30 +41,39 @@ import SetFeed
         let elements = request.elements.filter { $0.address.recordType == type }
         let others = request.elements.count - elements.count
         var refusals = others == 0 ? [] : [SetReply.Refusal(count: others, reason: "the set has the other family")]
-        var commands = Ruleset.maxCommands
-        refusals += add(elements[...], to: request.set, &commands)
-        // The set may have gone meanwhile.
-        if !refusals.isEmpty { states[request.set] = nil }
-        let refused = refusals.first.map {
+        if let error = add(elements, to: request.set) {
+            // The set may have gone meanwhile, before this command or before one of the search.
+            if let fault = fault(of: request.set) { return .done(number: request.number, fault) }
+            refusals += addHalves(
+                elements[...], of: request.set, refused: error, until: Clock.now() + Ruleset.searchTime)
+            if let fault = fault(of: request.set) { return .done(number: request.number, fault) }
+        }
+        let refusal = refusals.first.map {
             SetReply.Refusal(count: refusals.reduce(0) { $0 + $1.count }, reason: $0.reason)
         }
-        return .done(number: request.number, self.state(of: request.set), refused)
+        return .done(number: request.number, state, refusal)
     }
 
-    /// Adds elements. One that is refused must not keep the others out: after a failure, each half is tried.
+    /// One element that is refused must not keep the others out: adds each half, and searches a half that is refused.
     ///
-    /// - Parameter commands: how many may still be run. Without any, the rest is refused.
-    /// - Returns: the refused elements.
-    private func add(
-        _ elements: ArraySlice<SetElement>, to set: AddressSet, _ commands: inout Int
+    /// - Parameters:
+    ///   - error: why the elements are refused together.
+    ///   - end: of the search. The rest then counts as refused.
+    private func addHalves(
+        _ elements: ArraySlice<SetElement>, of set: AddressSet, refused error: String, until end: Instant
     ) -> [SetReply.Refusal] {
-        guard !elements.isEmpty else { return [] }
-        guard commands > 0 else { return [SetReply.Refusal(count: elements.count, reason: "too many are refused")] }
-        commands -= 1
-        guard let error = run(Ruleset.addition(Array(elements), to: set)) else { return [] }
         guard elements.count > 1 else { return [SetReply.Refusal(count: 1, reason: error)] }
-        let half = elements.startIndex + elements.count / 2
-        return add(elements[..<half], to: set, &commands) + add(elements[half...], to: set, &commands)
+        let middle = elements.startIndex + elements.count / 2
+        return [elements[..<middle], elements[middle...]].flatMap { half in
+            guard Clock.now() < end else { return [SetReply.Refusal(count: half.count, reason: error)] }
+            guard let error = add(Array(half), to: set) else { return [] }
+            return addHalves(half, of: set, refused: error, until: end)
+        }
+    }
+
+    /// Returns the first line of the error; nil: all are in the set.
+    private func add(_ elements: [SetElement], to set: AddressSet) -> String? {
+        elements.isEmpty ? nil : run(Ruleset.addition(elements, to: set))
     }
 
     /// An element that is there has to go first: before Linux 6.12, adding it again does not prolong it. The three
@@ -74,6 +85,13 @@ import SetFeed
         let addition = "add element \(words) { \(elements.joined(separator: ", ")) }\n"
         let removal = "delete element \(words) { \(addresses) }\n"
         return addition + removal + addition
+    }
+
+    /// Looks again why a set took no elements; nil: it is ready.
+    private func fault(of set: AddressSet) -> SetState? {
+        states[set] = nil
+        let state = state(of: set)
+        return state.isReady ? nil : state
     }
 
     private func state(of set: AddressSet) -> SetState {

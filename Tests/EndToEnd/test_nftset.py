@@ -3,11 +3,13 @@
 
 import json
 import os
+import pwd
 import re
 import signal
 import socket
 import statistics
 import struct
+import tempfile
 import time
 import unittest
 
@@ -308,9 +310,16 @@ class Sets(Case):
                     return b""
         self.assertEqual(12, len(reply(places.DAEMON.pw_uid)))
         self.assertEqual(12, len(reply(0)))
-        # A member of the daemon's group.
-        self.assertEqual(b"", reply(places.DAEMON.pw_uid + 1))
-        self.assertIn("only the daemon's may connect", helper.log)
+        # A member of the daemon's group, until the settings name it.
+        other = pwd.getpwnam("bin")
+        for _ in range(2):
+            self.assertEqual(b"", reply(other.pw_uid))
+        refused = f"user ID {other.pw_uid} was refused: only root and {places.DAEMON.pw_name} may connect"
+        self.assertEqual(1, helper.log.count(refused))
+        daemon.config.write_text(daemon.settings().replace(f'user = "{places.DAEMON.pw_name}"', 'user = "bin"'))
+        time.sleep(1.1)
+        self.assertEqual(12, len(reply(other.pw_uid)))
+        self.assertEqual(b"", reply(places.DAEMON.pw_uid))
 
     def test_one_refused_address_keeps_no_other_out(self):
         self.nft("table inet filter { set v4 { type ipv4_addr; flags interval, timeout; elements = { 192.0.2.0/25 } }; }")
@@ -334,6 +343,27 @@ class Sets(Case):
         self.assertEqual(3, self.figures(daemon)["failed"])
         self.assertEqual(1, daemon.log.count("does not take some addresses"))
         self.assertEqual(1, self.figures(daemon)["ready"]["inet#filter#v4"])
+
+    def test_refused_addresses_of_a_large_set_do_not_make_the_helper_late(self):
+        # nftables takes half a second for each change of such a set.
+        self.nft("table inet filter { set v4 { type ipv4_addr; flags interval, timeout; }; }")
+        networks = ", ".join(f"11.{number >> 7}.{number << 1 & 255}.0/25" for number in range(30_000))
+        with tempfile.NamedTemporaryFile("w") as additions:
+            additions.write(f"add element inet filter v4 {{ {networks} }}")
+            additions.flush()
+            self.assertEqual(0, self.namespace.run("nft", "-f", additions.name).returncode)
+        numbers = range(1, 41)
+        for number in numbers:
+            self.provider.record(f"n{number}.lab.example", "A", f"11.0.0.{number}", ttl=300)
+        daemon, helper = self.both(rule("lab.example", nftset='"inet#filter#v4"'))
+        eventually(lambda: self.figures(daemon)["ready"]["inet#filter#v4"] == 1)
+        helper.signal(signal.SIGSTOP)
+        for number in numbers:
+            dig(daemon, f"n{number}.lab.example", "A")
+        helper.signal(signal.SIGCONT)
+        eventually(lambda: self.figures(daemon)["failed"] == len(numbers), within=30)
+        self.assertEqual(1, daemon.log.count("make it larger (size), or without the flag interval"))
+        self.assertNotIn("can't be reached", daemon.log)
 
     def test_a_set_that_the_settings_no_longer_name_is_refused(self):
         self.nft(DECLARATION)

@@ -30,8 +30,8 @@ enum AddressSetNews: Equatable {
             "nftables set \(set) gets addresses of \(type) records"
         case .setFaulty(let set, let fault): "nftables set \(set) gets no addresses: \(fault)"
         case .elementsRefused(let set, let reason):
-            "nftables set \(set) does not take some addresses: \(reason); is it full, or has it intervals? "
-                + "Further ones are in the statistics (nftset.failed)"
+            "nftables set \(set) does not take some addresses: \(reason); make it larger (size), or without the flag "
+                + "interval. Further ones are counted (nftset.failed)"
         }
     }
 
