@@ -276,6 +276,21 @@ struct RouteChangeTests {
         #expect(!systemFirst.mayDiffer(from: old, for: try #require(Name("www.sole"))))
     }
 
+    @Test("names that substitutes may answer for under only one of the policies")
+    func standsIn() throws {
+        let ruled = try #require(Name("ruled"))
+        let old = policy(["ruled": nil])
+        var rule = Rule(match: [ruled])
+        rule.standsIn = .never
+        var new = old
+        new.rules = RuleTable([rule])
+        #expect(new.mayDiffer(from: old, for: ruled) && old.mayDiffer(from: new, for: ruled))
+        #expect(old.answersDiffering(from: new) == [QuestionScope(ruled, includesDescendants: true)])
+        var never = old
+        never.standsIn = .never
+        #expect(never.answersDiffering(from: old) == [.everything])
+    }
+
     @Test("all names, when those without a rule go elsewhere")
     func everything() {
         #expect(policy([:]).answersDiffering(from: policy([:], onlyListed: true)) == [.everything])

@@ -74,12 +74,12 @@ package struct Policy: Equatable, Sendable {
 
     private func answerTerms(of name: Name) -> AnswerTerms { of(name).answerTerms(answer: ruleAnswer(for: name)) }
 
-    /// Returns scopes that contain every name with different upstreams, order, family, expectations or answers under
-    /// the two policies. They may contain other names too. Names of lists are left out (`listsDiffer`): there may be
-    /// millions.
+    /// Returns scopes that contain every name with other upstreams, substitutes, order, family, expectations or
+    /// answers under the two policies. They may contain other names too. Names of lists are left out (`listsDiffer`):
+    /// there may be millions.
     package func answersDiffering(from other: Policy) -> [QuestionScope] {
         guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly, order == other.order,
-            providers == other.providers
+            standsIn == other.standsIn, providers == other.providers
         else { return [.everything] }
         let names =
             rules.namesDiffering(from: other.rules) + links.domainsDiffering(from: other.links)
@@ -276,7 +276,9 @@ struct NamePolicy {
 
     /// - Parameter answer: the rule's answer, if it counts.
     fileprivate func answerTerms(answer: RuleAnswer? = nil) -> AnswerTerms {
-        AnswerTerms(upstreams: upstreams, order: order, family: family, expectation: expectation, answer: answer)
+        AnswerTerms(
+            upstreams: upstreams, standsIn: standsIn, order: order, family: family, expectation: expectation,
+            answer: answer)
     }
 
     /// Returns the expired answer ready to be served; nil if the limits forbid it.

@@ -88,6 +88,7 @@ package struct Rule: Equatable, Sendable {
 /// The settings for a name that decide which answers it gets.
 struct AnswerTerms: Equatable {
     let upstreams: NameUpstreams?
+    let standsIn: StandInPolicy?
     let order: UpstreamOrder?
     let family: FamilyPolicy?
     let expectation: RuleExpectation?
@@ -96,7 +97,9 @@ struct AnswerTerms: Equatable {
 
 extension Rule {
     fileprivate var answerTerms: AnswerTerms {
-        AnswerTerms(upstreams: upstreams, order: order, family: family, expectation: expectation, answer: answer)
+        AnswerTerms(
+            upstreams: upstreams, standsIn: standsIn, order: order, family: family, expectation: expectation,
+            answer: answer)
     }
 }
 
@@ -261,7 +264,7 @@ package struct RuleTable: Equatable, Sendable {
         }
     }
 
-    /// Returns the names of rules with different upstreams, another order, family, expectation or answer, and of rules
+    /// Returns the names of rules with other upstreams, substitutes, order, family, expectation or answer, and of rules
     /// in only one of the tables. Leaves out lists.
     func namesDiffering(from other: RuleTable) -> [Name] {
         Set(ruleOfName.keys).union(other.ruleOfName.keys).filter { name in
