@@ -125,6 +125,25 @@ class Views(Case):
             self.assertIn("reloaded", self.server.reload())
         self.gets("192.0.2.1", client=self.GUEST, name="a.lab.example")
 
+    def test_several_views_change_in_one_reload(self):
+        self.serve('providers = ["filtered"]')
+        self.gets("192.0.2.1", client=self.ORDINARY, name="a.lab.example")
+        self.gets("192.0.2.2", client=self.GUEST, name="a.lab.example")
+        # The view of before comes second and stays as it is.
+        new = VIEW.replace("guests", "office").replace("77.20/", "77.10/").format(keys='providers = ["filtered"]')
+        for sections, ordinary, asked in (
+                (new + VIEW.format(keys='providers = ["filtered"]'), "192.0.2.2", 2),
+                # It goes, and the new one changes.
+                (new.replace('providers = ["filtered"]', 'client-subnet = "203.0.113.0/24"'), "192.0.2.1", 2)):
+            self.server.sections = sections
+            self.server.config.write_text(self.server.settings())
+            self.assertIn("reloaded", self.server.reload())
+            self.gets(ordinary, client=self.ORDINARY, name="a.lab.example")
+            self.gets("192.0.2.2" if "guests" in sections else "192.0.2.1", client=self.GUEST, name="a.lab.example")
+            self.assertEqual(asked, self.filtered.asked("a.lab.example"))
+        # Everybody's answer from the cache, and one for the view.
+        self.assertEqual(2, self.everyone.asked("a.lab.example"))
+
     def test_a_new_client_subnet_of_a_view_asks_anew(self):
         for number, subnet in enumerate(("203.0.113.0/24", "198.51.100.0/24"), 1):
             if number == 1:

@@ -105,6 +105,12 @@ struct VerificationStand {
         collect()
     }
 
+    /// Back on a network whose state is known.
+    mutating func changeNetwork(hottest: [Name]) {
+        verification.networkChanged(nil, hottest: hottest, now: now)
+        collect()
+    }
+
     /// The clock goes on, and stops wherever something is due.
     mutating func pass(_ duration: Duration) {
         let end = now + duration

@@ -60,4 +60,14 @@ import Testing
         try stand.found(1, .verified)
         #expect(stand.verification.isVerified(stand.question, stand.answer([1])))
     }
+
+    @Test func afterANetworkChangeEveryViewsAddressesAreProbedAgain() throws {
+        var stand = try VerificationStand()
+        stand.kept([1], ttl: 600)
+        stand.kept(guests(stand), stand.answer([9], ttl: 600), from: ViewVerificationTests.filter)
+        try stand.learn([1: .verified, 9: .verified])
+        stand.changeNetwork(hottest: [stand.name])
+        stand.pass(.seconds(1))
+        #expect(stand.probed == [1, 9])
+    }
 }

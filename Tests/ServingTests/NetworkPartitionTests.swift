@@ -103,6 +103,20 @@ struct NetworkPartitionTests {
         #expect(cache.keepOnly([Self.home]) == 1800)
     }
 
+    @Test("answers of groups go with every other network: their partition does not tell which one is theirs")
+    func groups() throws {
+        let serving = ServingState(Self.here, seed: 7)
+        let groups = [ClientGroup(view: 1), ClientGroup(of: try #require(Address("198.51.100.7")), view: 2), .all]
+        for (number, group) in groups.enumerated() {
+            store(UInt32(number), on: serving.partition(for: group), at: Int64(number))
+        }
+        #expect(cache.counts().entries == 3)
+        #expect(cache.remove(storedSinceMilliseconds: 2000) == 1)
+        store(3, on: Self.here, at: 3)
+        #expect(cache.keepOnly([Self.here]) == 2)
+        #expect(cache.counts().entries == 1)
+    }
+
     @Test("clients of one subnet have a part of their own in each network")
     func subnets() throws {
         let serving = ServingState(Self.here, seed: 7)
