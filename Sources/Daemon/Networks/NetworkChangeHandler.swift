@@ -172,7 +172,7 @@ final class NetworkChangeHandler: LoopPart {
 
     /// Forgets the answers of a network that were learned since then.
     private func forget(_ partition: Partition, since: Instant, now: Instant) {
-        // In every partition: nothing is stored under another network's, and groups of clients have their own.
+        // In every partition: groups of clients have their own, and a network that is not in use gets no entries.
         _ = cache.remove(storedSinceMilliseconds: Clock.millisecondsSinceBoot(since))
         resolving.store?.forget(
             partition.rawValue,
