@@ -27,7 +27,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Stri
         name: name, dependencies: dependencies, exclude: resources, swiftSettings: strict)
 }
 
-func debian(_ name: String, pkgConfig: String, package: String) -> Target {
+/// - Parameter pkgConfig: nil if its flags are of no use: Swift refuses -D.
+func debian(_ name: String, pkgConfig: String?, package: String) -> Target {
     .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
@@ -51,9 +52,9 @@ let package = Package(
         module(
             "Daemon",
             [
-                "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
-                "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Resolver", "Serving", "SetFeed", "Settings", "Store",
-                "Telemetry",
+                "Confinement", "Control", "Crypto", "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "HTTPServer",
+                "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Redis", "Resolver", "Serving", "SetFeed", "Settings",
+                "Store", "Telemetry",
             ]),
 
         module("Serving", ["DNSWire", "LinuxIO", "Telemetry"]),
@@ -67,6 +68,8 @@ let package = Package(
         module("Store", ["CSQLite", "DNSWire"]),
         module("Settings", ["CTOML", "DNSWire", "InternationalNames"]),
         module("SetFeed", ["DNSWire"]),
+        module("Fleet", ["Crypto", "DNSWire"]),
+        module("Redis", ["CHiredis", "DNSWire", "LinuxIO"]),
         module("Confinement", ["CSeccomp"]),
         module("LinkDNS", ["CSystemd", "DNSWire"]),
         module("LinuxIO", ["CLinux", "DNSWire"]),
@@ -86,6 +89,7 @@ let package = Package(
         debian("CSeccomp", pkgConfig: "libseccomp", package: "libseccomp-dev"),
         debian("CSystemd", pkgConfig: "libsystemd", package: "libsystemd-dev"),
         debian("CNftables", pkgConfig: "libnftables", package: "libnftables-dev"),
+        debian("CHiredis", pkgConfig: nil, package: "libhiredis-dev"),
         debian("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
 
         tests("DNSWireTests", ["DNSWire", "Serving", "TestSupport"], resources: ["Vectors"]),
@@ -106,6 +110,8 @@ let package = Package(
         tests("LinkDNSTests", ["DNSWire", "LinkDNS"]),
         tests("ConfinementTests", ["Confinement", "CSeccomp", "LinuxIO"]),
         tests("SetFeedTests", ["DNSWire", "SetFeed", "Settings", "httpdnsd-nftset"]),
+        tests("FleetTests", ["DNSWire", "Fleet"]),
+        tests("RedisTests", ["DNSWire", "LinuxIO", "Redis", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "DNSWire", "LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "DNSWire", "Telemetry", "TestSupport"]),
         tests(

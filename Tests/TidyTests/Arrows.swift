@@ -17,10 +17,9 @@ enum Arrows {
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         // Crypto: probes carry the bytes of a handshake, and the start checks whether OpenSSL has DES.
         "Daemon": [
-            "Confinement", "Control", "Crypto", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer",
-            "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Resolver", "Serving", "SetFeed", "Settings", "Store",
-            "Synchronization",
-            "Telemetry",
+            "Confinement", "Control", "Crypto", "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "HTTPServer",
+            "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Redis", "Resolver", "Serving", "SetFeed", "Settings",
+            "Store", "Synchronization", "Telemetry",
         ],
         // Telemetry: it counts and records the queries that it answers.
         "Serving": ["DNSWire", "LinuxIO", "Synchronization", "Telemetry"],
@@ -39,6 +38,9 @@ enum Arrows {
         // DNSWire: a stored answer is validated against its question.
         "Store": ["CSQLite", "DNSWire"],
         "Settings": ["CTOML", "DNSWire", "InternationalNames"],
+        // Crypto: shared answers are authenticated.
+        "Fleet": ["Crypto", "DNSWire"],
+        "Redis": ["CHiredis", "DNSWire", "LinuxIO"],
         // Shared by the daemon and httpdnsd-nftset.
         "SetFeed": ["DNSWire"],
         // A module of its own, so that only daemons are linked with libseccomp.

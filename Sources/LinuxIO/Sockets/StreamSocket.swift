@@ -20,6 +20,15 @@ package final class StreamSocket: Sendable {
         self.descriptor = descriptor
     }
 
+    /// Connects to the UNIX socket at a path.
+    ///
+    /// - Throws: ENOENT, ECONNREFUSED, EACCES; EAGAIN if too many connections wait there.
+    package convenience init(connectingTo path: String) throws(SystemError) {
+        let descriptor = try FileDescriptor(socketOf: AF_UNIX, type: SOCK_STREAM)
+        try LocalAddress(path).connect(descriptor)
+        self.init(accepted: descriptor)
+    }
+
     /// Takes over an accepted connection.
     init(accepted descriptor: consuming FileDescriptor) {
         self.descriptor = descriptor

@@ -1,0 +1,3 @@
+// hiredis for Redis: the header only. Needs libhiredis-dev.
+#pragma once
+#include <hiredis/hiredis.h>

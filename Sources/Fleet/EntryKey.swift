@@ -1,0 +1,52 @@
+// The name of a shared answer in Redis: a code that only members can compute, so that Redis holds no readable names.
+
+package import Crypto
+package import DNSWire
+
+/// All that a shared answer depends on.
+package struct EntryTerms: Equatable, Sendable {
+    package let question: Question
+    /// Members that see the Internet from one place, such as "sh-a": others may be given other addresses.
+    package let site: String
+    /// The provider's dialect and address, whose answers are the same for all members.
+    package let provider: String
+    /// The client subnet that the provider gets; nil: none.
+    package let clientSubnet: Prefix?
+    /// The rules that an answer has to satisfy, as in `Policy.acceptanceDigest`; nil: none.
+    package let rules: String?
+
+    package init(_ question: Question, site: String, provider: String, clientSubnet: Prefix?, rules: String?) {
+        self.question = question
+        self.site = site
+        self.provider = provider
+        self.clientSubnet = clientSubnet
+        self.rules = rules
+    }
+}
+
+extension FleetKeys {
+    /// 128 bits: members cannot be made to share an entry by chance.
+    private static let codeBytes = 16
+
+    /// Returns the entry's names in Redis, one for each key: the first for writing, all for reading.
+    ///
+    /// - Parameter epoch: entries of another one are as good as gone.
+    package func entries(_ terms: EntryTerms, epoch: UInt32) throws(CryptoError) -> [String] {
+        let question = terms.question
+        let fields: [[UInt8]] = [
+            Array(terms.site.utf8), question.name.lowercasedWire, question.type.rawValue.bigEndianBytes,
+            [question.dnssec.rawValue], Array(terms.provider.utf8), Array((terms.clientSubnet?.description ?? "").utf8),
+            Array((terms.rules ?? "").utf8),
+        ]
+        var entries: [String] = []
+        for key in keys {
+            let code = try key.code("entry", fields).prefix(FleetKeys.codeBytes)
+            entries.append("h1:\(epoch):" + code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+        }
+        return entries
+    }
+}
+
+extension Name {
+    fileprivate var lowercasedWire: [UInt8] { wire.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 } }
+}

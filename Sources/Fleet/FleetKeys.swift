@@ -1,0 +1,60 @@
+// The secret keys of a fleet, which authenticate what its members share. While the keys are changed, members with the
+// old one and with the new one understand each other.
+
+package import Crypto
+
+package struct FleetKeys: Equatable, Sendable {
+    /// One key.
+    struct Key: Equatable, Sendable {
+        let bytes: [UInt8]
+        /// Names it in shared values, and does not reveal it.
+        let id: UInt32
+    }
+
+    /// The first one authenticates what this member shares; what the others authenticated is believed, too.
+    let keys: [Key]
+
+    /// HMAC with a shorter key is weaker than its hash (RFC 2104 section 3).
+    package static let minBytes = 32
+    package static let maxKeys = 2
+
+    /// - Parameter keys: one, or two while they are changed; each of at least `minBytes`.
+    /// - Throws: if SHA-256 cannot be used.
+    package init(_ keys: [[UInt8]]) throws(CryptoError) {
+        precondition(1...FleetKeys.maxKeys ~= keys.count, "one key, or two while they are changed")
+        var named: [Key] = []
+        for key in keys {
+            precondition(key.count >= FleetKeys.minBytes, "a key has enough bytes")
+            let digest = try Digest.hmacSHA256(key: key, Array("httpdnsd fleet key id".utf8))
+            named.append(Key(bytes: key, id: digest.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }))
+        }
+        self.keys = named
+    }
+}
+
+extension FleetKeys.Key {
+    /// Returns the code for the fields, 32 bytes. A field cannot be moved into its neighbour.
+    ///
+    /// - Parameter purpose: keeps codes for one purpose from being used for another one.
+    func code(_ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> [UInt8] {
+        var message: [UInt8] = []
+        for field in [Array(purpose.utf8)] + fields {
+            message += UInt32(field.count).bigEndianBytes
+            message += field
+        }
+        return try Digest.hmacSHA256(key: bytes, message)
+    }
+}
+
+extension FixedWidthInteger {
+    var bigEndianBytes: [UInt8] {
+        stride(from: Self.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> $0) }
+    }
+}
+
+extension [UInt8] {
+    /// Takes the same time for all bytes of one length.
+    func isEqualInConstantTime(to other: ArraySlice<UInt8>) -> Bool {
+        count == other.count && zip(self, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}

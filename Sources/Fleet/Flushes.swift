@@ -1,0 +1,32 @@
+// The latest flushes of this member and of the fleet: answers that a provider gave before are not used.
+
+package import DNSWire
+
+package struct Flushes: Sendable {
+    private struct Flush {
+        let scope: QuestionScope
+        let at: Instant
+    }
+
+    /// As many as the stream of the fleet has.
+    package static let maxCount = 1000
+    /// No answer lives longer: the longest TTL that settings allow.
+    private static let longestLife: Duration = .seconds(7 * 24 * 3600)
+
+    /// In the order of their times.
+    private var flushes: [Flush] = []
+
+    package init() {}
+
+    package mutating func add(_ scope: QuestionScope, at instant: Instant, now: Instant) {
+        flushes.removeAll { $0.at + Flushes.longestLife <= now }
+        let place = flushes.firstIndex { $0.at > instant } ?? flushes.count
+        flushes.insert(Flush(scope: scope, at: instant), at: place)
+        if flushes.count > Flushes.maxCount { flushes.removeFirst() }
+    }
+
+    /// Returns how long ago the question was flushed last; nil: it was not.
+    package func age(of question: Question, now: Instant) -> Duration? {
+        flushes.last { $0.scope.contains(question) }.map { $0.at.duration(to: now) }
+    }
+}

@@ -1,0 +1,251 @@
+// Requests to providers that other members may have made already. Before a request, one call asks Redis; the request is
+// made if no other member has its answer or is getting it. Decides; sends nothing.
+//
+//     begun ── call ──┬── an answer ────────────────────────────────────────────> ended: the answer
+//                     ├── our lease ────────────────────────────────────────────> asking ──> ended: published
+//                     ├── another's lease ──> waiting ──┬── its answer ─────────> ended: the answer
+//                     │                                 ├── it gave up ──> call
+//                     │                                 ├── the lease ends ──> call, once
+//                     │                                 └── the second one ends ──┐
+//                     └── no reply in time ───────────────────────────────────────┴──> asking ──> ended: published
+
+package import DNSWire
+
+package struct SharedFetches: Sendable {
+    /// The caller's number of a request.
+    package typealias ID = UInt64
+
+    package struct Terms: Equatable, Sendable {
+        /// The entry's names, as in `FleetKeys.entries`.
+        package let entries: [String]
+        /// `LeaseScript.life`.
+        package let lease: Duration
+        /// An answer with less life left is not used: a refresh wants one that lives longer than its own.
+        package let leastLife: Duration
+        /// An older answer is not used, as the question was flushed; nil: there is no limit.
+        package let mostAge: Duration?
+
+        package init(entries: [String], lease: Duration, leastLife: Duration, mostAge: Duration? = nil) {
+            (self.entries, self.lease, self.leastLife, self.mostAge) = (entries, lease, leastLife, mostAge)
+        }
+
+        /// For writing.
+        package var entry: String { entries[0] }
+    }
+
+    package enum Reply: Equatable, Sendable {
+        /// A value that is authentic.
+        case answer(SharedAnswer, left: Duration)
+        /// This member has the lease.
+        case ours
+        /// Another member has it for this time.
+        case theirs(left: Duration)
+        /// Redis refused the call, or its value was not authentic.
+        case useless
+    }
+
+    package enum Step: Equatable, Sendable {
+        /// Run `LeaseScript`, and report `replied`.
+        case call(ID)
+        /// Make the request, and report `ended`.
+        case ask(ID)
+        /// Another member's answer, and how long it lives. The request has ended.
+        case give(ID, SharedAnswer, left: Duration)
+        /// The answer came after its request had been made: it is good for the cache.
+        case late(ID, SharedAnswer, left: Duration)
+    }
+
+    package struct Counts: Equatable, Sendable {
+        /// Requests that were not made, because another member had the answer.
+        package var answers: UInt64 = 0
+        /// Requests that were not made, because another member was asking.
+        package var awaited: UInt64 = 0
+        /// Requests made with a lease.
+        package var leases: UInt64 = 0
+        /// Leases of other members that ended without an answer.
+        package var endedLeases: UInt64 = 0
+        /// Calls without a reply in time.
+        package var timeouts: UInt64 = 0
+        /// Calls that Redis refused, and values that were not authentic.
+        package var useless: UInt64 = 0
+        /// Requests made while Redis was not used.
+        package var alone: UInt64 = 0
+
+        package init() {}
+    }
+
+    private enum Phase {
+        /// - Parameter leases: of other members, which it has waited for.
+        case calling(leases: Int)
+        /// A call that runs meanwhile changes nothing unless it brings an answer or the lease.
+        case waiting(leases: Int)
+        case asking(isCallOpen: Bool)
+    }
+
+    private struct Fetch {
+        let terms: Terms
+        /// Its number among the deadlines.
+        let slot: Int
+        var phase: Phase
+    }
+
+    /// A request waits for two other members at most.
+    private static let maxLeases = 2
+    /// So that a lease has ended in Redis when it has ended here.
+    private static let lateness: Duration = .milliseconds(2)
+
+    package let readTimeout: Duration
+    private var fetches: [ID: Fetch] = [:]
+    /// Those that wait, by entry.
+    private var waiting: [String: [ID]] = [:]
+    private var deadlines = DeadlineQueue()
+    /// By number among the deadlines.
+    private var slots: [ID] = []
+    private var freeSlots: [Int] = []
+    private(set) package var counts = Counts()
+
+    /// - Parameters:
+    ///   - readTimeout: how long a call may take before the provider is asked.
+    ///   - counts: to go on from.
+    package init(readTimeout: Duration, counts: Counts = Counts()) {
+        (self.readTimeout, self.counts) = (readTimeout, counts)
+    }
+
+    package var nextDeadline: Instant? { deadlines.earliest }
+
+    /// - Parameter isInUse: as in `CircuitBreaker`.
+    package mutating func begin(_ id: ID, _ terms: Terms, isInUse: Bool, now: Instant) -> Step {
+        let slot = freeSlots.popLast() ?? slots.count
+        if slot == slots.count { slots.append(id) } else { slots[slot] = id }
+        guard isInUse else {
+            counts.alone += 1
+            fetches[id] = Fetch(terms: terms, slot: slot, phase: .asking(isCallOpen: false))
+            return .ask(id)
+        }
+        fetches[id] = Fetch(terms: terms, slot: slot, phase: .calling(leases: 0))
+        deadlines.set(now + readTimeout, for: slot)
+        return .call(id)
+    }
+
+    /// One of the requests that wait for the entry.
+    package func waiting(for entry: String) -> ID? { waiting[entry]?.first }
+
+    package func terms(of id: ID) -> Terms? { fetches[id]?.terms }
+
+    package mutating func replied(_ id: ID, _ reply: Reply, now: Instant) -> [Step] {
+        guard let fetch = fetches[id] else { return [] }
+        switch (fetch.phase, reply) {
+        case (.calling(leases: 0), .answer(let answer, let left)):
+            counts.answers += 1
+            end(id)
+            return [.give(id, answer, left: left)]
+        case (.calling, .answer(let answer, let left)), (.waiting, .answer(let answer, let left)):
+            counts.awaited += 1
+            end(id)
+            return [.give(id, answer, left: left)]
+        case (.calling, .ours), (.waiting, .ours):
+            counts.leases += 1
+            return [ask(id)]
+        case (.calling(let leases), .theirs(let left)):
+            // At most for a lease, whatever Redis says.
+            let patience = min(max(left, .zero), fetch.terms.lease) + SharedFetches.lateness
+            wait(id, until: now + patience, leases: leases + 1)
+            return []
+        case (.calling, .useless), (.waiting, .useless):
+            counts.useless += 1
+            return [ask(id)]
+        case (.asking(true), _):
+            fetches[id]?.phase = .asking(isCallOpen: false)
+            switch reply {
+            case .answer(let answer, let left): return [.late(id, answer, left: left)]
+            case .ours: counts.leases += 1
+            case .theirs: break
+            case .useless: counts.useless += 1
+            }
+            return []
+        case (.asking(false), _), (.waiting, .theirs): return []
+        }
+    }
+
+    /// Another member has published the entry's answer.
+    package mutating func published(_ entry: String, _ answer: SharedAnswer, left: Duration) -> [Step] {
+        let awaiting = waiting[entry] ?? []
+        counts.awaited += UInt64(awaiting.count)
+        for id in awaiting { end(id) }
+        return awaiting.map { .give($0, answer, left: left) }
+    }
+
+    /// The member with the lease got no answer, or what it published is of no use. The next call gets the lease.
+    package func released(_ entry: String) -> [Step] { (waiting[entry] ?? []).map { .call($0) } }
+
+    /// Redis is not used any more: no request waits for it.
+    package mutating func switchedOff() -> [Step] {
+        fetches.compactMap { id, fetch in
+            if case .asking = fetch.phase { nil } else { id }
+        }.map { ask($0) }
+    }
+
+    /// - Returns: the steps that are due; for `CircuitBreaker`, how many calls have had no reply in time.
+    package mutating func timePassed(now: Instant) -> (steps: [Step], timeouts: Int) {
+        var (steps, timeouts): ([Step], Int) = ([], 0)
+        while let slot = deadlines.popDue(now) {
+            let id = slots[slot]
+            switch fetches[id]?.phase {
+            case .calling:
+                timeouts += 1
+                counts.timeouts += 1
+                steps.append(ask(id, isCallOpen: true))
+            case .waiting(let leases):
+                counts.endedLeases += 1
+                // Its owner has died. Of all that wait, one gets the next lease.
+                steps.append(leases < SharedFetches.maxLeases ? callAgain(id, leases: leases, now: now) : ask(id))
+            case .asking, nil: continue
+            }
+        }
+        return (steps, timeouts)
+    }
+
+    /// The provider has answered or failed, or the answer is not wanted any more.
+    ///
+    /// - Returns: whether the provider was being asked: the lease may be this member's.
+    package mutating func ended(_ id: ID) -> Bool {
+        defer { end(id) }
+        return if case .asking = fetches[id]?.phase { true } else { false }
+    }
+
+    // MARK: phases
+
+    private mutating func ask(_ id: ID, isCallOpen: Bool = false) -> Step {
+        leave(id)
+        fetches[id]?.phase = .asking(isCallOpen: isCallOpen)
+        return .ask(id)
+    }
+
+    private mutating func callAgain(_ id: ID, leases: Int, now: Instant) -> Step {
+        leave(id)
+        if let slot = fetches[id]?.slot { deadlines.set(now + readTimeout, for: slot) }
+        fetches[id]?.phase = .calling(leases: leases)
+        return .call(id)
+    }
+
+    private mutating func wait(_ id: ID, until: Instant, leases: Int) {
+        guard let fetch = fetches[id] else { return }
+        fetches[id]?.phase = .waiting(leases: leases)
+        deadlines.set(until, for: fetch.slot)
+        waiting[fetch.terms.entry, default: []].append(id)
+    }
+
+    private mutating func end(_ id: ID) {
+        leave(id)
+        if let fetch = fetches.removeValue(forKey: id) { freeSlots.append(fetch.slot) }
+    }
+
+    /// Leaves the phases that have an end.
+    private mutating func leave(_ id: ID) {
+        guard let fetch = fetches[id] else { return }
+        deadlines.remove(fetch.slot)
+        guard case .waiting = fetch.phase else { return }
+        waiting[fetch.terms.entry]?.removeAll { $0 == id }
+        if waiting[fetch.terms.entry]?.isEmpty ?? false { waiting[fetch.terms.entry] = nil }
+    }
+}

@@ -1,0 +1,126 @@
+// One connection to Redis. Replies come in the order of the commands; on a connection that has subscribed, messages
+// come in between.
+
+package import DNSWire
+package import LinuxIO
+
+package final class RedisConnection {
+    package enum Server: Hashable, Sendable {
+        /// The path of its socket.
+        case local(String)
+        case remote(SocketAddress)
+    }
+
+    package enum News: Equatable {
+        /// The reply to the oldest command without one.
+        case reply(RedisReply)
+        /// A message of a channel, on a connection that subscribes.
+        case message(channel: String, [UInt8])
+        /// The last news.
+        case ended(reason: String)
+    }
+
+    private let socket: StreamSocket
+    private let loop: EventLoop
+    private let reader: ReplyReader
+    private var registration: EventLoop.Registration?
+    private var isConnected = false
+    private var unsent: [UInt8] = []
+    private let isSubscriber: Bool
+    private let tell: (RedisConnection, News) -> Void
+
+    /// Commands that Redis does not read. More are not sent; their senders wait in vain.
+    package static let maxUnsentBytes = 1 << 20
+    private static let readBytes = 64 * 1024
+    private static let maxReadsPerTurn = 16
+
+    /// Starts to connect. Commands may be sent at once.
+    package init(
+        to server: Server, isSubscriber: Bool = false, _ loop: EventLoop,
+        _ tell: @escaping (RedisConnection, News) -> Void
+    ) throws(SystemError) {
+        guard let reader = ReplyReader() else { throw SystemError(call: "redisReaderCreate", code: 12) }
+        self.reader = reader
+        switch server {
+        case .local(let path):
+            socket = try StreamSocket(connectingTo: path)
+        case .remote(let address): socket = try StreamSocket(connectingTo: address)
+        }
+        (self.isSubscriber, self.loop, self.tell) = (isSubscriber, loop, tell)
+        registration = try loop.watch(socket.descriptor.raw, for: .writable) { [weak self] _ in self?.proceed() }
+    }
+
+    /// - Returns: false if Redis does not read, so that the command is not sent.
+    package func send(_ command: RedisCommand) -> Bool {
+        let bytes = command.bytes
+        guard unsent.count + bytes.count <= RedisConnection.maxUnsentBytes else { return false }
+        unsent += bytes
+        if isConnected { flush() }
+        return true
+    }
+
+    /// Without news.
+    package func close() {
+        if let registration { loop.unwatch(registration) }
+        registration = nil
+    }
+
+    private func proceed() {
+        do throws(SystemError) {
+            if !isConnected {
+                switch try socket.connectOutcome() {
+                case .failed(let error): return end(error.description)
+                case .inProgress: return
+                case .connected: isConnected = true
+                }
+            }
+            flush()
+            for _ in 0..<RedisConnection.maxReadsPerTurn where registration != nil {
+                switch try socket.read(maxBytes: RedisConnection.readBytes) {
+                case .bytes(let bytes): take(bytes)
+                case .wouldBlock: return
+                case .ended: return end("it closed the connection")
+                }
+            }
+        } catch {
+            end(error.description)
+        }
+    }
+
+    private func take(_ bytes: [UInt8]) {
+        do throws(ReplyReader.Failure) {
+            for reply in try reader.take(bytes) where registration != nil { tell(self, news(reply)) }
+        } catch {
+            switch error {
+            case .malformed(let reason): end("what it sends is not RESP: \(reason)")
+            }
+        }
+    }
+
+    private func news(_ reply: RedisReply) -> News {
+        if isSubscriber, let elements = reply.elements, elements.count == 3,
+            elements[0].bytes == Array("message".utf8), let channel = elements[1].bytes, let bytes = elements[2].bytes
+        {
+            return .message(channel: String(decoding: channel, as: UTF8.self), bytes)
+        }
+        return .reply(reply)
+    }
+
+    private func flush() {
+        do throws(SystemError) {
+            while !unsent.isEmpty {
+                guard let count = try socket.write(unsent.span) else { break }
+                unsent.removeFirst(count)
+            }
+        } catch {
+            return end(error.description)
+        }
+        if let registration { try? loop.change(registration, to: unsent.isEmpty ? .readable : [.readable, .writable]) }
+    }
+
+    private func end(_ reason: String) {
+        guard registration != nil else { return }
+        close()
+        tell(self, .ended(reason: reason))
+    }
+}

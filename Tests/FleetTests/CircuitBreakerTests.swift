@@ -1,0 +1,48 @@
+// When Redis is used, by what was heard of it.
+
+import DNSWire
+import Testing
+
+@testable import Fleet
+
+@Suite struct CircuitBreakerTests {
+    private let start = Instant(nanoseconds: 1_000_000_000_000)
+
+    @Test func theFirstTestIsDueAtOnceAndNothingWaitsForIt() {
+        var breaker = CircuitBreaker(now: start)
+        #expect(!breaker.isInUse && breaker.testAt == start)
+        breaker.testBegan()
+        #expect(breaker.testAt == nil)
+        breaker.lost(now: start)
+        #expect(breaker.testAt == start + .seconds(1) && breaker.trips == 0)
+        breaker.testBegan()
+        breaker.answered()
+        #expect(breaker.isInUse && breaker.testAt == nil)
+    }
+
+    @Test func threeTimeoutsInARowSwitchItOff() {
+        var breaker = CircuitBreaker(now: start)
+        breaker.answered()
+        breaker.timedOut(now: start)
+        breaker.timedOut(now: start)
+        breaker.answered()
+        breaker.timedOut(now: start)
+        breaker.timedOut(now: start)
+        #expect(breaker.isInUse)
+        breaker.timedOut(now: start)
+        #expect(!breaker.isInUse && breaker.testAt == start + .seconds(1) && breaker.trips == 1)
+        // The others that wait time out, too, and change nothing.
+        breaker.timedOut(now: start + .milliseconds(1))
+        #expect(breaker.testAt == start + .seconds(1) && breaker.trips == 1)
+    }
+
+    @Test func aLostConnectionSwitchesItOff() {
+        var breaker = CircuitBreaker(now: start)
+        breaker.answered()
+        breaker.lost(now: start)
+        #expect(!breaker.isInUse && breaker.trips == 1)
+        breaker.testBegan()
+        breaker.timedOut(now: start + .seconds(1))
+        #expect(breaker.testAt == start + .seconds(2))
+    }
+}

@@ -1,0 +1,122 @@
+// Who asks the provider: one member of those that miss an entry at the same time, and everybody if Redis is no help.
+
+import DNSWire
+import Testing
+
+@testable import Fleet
+
+@Suite struct SharedFetchesTests {
+    private let start = Instant(nanoseconds: 1_000_000_000_000)
+    private let terms = SharedFetches.Terms(
+        entries: ["h1:0:a"], lease: .milliseconds(400), leastLife: .milliseconds(500))
+    private let answer = SharedAnswer(
+        Answer(records: [ResourceRecord(owner: Name("a.example")!, address: .v4(1), ttlSeconds: 60)]), from: "p",
+        by: "host-7")
+    private var fetches = SharedFetches(readTimeout: .milliseconds(5))
+
+    private mutating func begin(_ id: UInt64) {
+        #expect(fetches.begin(id, terms, isInUse: true, now: start) == .call(id))
+    }
+
+    /// Another member has the lease.
+    private mutating func wait(_ id: UInt64, left: Duration = .milliseconds(300)) -> [SharedFetches.Step] {
+        begin(id)
+        return fetches.replied(id, .theirs(left: left), now: start)
+    }
+
+    @Test mutating func anAnswerIsGiven() {
+        begin(1)
+        #expect(fetches.nextDeadline == start + .milliseconds(5))
+        #expect(
+            fetches.replied(1, .answer(answer, left: .seconds(9)), now: start)
+                == [.give(1, answer, left: .seconds(9))])
+        #expect(fetches.nextDeadline == nil && fetches.counts.answers == 1)
+        let wasAsking = fetches.ended(1)
+        #expect(!wasAsking)
+    }
+
+    @Test mutating func theLeaseIsForOneRequest() {
+        begin(1)
+        #expect(fetches.replied(1, .ours, now: start) == [.ask(1)])
+        #expect(fetches.nextDeadline == nil)
+        let wasAsking = fetches.ended(1)
+        #expect(wasAsking && fetches.terms(of: 1) == nil)
+    }
+
+    @Test mutating func theOthersWaitForThePublication() {
+        #expect(wait(1).isEmpty)
+        #expect(wait(2).isEmpty)
+        #expect(fetches.nextDeadline == start + .milliseconds(302))
+        #expect(fetches.published("h1:0:b", answer, left: .seconds(60)).isEmpty)
+        #expect(
+            fetches.published("h1:0:a", answer, left: .seconds(60)) == [
+                .give(1, answer, left: .seconds(60)), .give(2, answer, left: .seconds(60)),
+            ])
+        #expect(fetches.counts.awaited == 2 && fetches.nextDeadline == nil)
+    }
+
+    @Test mutating func afterALeaseIsGivenBackAnotherMemberGetsIt() {
+        _ = wait(1)
+        _ = wait(2)
+        #expect(fetches.released("h1:0:a") == [.call(1), .call(2)])
+        #expect(fetches.replied(1, .ours, now: start) == [.ask(1)])
+        #expect(fetches.replied(2, .theirs(left: .milliseconds(400)), now: start).isEmpty)
+        #expect(fetches.published("h1:0:a", answer, left: .seconds(60)).last == .give(2, answer, left: .seconds(60)))
+    }
+
+    @Test mutating func whenALeaseEndsOneOfThemGetsTheNext() {
+        // A lie about the time binds no request for longer than a lease.
+        _ = wait(1, left: .seconds(1000))
+        _ = wait(2, left: .seconds(1000))
+        #expect(fetches.timePassed(now: start + .milliseconds(401)).steps.isEmpty)
+        let end = start + .milliseconds(402)
+        let due = fetches.timePassed(now: end)
+        #expect(due.steps == [.call(1), .call(2)] && due.timeouts == 0)
+        #expect(fetches.replied(1, .ours, now: end) == [.ask(1)])
+        #expect(fetches.replied(2, .theirs(left: .milliseconds(400)), now: end).isEmpty)
+        #expect(fetches.counts.endedLeases == 2)
+        // Its owner dies as well.
+        let last = fetches.timePassed(now: end + .milliseconds(402))
+        #expect(last.steps == [.ask(2)] && last.timeouts == 0)
+    }
+
+    @Test mutating func withoutAReplyTheProviderIsAskedAndALateAnswerIsOfUse() {
+        begin(1)
+        let due = fetches.timePassed(now: start + .milliseconds(5))
+        #expect(due.steps == [.ask(1)] && due.timeouts == 1)
+        let late = fetches.replied(1, .answer(answer, left: .seconds(3)), now: start + .milliseconds(50))
+        #expect(late == [.late(1, answer, left: .seconds(3))])
+        #expect(fetches.replied(1, .answer(answer, left: .seconds(3)), now: start).isEmpty)
+        let wasAsking = fetches.ended(1)
+        #expect(wasAsking)
+    }
+
+    @Test mutating func noRequestWaitsWhenRedisIsNotUsed() {
+        #expect(fetches.begin(1, terms, isInUse: false, now: start) == .ask(1))
+        begin(2)
+        _ = wait(3)
+        let steps = fetches.switchedOff()
+        #expect(steps.count == 2 && steps.contains(.ask(2)) && steps.contains(.ask(3)))
+        #expect(fetches.nextDeadline == nil)
+        #expect(fetches.replied(2, .useless, now: start).isEmpty)
+    }
+
+    @Test mutating func oneThatIsNotWantedAnyMoreLeavesTheOthers() {
+        _ = wait(1)
+        _ = wait(2)
+        var wereAsking = [fetches.ended(1)]
+        #expect(fetches.released("h1:0:a") == [.call(2)])
+        wereAsking.append(fetches.ended(2))
+        #expect(wereAsking == [false, false])
+        #expect(fetches.released("h1:0:a").isEmpty && fetches.nextDeadline == nil)
+    }
+
+    /// Numbers among the deadlines are used again.
+    @Test mutating func deadlinesOfEarlierRequestsAreForgotten() {
+        begin(1)
+        _ = fetches.ended(1)
+        begin(2)
+        let due = fetches.timePassed(now: start + .milliseconds(5))
+        #expect(due.steps == [.ask(2)] && due.timeouts == 1)
+    }
+}
