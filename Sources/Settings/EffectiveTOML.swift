@@ -3,8 +3,8 @@
 extension Settings {
     /// In the order of the written file.
     static let sectionNames = [
-        "server", "provider", "system-resolver", "cache", "prefetch", "stale", "probe", "network", "control", "log",
-        "notify", "nameserver", "view", "rule",
+        "server", "provider", "system-resolver", "cache", "prefetch", "stale", "probe", "network", "fleet", "control",
+        "log", "notify", "nameserver", "view", "rule",
     ]
 
     package var effectiveTOML: String {
@@ -22,6 +22,9 @@ extension Settings {
             Settings.section("[stale]", Stale.keys, stale),
             Settings.section("[probe]", Probe.keys, probe),
             Settings.section("[network]", Network.keys, network),
+        ]
+        if !fleet.servers.isEmpty { parts.append(Settings.section("[fleet]", Fleet.keys, fleet)) }
+        parts += [
             Settings.section("[control]", Control.keys, control),
             Settings.section("[log]", Log.keys, log),
         ]

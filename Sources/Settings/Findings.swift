@@ -35,6 +35,7 @@ struct Findings {
         home("stale", "under [stale]", Settings.Stale.keys),
         home("probe", "under [probe]", Settings.Probe.keys),
         home("network", "under [network]", Settings.Network.keys),
+        home("fleet", "under [fleet]", Settings.Fleet.keys),
         home("control", "under [control]", Settings.Control.keys),
         home("log", "under [log]", Settings.Log.keys),
         home("notify", "under [[notify]]", ReceiverDraft.keys),
@@ -80,6 +81,7 @@ struct Findings {
             case "stale": read(Settings.Stale.keys, in: key, of: node, into: &settings.stale)
             case "probe": read(Settings.Probe.keys, in: key, of: node, into: &settings.probe)
             case "network": read(Settings.Network.keys, in: key, of: node, into: &settings.network)
+            case "fleet": read(Settings.Fleet.keys, in: key, of: node, into: &settings.fleet)
             case "control": read(Settings.Control.keys, in: key, of: node, into: &settings.control)
             case "log": read(Settings.Log.keys, in: key, of: node, into: &settings.log)
             case "notify": settings.receivers = receivers(node)
@@ -95,6 +97,7 @@ struct Findings {
         judge(settings.rules, root.member("rule"), beside: settings.nameservers)
         judgeLocalNames(settings, in: root)
         judgeViews(settings, in: root)
+        judgeFleet(settings, in: root)
         judgeAliases(settings, root.member("rule"))
         settings.giveSubnetsOfViews()
         giveParameters(to: &settings.providers, of: settings.rules, in: root.member("rule"))

@@ -139,7 +139,7 @@ extension Settings.Network {
 
 extension Settings.Control {
     /// `sun_path` holds 108 bytes with its final NUL.
-    private static let maxSocketPathBytes = 107
+    static let maxSocketPathBytes = 107
 
     static let keys: [Key<Settings.Control>] = [
         Key("socket", \.socket, Format.path(maxBytes: maxSocketPathBytes).orEmpty(written: true)),
@@ -204,7 +204,7 @@ extension Settings.Rule {
         Key(
             "srv", \.srv,
             Format.serviceLocation.list(of: "strings \"PRIORITY WEIGHT PORT TARGET\"", recordCounts).leavingOut([])),
-        Key("view", \.view, Format.viewName.optional),
+        Key("view", \.view, Format.plainName.optional),
         Key("nftset", \.nftset, Format.addressSet.oneOrMore(of: "sets", upTo: maxAddressSets).optional),
     ]
 }

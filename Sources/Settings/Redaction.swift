@@ -21,6 +21,7 @@ extension Settings {
         var settings = self
         settings.providers = providers.map(\.withoutPastedKeys)
         settings.receivers = receivers.map(\.withoutPastedKeys)
+        settings.fleet = fleet.withoutPastedKeys
         return settings
     }
 
@@ -30,6 +31,7 @@ extension Settings {
         return Set(zip(providers, redacted.providers).flatMap { $0.texts.subtracting($1.texts) })
             .union(zip(rules, redacted.rules).flatMap { $0.parameters.texts.subtracting($1.parameters.texts) })
             .union(zip(receivers, redacted.receivers).flatMap { $0.texts.subtracting($1.texts) })
+            .union(fleet.files.subtracting(redacted.fleet.files))
     }
 }
 
@@ -120,6 +122,18 @@ extension Settings.Provider.Template {
     }
 
     fileprivate var texts: [String] { [query, joiner] + headers + signed }
+}
+
+extension Settings.Fleet {
+    fileprivate var withoutPastedKeys: Self {
+        let shown = { (file: String) in Settings.Provider.isPublic(file: file) ? file : Settings.removed }
+        var fleet = self
+        fleet.keyFiles = keyFiles.map(shown)
+        fleet.passwordFile = passwordFile.map(shown)
+        return fleet
+    }
+
+    fileprivate var files: Set<String> { Set(secretFiles.map(\.file)) }
 }
 
 extension Settings.Receiver {

@@ -22,6 +22,7 @@ package struct Settings: Equatable, Sendable {
     package var stale = Stale()
     package var probe = Probe()
     package var network = Network()
+    package var fleet = Fleet()
     package var control = Control()
     package var log = Log()
     /// Up to 4, in file order.

@@ -200,7 +200,7 @@ extension Format<String> {
         },
         write: { $0 })
 
-    static let viewName = Format.text(
+    static let plainName = Format.text(
         allowed: "1 to 32 letters, digits, \"-\", \"_\" or \".\"",
         parse: { (1...maxProviderNameBytes).contains($0.utf8.count) && $0.utf8.allSatisfy(isWordByte) ? $0 : nil },
         write: { $0 })

@@ -37,7 +37,7 @@ struct ViewDraft: TableDraft {
     private static let maxClients = 64
 
     static let keys: [Key<ViewDraft>] = [
-        Key("name", \.name, Format.viewName.optional),
+        Key("name", \.name, Format.plainName.optional),
         Key("clients", \.clients, Format.prefix.list(of: "strings \"ADDR/LENGTH\"", 1...maxClients)),
         Key(
             "providers", \.providers,

@@ -29,7 +29,7 @@ private func words(_ command: Command) -> String {
     case .recorder(let showsClients): "recorder\(showsClients ? " with clients" : "")"
     case .log(let level, let seconds): "log \(level) \(seconds.map { "\($0) s" } ?? "until changed")"
     case .cache(let view, let scope): "cache \(view.rawValue) \(words(scope))"
-    case .flush(let scope): "flush \(words(scope))"
+    case .flush(let scope, let wholeFleet): "flush \(words(scope))\(wholeFleet ? " of the fleet" : "")"
     case .prefetch(let names): "prefetch \(names)"
     case .httpdns(.off(let rule, let seconds)):
         "off \(rule.map { "\($0)" } ?? "all") \(seconds.map { "\($0) s" } ?? "until on")"

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 private let cacheUsage = "allowed: cache ls [NAME], cache get NAME [TYPE], cache dump"
-private let flushUsage = "allowed: flush [--tree] [--type TYPE] NAME, flush --all"
+private let flushUsage = "allowed: flush [--fleet] [--tree] [--type TYPE] NAME, flush [--fleet] --all"
 
 @Suite("Requests")
 struct RequestTests {
@@ -195,9 +195,9 @@ struct CacheRequestTests {
             ("flush --tre a", "unknown argument \"--tre\" of flush; \(flushUsage)"),
             ("flush a --type", "--type needs a record type"),
             ("flush a --type AA", "\"AA\" \(isNoType)"),
-            ("flush --all a", "--all takes no other argument; \(flushUsage)"),
-            ("flush --all --type A", "--all takes no other argument; \(flushUsage)"),
-            ("flush --all --tree", "--all takes no other argument; \(flushUsage)"),
+            ("flush --all a", "--all takes no name, --tree or --type; \(flushUsage)"),
+            ("flush --all --type A", "--all takes no name, --tree or --type; \(flushUsage)"),
+            ("flush --all --tree", "--all takes no name, --tree or --type; \(flushUsage)"),
             ("prefetch", "prefetch needs a name; allowed: prefetch NAME..."),
             ("prefetch a b..c", "\"b..c\" \(isNoName)"),
         ])

@@ -26,7 +26,7 @@ BASE_PACKAGES = ("systemd", "systemd-sysv", "dbus", "iproute2", "ca-certificates
 SUITE = "bookworm"
 
 # What the programs are linked with, so that a package of ours can be installed without a network.
-PROGRAM_PACKAGES = ("libcurl4", "libidn2-0", "libmicrohttpd12", "libnghttp2-14", "libpsl5", "libseccomp2",
+PROGRAM_PACKAGES = ("libcurl4", "libhiredis0.14", "libidn2-0", "libmicrohttpd12", "libnghttp2-14", "libpsl5", "libseccomp2",
                     "libsqlite3-0", "libssl3", "libstdc++6", "publicsuffix", "zlib1g")
 
 # Left out of a comparison of what is on a machine's disk: databases and logs of dpkg, of the journal and of users (the

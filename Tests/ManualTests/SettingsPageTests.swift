@@ -21,6 +21,10 @@ struct SettingsPageTests {
         [provider.template]
         query = "q"
         v4 = "p"
+        [fleet]
+        server = "unix:/s"
+        site = "a"
+        key-file = "/k"
         [[notify]]
         url = "https://192.0.2.1/"
         addresses = ["192.0.2.1"]
@@ -44,6 +48,7 @@ struct SettingsPageTests {
         ("[stale]", Settings.Stale.keys.map(\.name)),
         ("[probe]", Settings.Probe.keys.map(\.name)),
         ("[network]", Settings.Network.keys.map(\.name)),
+        ("[fleet]", Settings.Fleet.keys.map(\.name)),
         ("[control]", Settings.Control.keys.map(\.name)),
         ("[log]", Settings.Log.keys.map(\.name)),
         ("[[notify]]", ReceiverDraft.keys.map(\.name)),
@@ -127,6 +132,12 @@ struct SettingsPageTests {
         "[probe] enabled": "false", "[probe] ports": "[853]", "[probe] timeout": "\"1s\"",
         "[probe] ca-file": "\"/c\"", "[probe] http": "true",
         "[network] watch": "false",
+        "[fleet] server": "\"unix:/s\"\nsite = \"a\"\nkey-file = \"/k\"",
+        "[fleet] site": "\"a\"\nserver = \"unix:/s\"\nkey-file = \"/k\"",
+        "[fleet] key-file": "\"/k\"\nserver = \"unix:/s\"\nsite = \"a\"",
+        "[fleet] user": "\"u\"\npassword-file = \"/p\"\nserver = \"unix:/s\"\nsite = \"a\"\nkey-file = \"/k\"",
+        "[fleet] password-file": "\"/p\"\nserver = \"unix:/s\"\nsite = \"a\"\nkey-file = \"/k\"",
+        "[fleet] read-timeout": "\"7ms\"\nserver = \"unix:/s\"\nsite = \"a\"\nkey-file = \"/k\"",
         "[control] socket": "\"\"", "[control] metrics-listen": "\"127.0.0.1:9353\"",
         "[control] nftset-socket": "\"/s\"",
         "[log] level": "\"debug\"", "[log] format": "\"json\"", "[log] queries": "true", "[log] clients": "true",

@@ -45,7 +45,7 @@ let commonMistakes: [Case] = [
         #"""
         f:1:1: unknown key "providers" at the top; did you mean "provider"? allowed: only-listed, direct-only, \#
         local-zone, hosts-directory, lease-files, server, provider, \#
-        system-resolver, cache, prefetch, stale, probe, network, control, log, notify, nameserver, \#
+        system-resolver, cache, prefetch, stale, probe, network, fleet, control, log, notify, nameserver, \#
         view, rule
         """#),
     // Single brackets.
@@ -106,7 +106,7 @@ let commonMistakes: [Case] = [
         #"""
         f:1:1: unknown key "listen" at the top; it belongs under [server]; allowed: only-listed, direct-only, \#
         local-zone, hosts-directory, lease-files, server, provider, \#
-        system-resolver, cache, prefetch, stale, probe, network, control, log, notify, nameserver, \#
+        system-resolver, cache, prefetch, stale, probe, network, fleet, control, log, notify, nameserver, \#
         view, rule
         """#),
     // A key of the top in a table.

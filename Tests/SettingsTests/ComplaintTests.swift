@@ -21,7 +21,7 @@ struct ComplaintTests {
     @Test(
         "a wrong file is answered with place, finding, what is allowed, and a hint",
         arguments: wrongSections + wrongValues + wrongProviders + wrongCombinations + wrongPolicies + wrongProbes
-            + wrongReceivers + wrongNameservers + wrongViews + wrongParameters
+            + wrongReceivers + wrongNameservers + wrongViews + wrongFleets + wrongParameters
             + wrongRules + wrongSyntax + commonMistakes)
     func wrongFile(_ file: Case) {
         #expect(complaints(file.text) == file.complaints, "\(file.text)")

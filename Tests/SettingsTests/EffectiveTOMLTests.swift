@@ -81,7 +81,11 @@ struct EffectiveTOMLTests {
             "nftset = [\"inet#filter#allowed\", \"4#ip#nat#corp\"]", "nftset-socket = \"/run/n.sock\"",
             "query = {\"sdns-level\" = \"v=i_p-\", \"sdns-region\" = \"eu\"}", "tags = [\"ios\", \"beta-2\"]",
             "query = {\"sdns-a\" = \"b\"}\ntags = [\"c\"]\n", "app-id = \"com.demo\"",
-            "[network]\nwatch = false", "probe = true", "probe-ports = [853]",
+            "[network]\nwatch = false",
+            "[fleet]\nserver = [\"unix:/run/redis.sock\", \"redis://192.0.2.7:6379\"]\nsite = \"sh-a\"\n"
+                + "key-file = [\"/etc/new.key\", \"old\"]\nuser = \"httpdnsd\"\npassword-file = \"/etc/redis.pw\"\n"
+                + "read-timeout = \"7ms\"",
+            "probe = true", "probe-ports = [853]",
             "resolver = \"system\"", "resolver = \"httpdns\"", "resolver = \"y\"", "allow-private = true",
             "family = \"prefer-ipv6\"",
         ] {
@@ -304,6 +308,13 @@ private let oddFile = #"""
     http = true
     [network]
     watch = false
+    [fleet]
+    server = ["unix:/run/redis.sock", "redis://192.0.2.7"]
+    site = "sh-a"
+    key-file = ["/etc/new.key", "old"]
+    user = "httpdnsd"
+    password-file = "/etc/redis.pw"
+    read-timeout = "7ms"
     [control]
     socket = ""
     nftset-socket = "/run/n.sock"

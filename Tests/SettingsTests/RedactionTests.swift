@@ -67,6 +67,11 @@ struct RedactionTests {
         [[notify]]
         url = "http://192.0.2.5:8080"
         key-file = "/etc/httpdnsd/notify.key"
+        [fleet]
+        server = "redis://192.0.2.6"
+        site = "here"
+        key-file = ["canary-18", "/etc/httpdnsd/fleet.key"]
+        password-file = "canary-19"
         """
 
     /// Every key of a provider must be in one of these: a new one may hold a secret.
@@ -90,6 +95,10 @@ struct RedactionTests {
         #expect(
             Set(Settings.Provider.Template.keys.map(\.name)) == Self.removedOfTemplate.union(Self.shownOfTemplate))
         #expect(Set(ReceiverDraft.keys.map(\.name)) == ["url", "key-file", "addresses", "events", "ca-file"])
+        #expect(
+            Set(Settings.Fleet.keys.map(\.name)) == [
+                "server", "site", "key-file", "user", "password-file", "read-timeout",
+            ])
         #expect(NameserverDraft.keys.allSatisfy { !$0.mayBeSecret })
     }
 
@@ -107,6 +116,7 @@ struct RedactionTests {
             #"url = "https://alerts.example/(removed)?(removed)""#, #"url = "http://192.0.2.5:8080/""#,
             #"key-file = "/etc/httpdnsd/notify.key""#, #"query = {"sdns-level" = "(removed)"}"#,
             #"query = {"sdns-city" = "(removed)"}"#, #"tags = ["(removed)"]"#, #"app-id = "(removed)""#,
+            #"key-file = ["(removed)", "/etc/httpdnsd/fleet.key"]"#, #"password-file = "(removed)""#,
             #"key-file = "(removed)""#, #"cipher-key-file = "(removed)""#, #"proxy-key-file = "(removed)""#,
         ] {
             #expect(shown.split(separator: "\n").contains(Substring(line)), "\(line) is not in \(shown)")
@@ -114,7 +124,7 @@ struct RedactionTests {
         let texts = settings.redactedTexts
         #expect(texts.isSuperset(of: (1...7).map { "canary-\($0)" } + ["canary", "/canary/dns-query"]))
         #expect(texts.isSuperset(of: ["/canary-8/events", "token=canary-9"]))
-        #expect(texts.isSuperset(of: (10...17).map { "canary-\($0)" }))
+        #expect(texts.isSuperset(of: (10...19).map { "canary-\($0)" }))
         // Nor a credential with the name of its provider, which stands everywhere.
         for text in ["/resolve", Settings.removed, "pasted"] { #expect(!texts.contains(text), "\(text)") }
     }
@@ -123,7 +133,7 @@ struct RedactionTests {
     func pastedKeys() throws {
         let shown = try Settings.parse(bytes: Array(Self.text.utf8), file: "f").withoutPastedKeys.effectiveTOML
         for number in [1, 2, 3, 5] { #expect(shown.contains("canary-\(number)")) }
-        for number in [4, 6, 7, 10] { #expect(!shown.contains("canary-\(number)")) }
+        for number in [4, 6, 7, 10, 18, 19] { #expect(!shown.contains("canary-\(number)")) }
         #expect(shown.contains(#"key-file = "/etc/httpdnsd/vendor.key""#))
     }
 

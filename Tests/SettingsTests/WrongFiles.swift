@@ -23,7 +23,7 @@ let wrongSections: [Case] = [
         f:1:1: unknown key "sever" at the top; did you mean "server"? allowed: only-listed, \#
         direct-only, \#
         local-zone, hosts-directory, lease-files, server, provider, \#
-        system-resolver, cache, prefetch, stale, probe, network, control, log, \#
+        system-resolver, cache, prefetch, stale, probe, network, fleet, control, log, \#
         notify, nameserver, view, rule
         """#),
     Case(
@@ -58,7 +58,7 @@ let wrongSections: [Case] = [
         #"""
         f:1:1: unknown key "a" at the top; allowed: only-listed, direct-only, \#
         local-zone, hosts-directory, lease-files, server, provider, \#
-        system-resolver, cache, prefetch, stale, probe, network, control, log, notify, \#
+        system-resolver, cache, prefetch, stale, probe, network, fleet, control, log, notify, \#
         nameserver, view, rule
         """#),
 ]

@@ -11,7 +11,7 @@ _httpdnsctl_words() {
     status) echo "--json" ;;
     stats) echo "--json --prometheus --watch" ;;
     cache) echo "ls get dump --json" ;;
-    flush) echo "--all --tree --type --json" ;;
+    flush) echo "--all --tree --type --fleet --json" ;;
     prefetch) echo "--json" ;;
     httpdns) echo "off on --for --json" ;;
     rule) echo "add ls rm --for --json" ;;

@@ -23,7 +23,8 @@ package enum Command: Equatable, Sendable {
     case reload
     /// Cache entries, in one of three forms.
     case cache(CacheView, QuestionScope)
-    case flush(QuestionScope)
+    /// With `wholeFleet`, on all members of the fleet.
+    case flush(QuestionScope, wholeFleet: Bool = false)
     /// Takes 1 to `maxPrefetchNames` names.
     case prefetch([Name])
     case httpdns(HTTPDNSSwitch)

@@ -14,8 +14,9 @@ extension Command.Word {
         case .flush:
             [
                 CommandForm(
-                    "flush [--tree] [--type TYPE] NAME", "removes a name's entries; with --tree, its subdomains' too"),
-                CommandForm("flush --all", "removes every entry"),
+                    "flush [--fleet] [--tree] [--type TYPE] NAME",
+                    "removes a name's entries (--tree: and below; --fleet: on all machines)"),
+                CommandForm("flush [--fleet] --all", "removes every entry"),
             ]
         case .prefetch: [CommandForm("prefetch NAME...", "resolves up to 100 names into the cache")]
         case .httpdns:

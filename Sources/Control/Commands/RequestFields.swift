@@ -12,6 +12,7 @@ struct RequestFields: Decodable {
     var type: String?
     var tree: Bool?
     var all: Bool?
+    var fleet: Bool?
     var `for`: String?
     var rule: String?
     var address: String?
@@ -26,8 +27,8 @@ struct RequestFields: Decodable {
     var settings: [String]?
 
     enum CodingKeys: String, CodingKey {
-        case command, verb, name, names, type, tree, all, rule, address, provider, level, pattern, clients, prometheus,
-            topic, settings, client
+        case command, verb, name, names, type, tree, all, fleet, rule, address, provider, level, pattern, clients,
+            prometheus, topic, settings, client
         case `for`
         case noCache = "no_cache"
     }
@@ -61,6 +62,7 @@ struct RequestFields: Decodable {
             switch (word, argument) {
             case (.flush, "--tree"): tree = true
             case (.flush, "--all"): all = true
+            case (.flush, "--fleet"): fleet = true
             case (.flush, "--type"): type = try value(of: argument, "a record type", from: &rest)
             case (.stats, "--prometheus"): prometheus = true
             case (.query, "--no-cache"): noCache = true
@@ -107,7 +109,7 @@ struct RequestFields: Decodable {
         case .reload: .reload
         case .help: .help(try topic.map(readCommand))
         case .cache: try cacheCommand()
-        case .flush: .flush(try flushScope())
+        case .flush: .flush(try flushScope(), wholeFleet: fleet ?? false)
         case .prefetch: .prefetch(try prefetchNames())
         case .httpdns: .httpdns(try httpdnsSwitch())
         case .rule: .rule(try ruleAction())
@@ -170,7 +172,7 @@ struct RequestFields: Decodable {
     private func flushScope() throws(RequestFault) -> QuestionScope {
         guard all != true else {
             guard name == nil, type == nil, tree != true else {
-                throw RequestFault("--all takes no other argument; allowed: \(Command.Word.flush.usage)")
+                throw RequestFault("--all takes no name, --tree or --type; allowed: \(Command.Word.flush.usage)")
             }
             return .everything
         }

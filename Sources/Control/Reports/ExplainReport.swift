@@ -20,6 +20,8 @@ package struct ExplainReport: Codable, Equatable, Sendable {
     package var ruleOrigins: [String] = []
     /// The provider's entry before the system resolver's.
     package var entries: [Entry] = []
+    /// Which member of the fleet gave the last provider's answer, and when; nil: none.
+    package var fleet: String?
     /// The most recent first.
     package var sources: [Said] = []
     package var addresses: [AddressReport] = []
@@ -65,8 +67,8 @@ package struct ExplainReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case name, type, partition, portal, route, order, rules, entries, sources, addresses, probe, expired, failure
-        case refresh, next, lately
+        case name, type, partition, portal, route, order, rules, entries, fleet, sources, addresses, probe, expired
+        case failure, refresh, next, lately
         case ruleSays = "rule_says"
         case ruleOrigins = "rule_origins"
         case standIn = "stood_in"

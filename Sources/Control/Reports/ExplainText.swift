@@ -37,7 +37,7 @@ extension ExplainReport {
             facts.append(
                 ("rule", ["\(rules.joined(separator: ", ")): \(ruleSays.joined(separator: ", "))"] + ruleOrigins))
         }
-        facts += [("order", order), ("entry", entry)]
+        facts += [("order", order), ("entry", entry), ("fleet", fleet.map { [$0] } ?? [])]
         facts += sources.map { ($0.failure == nil ? "answered" : "failed", [$0.fact]) }
         facts.append(("address", addresses.map(\.fact)))
         facts.append(("probe", probe))

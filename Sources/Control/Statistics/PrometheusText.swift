@@ -14,7 +14,7 @@ extension StatsReport {
         MetricFamily.ofServing + MetricFamily.ofCache + MetricFamily.ofProviders
         + MetricFamily.ofProviderConnections + MetricFamily.ofTransfers + MetricFamily.ofNameservers
         + MetricFamily.ofNameserverConnections + MetricFamily.ofVerification + MetricFamily.ofNetworks
-        + MetricFamily.ofReceivers + MetricFamily.ofNFTSets + MetricFamily.ofProcess
+        + MetricFamily.ofReceivers + MetricFamily.ofNFTSets + MetricFamily.ofFleet + MetricFamily.ofProcess
 }
 
 /// A metric family: one HELP line and its samples.

@@ -37,6 +37,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var notify: [Receiver] = []
     /// Nil without rules that name sets.
     package var nftset: NFTSets?
+    /// Nil without [fleet].
+    package var fleet: Fleet?
     package var pages = Pages()
     package var process = Process()
 
@@ -49,7 +51,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
 
     package enum CodingKeys: String, CodingKey {
         case schema, version, queries, responses, rcodes, dropped, inflight, unsent, durations, cache, prefetch, shares,
-            stale, store, providers, nameservers, system, probe, network, notify, nftset, pages, process
+            stale, store, providers, nameservers, system, probe, network, notify, nftset, fleet, pages,
+            process
         case connections = "tcp"
         case udpReceiveErrors = "udp_rcvbuf_errors"
         case uptimeSeconds = "uptime_s"

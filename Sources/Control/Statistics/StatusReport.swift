@@ -38,6 +38,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var localNames: [List]?
     /// The sets of nftables that rules name; nil: none does.
     package var nftsets: [NFTSet]?
+    /// Nil without [fleet].
+    package var fleet: Fleet?
     /// Why a captive portal is suspected, also if the network is not monitored. Contains host names that the portal
     /// chose.
     package var portal: String? {
@@ -59,7 +61,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
 
     package enum CodingKeys: String, CodingKey {
         case version, listeners, threads, providers, nameservers, cache, switches, quotas, network, portal, rights,
-            lists, nftsets
+            lists, nftsets, fleet
         case uptimeSeconds = "uptime_s"
         case processID = "pid"
         case missingListeners = "missing_listeners"
@@ -103,6 +105,24 @@ package struct StatusReport: Codable, Equatable, Sendable {
         package init(set: String, fault: String?) {
             self.set = set
             self.fault = fault
+        }
+    }
+
+    package struct Fleet: Codable, Equatable, Sendable {
+        /// The server of Redis that is used or tried, as the settings write it.
+        package var server: String
+        package var site: String
+        /// Why Redis is not used; nil: it is, or it was not tried yet.
+        package var fault: String?
+
+        package init(server: String, site: String, fault: String?) {
+            self.server = server
+            self.site = site
+            self.fault = fault
+        }
+
+        fileprivate var text: String {
+            "site \(site) | \(server) " + (fault.map { "not used: \($0)" } ?? "used")
         }
     }
 
@@ -157,6 +177,7 @@ extension StatusReport {
             ("rights", rights), ("files", descriptorText),
             ("lists", StatusReport.text(lists)), ("local", StatusReport.text(localNames)),
             ("nftset", nftsets?.map { "\($0.set) \($0.fault ?? "ready")" }.joined(separator: " | ")),
+            ("fleet", fleet?.text),
             ("quota", quotas.map { $0.map(\.text).joined(separator: " | ") }),
             ("switched", switches.isEmpty ? nil : switches.map(\.text).joined(separator: " | ")),
         ]

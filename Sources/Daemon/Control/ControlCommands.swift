@@ -76,7 +76,7 @@ struct ControlCommands {
             return .pages(
                 AnyIterator(
                     ListingPages(of: cache, resolving, listing, nowMilliseconds: Clock.millisecondsSinceBoot(now))))
-        case .flush(let scope): return whole(.removed(flush(scope)), asJSON: request.wantsJSON)
+        case .flush(let scope, let wholeFleet): return try flush(scope, wholeFleet: wholeFleet, request)
         case .prefetch(let names):
             resolving.prefetch(names, now: now)
             return whole(.prefetching(names.count), asJSON: request.wantsJSON)
@@ -176,13 +176,14 @@ struct ControlCommands {
         whole(.refusal(Refusal(reason, wantsJSON: request.wantsJSON)), asJSON: request.wantsJSON)
     }
 
-    /// Removes cache entries, stored entries and remembered failures, so that the next question goes upstream.
-    ///
-    /// - Returns: the number of cache entries removed.
-    private func flush(_ scope: QuestionScope) -> Int {
-        resolving.handle(.forgotten(scope), now: now)
-        resolving.store?.forget(scope, now: now)
-        return cache.remove(scope)
+    private func flush(
+        _ scope: QuestionScope, wholeFleet: Bool, _ request: Request
+    ) throws(Refusal) -> ControlAnswer {
+        if wholeFleet, let fault = resolving.fleet.orderFlush(scope, now: now) {
+            throw Refusal(fault, wantsJSON: request.wantsJSON)
+        }
+        resolving.fleet.flushed(scope, now: now)
+        return whole(.removed(resolving.flush(scope, now: now)), asJSON: request.wantsJSON)
     }
 
     func whole(_ reply: Control.Reply, asJSON: Bool) -> ControlAnswer {

@@ -64,6 +64,7 @@ struct Statistics {
         report.lists = lists.reports
         report.localNames = lists.localReports
         report.nftsets = resolving.addressSets.reports
+        report.fleet = resolving.fleet.status
         report.network = currentNetwork
         report.portal = portal
         report.rights = rights
@@ -115,6 +116,7 @@ struct Statistics {
         report.connections.evicted = Int(resolving.streams.evictedConnections)
         report.notify = notifier.statistics
         report.nftset = resolving.addressSets.statistics
+        report.fleet = resolving.fleet.statistics
         (report.pages.requests, report.pages.cut) = pages?.counts ?? (0, 0)
         fill(&report, from: sum)
         fillDurations(&report)

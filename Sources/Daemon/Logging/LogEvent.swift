@@ -74,6 +74,7 @@ enum LogEvent {
     case nameserversChanged(NameserverList, from: String?)
     case receiver(ReceiverNews)
     case addressSet(AddressSetNews)
+    case fleet(FleetNews)
     /// A list of names for rules was read after a change.
     case listLoaded(path: String, names: Int)
     case listRefused(path: String, complaints: [String])
@@ -101,7 +102,7 @@ enum LogEvent {
             .nameserver(.announced), .nameserver(.linkEnded),
             .providersAvoided,
             .switchedOn, .stillSwitchedOff, .rule(.ended), .storeLoaded, .storeWorks,
-            .receiver(.works), .addressSet(.helperWorks), .addressSet(.setReady), .query,
+            .receiver(.works), .addressSet(.helperWorks), .addressSet(.setReady), .fleet(.redisWorks), .query,
             .queriesLeftOut,
             .listenAddress(_, isPresent: true):
             .info
@@ -109,7 +110,7 @@ enum LogEvent {
             .providersFail, .portal(.suspected), .nameserver(.loops), .nameserver(.down), .fileUnreadable, .quota,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
             .contradiction, .rule, .localNamesRefused, .recorderWritten, .recorderFails, .receiver(.fails),
-            .addressSet:
+            .addressSet, .fleet:
             .warning
         case .settingsRefused, .listRefused, .notStarted: .error
         case .requestFailed: .debug

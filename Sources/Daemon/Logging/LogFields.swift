@@ -26,7 +26,7 @@ extension LogEvent {
             .providersWork, .providerThrottled,
             .providerAskedAgain, .networkLost,
             .networkChanged, .networkRecovered, .portal, .nameserver, .nameserversChanged,
-            .storeFails, .storeWorks, .receiver, .addressSet, .listenAddress:
+            .storeFails, .storeWorks, .receiver, .addressSet, .fleet, .listenAddress:
             LogEvent.changesAtOnce
         case .addressLeftOut, .unfiltered, .probesOff, .divergence, .contradiction, .providersAvoided, .fileUnreadable,
             .storeSetAside, .recorderFails, .queriesLeftOut:
@@ -42,8 +42,7 @@ extension LogEvent {
         case .notStarted: "not-started"
         case .ready: "ready"
         case .addressLeftOut: "address-left-out"
-        case .listenAddress(_, isPresent: false): "listen-address-missing"
-        case .listenAddress: "listen-address-present"
+        case .listenAddress(_, let isPresent): isPresent ? "listen-address-present" : "listen-address-missing"
         case .servesAs: "serves-as"
         case .sharesUser: "shares-user"
         case .unfiltered: "unfiltered"
@@ -90,6 +89,7 @@ extension LogEvent {
         case .storeFails: "store-fails"
         case .storeWorks: "store-works"
         case .addressSet(let news): news.word
+        case .fleet(let news): news.word
         case .receiver(let news): if case .fails = news { "receiver-fails" } else { "receiver-works" }
         case .recorderWritten: "recorder-written"
         case .recorderFails: "recorder-fails"
@@ -119,13 +119,19 @@ extension LogEvent {
         ]
     }
 
+    private static func ready(
+        _ listen: [String], _ threads: Int, _ providers: [String], _ systemServers: [String]
+    ) -> [String: LogField] {
+        [
+            "listen": .list(listen), "threads": .number(threads), "providers": .list(providers),
+            "system_servers": .list(systemServers),
+        ]
+    }
+
     private var fields: [String: LogField] {
         switch self {
         case .ready(let listen, let threads, let providers, let systemServers):
-            [
-                "listen": .list(listen), "threads": .number(threads), "providers": .list(providers),
-                "system_servers": .list(systemServers),
-            ]
+            LogEvent.ready(listen, threads, providers, systemServers)
         case .servesAs(let user, let userID, let groupID):
             ["user": .text(user), "uid": .number(Int(userID)), "gid": .number(Int(groupID))]
         case .sharesUser(let userID): ["uid": .number(Int(userID))]
@@ -156,9 +162,10 @@ extension LogEvent {
                 "failures": .list(failures.map { "\($0.key.rawValue) \($0.value)" }.sorted()),
                 "system_resolver": .text(hasSystemResolver ? "answers" : "none"),
             ]
-        case .providersWork(let duration): ["after_ms": .number(duration.wholeMilliseconds)]
-        case .networkRecovered(let duration): ["after_ms": .number(duration.wholeMilliseconds)]
+        case .providersWork(let duration), .networkRecovered(let duration):
+            ["after_ms": .number(duration.wholeMilliseconds)]
         case .addressSet(let news): news.fields
+        case .fleet(let news): news.fields
         case .receiver(.fails(let name, let reason)): ["receiver": .text(name), "reason": .text(reason)]
         case .receiver(.works(let name, let duration)):
             ["receiver": .text(name), "after_ms": .number(duration.wholeMilliseconds)]

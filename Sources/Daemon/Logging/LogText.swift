@@ -43,8 +43,7 @@ extension LogEvent {
         case .quota(let warning): warning.text
         case .requestFailed(let provider, let reason): "request to \(provider) failed: \(reason)"
         case .probesOff(let problem): "addresses are not verified: \(problem)"
-        case .divergence(let source):
-            "\(source) returned a mismatched address, another upstream a verified one; see httpdnsctl evidence"
+        case .divergence(let source): LogEvent.diverged(source)
         case .contradiction(let source, let name, let text): LogEvent.forged(source, name, text)
         case .providersAvoided(let variable): LogEvent.avoiding(for: variable)
         case .switchedOn(let name): "providers are used again for \(name.isRoot ? "all names" : name.description)"
@@ -63,11 +62,16 @@ extension LogEvent {
         case .storeWorks(let path): "\(path) can be used again"
         case .receiver(let news): news.text
         case .addressSet(let news): news.text
+        case .fleet(let news): news.text
         case .recorderWritten(let path): LogEvent.recorded(in: path)
         case .recorderFails(let path, let reason): "the flight recorder can't be written to \(path): \(reason)"
         case .query(let report): String(report.line.dropLast())
         case .queriesLeftOut(let count): "\(count) queries not logged because of the rate limit"
         }
+    }
+
+    private static func diverged(_ source: String) -> String {
+        "\(source) returned a mismatched address, another upstream a verified one; see httpdnsctl evidence"
     }
 
     private static func faulty(_ path: String, _ isWhole: Bool) -> String {

@@ -52,6 +52,14 @@ struct CachedAnswers {
         cache.entries(of: question, partition: serving.partition(for: question.clients))
     }
 
+    /// How long a provider's answer is still fresh; nil: there is none.
+    func life(of question: Question, now: Instant) -> Duration? {
+        let entry = entries(of: question).first { $0.provenance == .provider }
+        guard let entry else { return nil }
+        let end = entry.storedAtMilliseconds + Int64(entry.lifetimeSeconds) * 1000
+        return .milliseconds(max(0, end - Clock.millisecondsSinceBoot(now)))
+    }
+
     func hits(_ questions: [Question]) -> Event {
         .hitsCounted(questions.map { ($0, cache.takeHits($0, partition: serving.partition(for: $0.clients))) })
     }
@@ -88,6 +96,9 @@ struct CachedAnswers {
     func remove(_ question: Question, _ provenance: Provenance) {
         cache.remove(question, partition: serving.partition(for: question.clients), provenance: provenance)
     }
+
+    /// Returns the number of entries removed.
+    func remove(_ scope: QuestionScope) -> Int { cache.remove(scope) }
 
     /// Removes matching names on every network, as another lookup costs little.
     func remove(_ names: (Name) -> Bool) { _ = cache.remove { name, _, _ in names(name) } }

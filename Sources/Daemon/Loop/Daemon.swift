@@ -17,6 +17,8 @@ final class Daemon {
     private static let lastAnswers: Duration = .milliseconds(500)
     /// Longest wait for the store at startup. Shorter than TimeoutStartSec of the unit.
     private static let rulesPatience: Duration = .seconds(3)
+    /// Longest wait for the flushes of the fleet: Redis answers within a millisecond.
+    private static let flushPatience: Duration = .milliseconds(100)
     /// Longest wait for the first reports of links: programs on the system bus answer within milliseconds.
     private static let firstLinks: Duration = .milliseconds(500)
 
@@ -161,6 +163,7 @@ final class Daemon {
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
         listening.news(routeChanges: roaming?.network.routeChanges ?? 0).forEach { log($0) }
         try awaitAddedRules()
+        try awaitFlushes()
         // From here on queries are received, and a stop answers them first.
         try signals.add(StopSignal.all)
         try threads.start()
@@ -211,6 +214,20 @@ final class Daemon {
         if !rules.isReady { log(.rule(.late)) }
     }
 
+    /// What the fleet has flushed meanwhile must not be answered from the store. Without Redis, the start does not wait
+    /// for longer than this.
+    private func awaitFlushes() throws(SystemError) {
+        let fleet = resolving.fleet
+        guard resolving.store != nil else { return fleet.restore(nil, now: Clock.now()) }
+        guard fleet.isOn else { return }
+        let end = Clock.now() + Daemon.flushPatience
+        while !fleet.knowsFlushes, Clock.now() < end {
+            try loop.turn(until: min(end, fleet.nextDeadline ?? end))
+            fleet.timePassed(now: Clock.now())
+        }
+        resolving.settle(now: Clock.now())
+    }
+
     /// Answers the queries received so far. Later ones wait for the next process if the service manager holds the
     /// sockets.
     private func answerTheRest() throws(SystemError) {
@@ -259,7 +276,8 @@ final class Daemon {
             log(change)
             notifier.take(change, now: now)
         }
-        (notifier.takeNews() + resolving.addressSets.takeNews()).forEach { log($0) }
+        (notifier.takeNews() + resolving.addressSets.takeNews() + resolving.fleet.redis.takeLogged())
+            .forEach { log($0) }
         (billing.takeNews() + resolving.providers.takeNotable() + resolving.nameservers.takeNotable())
             .forEach { log($0) }
         logQueries(now: now)
@@ -406,6 +424,8 @@ final class Daemon {
         if let old { removeAnswersDiffering(new, from: old, now: now) }
         resolving.addressSets.configure(new.rules, cache, socket: settings.control.nftsetSocket, now: now)
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
+        resolving.fleet.configure(
+            provisions.fleet, rules: new.acceptanceDigest { resolving.name(of: .provider($0)) }, now: now)
         linkMonitor.setOn((settings.rules + rules.rules).contains { $0.resolver == .link }, now: now)
     }
 
@@ -559,6 +579,7 @@ final class Daemon {
     /// be read later.
     private func beginWithoutStore(now: Instant) {
         if addressLists.notes == nil { addressLists.begin([:], now: now) }
+        resolving.fleet.restore(nil, now: now)
         beginKeeping(now: now)
     }
 
@@ -597,6 +618,7 @@ final class Daemon {
         addressLists.begin(notes, now: now)
         billing.restore(notes, now: now)
         evidence.restore(notes, now: now)
+        resolving.fleet.restore(notes[FleetLink.seenNote], now: now)
         roaming?.restore(notes, settings, now: now)
         for report in switches.reports { log(.stillSwitchedOff(report)) }
     }

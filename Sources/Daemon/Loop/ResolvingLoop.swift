@@ -23,6 +23,7 @@ final class ResolvingLoop: LoopPart {
     let store: StoreThread?
     let recorder: FlightRecorder
     let addressSets: AddressSets
+    let fleet: FleetLink
     private(set) var answers: CachedAnswers
     let serving: ServingState
     private var fastPath: FastPath
@@ -75,6 +76,7 @@ final class ResolvingLoop: LoopPart {
         self.serving = serving
         self.recorder = recorder
         addressSets = AddressSets(loop: loop)
+        fleet = FleetLink(loop: loop, seed: seed)
         resolver = Resolver(seed: seed)
         settledAt = Clock.now()
         self.fastPath = fastPath
@@ -114,14 +116,70 @@ final class ResolvingLoop: LoopPart {
             }
         }
         repeat {
-            for event in providers.takeEvents() { handle(event, now: now) }
+            for outcome in fleet.takeOutcomes() { carryOut(outcome, now: now) }
+            for event in providers.takeEvents() { handleShared(event, now: now) }
             for (id, result) in system.takeFinished() + nameservers.takeFinished() {
                 handle(.fetchFinished(id, result), now: now)
             }
             for (id, result) in probes.takeFinished() { handle(.probeFinished(id, result), now: now) }
             sendReplies()
             providers.flush(now: now)
-        } while providers.hasFinished || system.hasFinished || probes.hasFinished
+        } while providers.hasFinished || system.hasFinished || probes.hasFinished || fleet.hasOutcomes
+    }
+
+    /// Removes cache entries, stored entries and remembered failures, so that the next question goes upstream.
+    ///
+    /// - Returns: the number of cache entries removed.
+    func flush(_ scope: QuestionScope, now: Instant) -> Int {
+        handle(.forgotten(scope), now: now)
+        store?.forget(scope, now: now)
+        return answers.remove(scope)
+    }
+
+    // MARK: fleet
+
+    /// Starts a fetch from a provider, unless another member of the fleet has the answer.
+    private func start(
+        _ id: FetchID, _ question: Question, _ provider: ProviderID, _ purpose: FetchPurpose, now: Instant
+    ) {
+        if fleet.isOn, let asked = providers.provider(provider) {
+            let request = FleetLink.Request(id: id, question: question, provider: provider, purpose: purpose)
+            let life = purpose.isRefresh ? answers.life(of: question, now: now) : nil
+            if fleet.begin(request, at: asked, replacing: life, now: now) { return }
+        }
+        providers.start(id, question, provider, for: purpose.holder, purpose.cause, now: now)
+    }
+
+    private func carryOut(_ outcome: FleetLink.Outcome, now: Instant) {
+        switch outcome {
+        case .ask(let request): ask(request, now: now)
+        case .answered(let request, let answer):
+            handle(.volunteered(request.question, answer, request.provider), now: now)
+            if fleet.isOpen(request.id) { ask(request, now: now) }
+        case .late(let request, let answer):
+            handle(.volunteered(request.question, answer, request.provider), now: now)
+        case .flush(let scope): _ = flush(scope, now: now)
+        case .seen(let flush): store?.note(FleetLink.seenNote, flush, now: now)
+        }
+    }
+
+    private func ask(_ request: FleetLink.Request, now: Instant) {
+        providers.start(
+            request.id, request.question, request.provider, for: request.purpose.holder, request.purpose.cause,
+            now: now)
+    }
+
+    /// Handles a provider's event. If the resolver caches its answer, the fleet gets it.
+    private func handleShared(_ event: Event, now: Instant) {
+        guard fleet.isOn else { return handle(event, now: now) }
+        switch event {
+        case .fetchFinished(let id, let result): fleet.heard(id, result, now: now)
+        case .volunteered(let question, let answer, let id):
+            if let provider = providers.provider(id) { fleet.volunteered(question, answer, by: provider) }
+        default: break
+        }
+        handle(event, now: now)
+        fleet.settle(now: now)
     }
 
     /// Sends the queued replies. To be called before the loop sleeps.
@@ -343,12 +401,13 @@ final class ResolvingLoop: LoopPart {
             switch upstream {
             case .provider(let provider):
                 if let server = nameservers[provider] { return nameservers.start(id, question, server, now: now) }
-                providers.start(id, question, provider, for: purpose.holder, purpose.cause, now: now)
+                start(id, question, provider, purpose, now: now)
             case .system: system.start(id, question, now: now)
             }
         case .shadow(let id, let question, let provider): providers.start(id, question, provider, now: now)
         case .abandon(let id):
             providers.abandon(id, now: now)
+            fleet.abandon(id, now: now)
             system.abandon(id)
             nameservers.abandon(id, now: now)
         case .store(let question, let answer, let source): keep(question, answer, source, now: now)
@@ -382,6 +441,9 @@ final class ResolvingLoop: LoopPart {
     private func keep(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
         guard let provenance = source.provenance else { return }
         learnedAt = now
+        if fleet.isOn, case .provider(let id) = source {
+            fleet.cached(question, answer, of: id, name: name(of: source), now: now)
+        }
         answers.store(question, answer, provenance, now: now)
         addressSets.take(question, answer, isCached: true, now: now)
         writeToStore(question, answer, provenance, lifetimeSeconds: answer.ttlSeconds, ageMilliseconds: 0, now: now)
@@ -589,6 +651,7 @@ final class ResolvingLoop: LoopPart {
         let explanations = Explanations(
             resolver: resolver, answers: answers, serving: serving, now: now, nameOfSource: name(of:))
         var report = explanations.report(of: question)
+        report.fleet = fleet.origin(of: question, now: now)
         let (records, bootedAt) = (recorder.records, Clock.bootMicrosecondsSince1970())
         report.lately = records.latest(ExplainReport.maxLately, about: question.name).map { event in
             FlightEventReport(event, bootMicroseconds: bootedAt, showsClients: false) { records.words[$0] }.fact

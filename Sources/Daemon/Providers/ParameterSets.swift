@@ -8,10 +8,16 @@ struct ParameterSets {
     /// The provider's own first.
     private let sets: [CustomParameters]
     private let setOfName: [Name: Int]
+    /// The sets as text, equal on every machine with the same settings.
+    private let texts: [String]
 
     init(_ settings: Settings.Provider) {
         let ofNames = settings.parametersOfNames.sorted { $0.key.description < $1.key.description }
         sets = [CustomParameters(settings.parameters)] + ofNames.map { CustomParameters($0.value) }
+        texts = ([settings.parameters] + ofNames.map(\.value)).map { parameters in
+            let query = parameters.query.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            return "\(query) \(parameters.tags) \(parameters.appID ?? "")"
+        }
         setOfName = Dictionary(uniqueKeysWithValues: ofNames.enumerated().map { ($1.key, $0 + 1) })
     }
 
@@ -20,6 +26,8 @@ struct ParameterSets {
         guard !setOfName.isEmpty else { return 0 }
         return sequence(first: name, next: \.parent).lazy.compactMap { setOfName[$0] }.first ?? 0
     }
+
+    func text(for name: Name) -> String { texts[number(for: name)] }
 
     subscript(number: Int) -> CustomParameters { sets[number] }
 }

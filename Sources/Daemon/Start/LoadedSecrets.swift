@@ -11,6 +11,8 @@ struct LoadedSecrets {
     let receivers: [ReceiverAccount]
     let probes: ProbeSetup
     let nameservers: NameserverSetup
+    /// Nil: nothing is shared.
+    let fleet: FleetSetup?
     /// Until they are taken.
     private(set) var names: NamesInFiles
 
@@ -31,6 +33,7 @@ struct LoadedSecrets {
         var receivers: [ReceiverAccount] = []
         var probes = ProbeSetup.off
         var nameservers = NameserverSetup.none
+        var fleet: FleetSetup?
         var names = read ?? NamesInFiles()
         do throws(SettingsFile.Unusable) {
             accounts = try ProviderAccount.all(in: settings, options)
@@ -59,7 +62,13 @@ struct LoadedSecrets {
         } catch {
             complaints += error.complaints
         }
+        do throws(SettingsFile.Unusable) {
+            fleet = try FleetSetup.read(settings.fleet, options)
+        } catch {
+            complaints += error.complaints
+        }
         guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
+        self.fleet = fleet
         self.accounts = accounts
         self.receivers = receivers
         self.probes = probes

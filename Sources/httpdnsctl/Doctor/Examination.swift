@@ -52,7 +52,8 @@ struct Examination {
                     quotas: $0.quotas ?? [],
                     faultySets: ($0.nftsets ?? []).compactMap { each in
                         each.fault.map { "\(each.set) gets no addresses: \($0)" }
-                    })
+                    },
+                    fleetFault: $0.fleet.flatMap { fleet in fleet.fault.map { "Redis at \(fleet.server): \($0)" } })
             } ?? .none
         places =
             status?.listeners.compactMap { SocketAddress(withZone: $0) } ?? settings.settings.server.listen

@@ -1,0 +1,66 @@
+// The counters of `stats` for a fleet, and their metrics.
+
+extension StatsReport {
+    package struct Fleet: Codable, Equatable, Sendable {
+        /// 1 if Redis is used, otherwise 0.
+        package var inUse = 0
+        /// How often Redis was switched off.
+        package var trips = 0
+        /// Requests to providers that were not made, because another member had the answer.
+        package var answers = 0
+        /// Requests to providers that were not made, because another member was asking.
+        package var awaited = 0
+        /// Requests to providers that this member made for all.
+        package var leases = 0
+        /// Leases of other members that ended without an answer.
+        package var endedLeases = 0
+        /// Requests made while Redis was not used.
+        package var alone = 0
+        /// Calls to Redis without a reply within `fleet.read-timeout`.
+        package var timeouts = 0
+        /// Calls that Redis refused, and values that were refused.
+        package var useless = 0
+        /// Answers that were shared.
+        package var published = 0
+        /// Answers that were not shared, because Redis was not used or did not read.
+        package var unpublished = 0
+        /// Values that were refused, by reason.
+        package var refused: [String: Int] = [:]
+
+        package init() {}
+
+        package enum CodingKeys: String, CodingKey {
+            case answers, awaited, leases, alone, timeouts, useless, published, unpublished, refused, trips
+            case inUse = "in_use"
+            case endedLeases = "ended_leases"
+        }
+    }
+}
+
+extension MetricFamily {
+    static let ofFleet: [MetricFamily] = [
+        .gauge("fleet_in_use", "1 if Redis is used for the fleet, otherwise 0.") {
+            $0.fleet.map { [MetricSample($0.inUse)] } ?? []
+        },
+        .counter("fleet_trips", "How often Redis was switched off.") {
+            $0.fleet.map { [MetricSample($0.trips)] } ?? []
+        },
+        .counter("fleet_fetches", "Questions for providers, by what the fleet did for them.") { report in
+            guard let fleet = report.fleet else { return [] }
+            return [
+                ("answer", fleet.answers), ("awaited", fleet.awaited), ("lease", fleet.leases),
+                ("ended-lease", fleet.endedLeases), ("alone", fleet.alone), ("timeout", fleet.timeouts),
+                ("useless", fleet.useless),
+            ].map { MetricSample($0.1, ("result", $0.0)) }
+        },
+        .counter("fleet_published", "Answers shared with the fleet.") {
+            $0.fleet.map { [MetricSample($0.published)] } ?? []
+        },
+        .counter("fleet_unpublished", "Answers not shared, because Redis was not used or did not read.") {
+            $0.fleet.map { [MetricSample($0.unpublished)] } ?? []
+        },
+        .counter("fleet_refused", "Values of the fleet that were refused, by reason.") {
+            $0.fleet.map { [MetricSample]($0.refused, by: "reason") } ?? []
+        },
+    ]
+}

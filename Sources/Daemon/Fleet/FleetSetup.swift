@@ -1,0 +1,54 @@
+// What a member needs to share answers: its keys and password, read with the settings, so that errors in a file are
+// reported then.
+
+import Crypto
+import DNSWire
+import Fleet
+import LinuxIO
+import Redis
+import Settings
+
+struct FleetSetup: Equatable {
+    let settings: Settings.Fleet
+    let keys: FleetKeys
+    let password: Secret?
+    /// This machine, for `explain` on others.
+    let member: String
+
+    /// Nil without a server: nothing is shared.
+    static func read(_ settings: Settings.Fleet, _ options: Options) throws(SettingsFile.Unusable) -> FleetSetup? {
+        guard !settings.servers.isEmpty else { return nil }
+        let file = SettingsFile.path(options)
+        let named = settings.secretFiles.map { ProviderKeys.File(owner: "fleet", key: $0.key, file: $0.file) }
+        let secrets = try ProviderKeys(files: named, settingsFile: file)
+        var complaints: [String] = []
+        var keys: [[UInt8]] = []
+        for path in settings.keyFiles {
+            let key = Array((secrets[file: path]?.text ?? "").utf8)
+            if key.count < FleetKeys.minBytes {
+                complaints.append(
+                    "\(file): fleet.key-file \(path): found \(key.count) bytes; allowed: at least "
+                        + "\(FleetKeys.minBytes), such as the output of: openssl rand -hex 32")
+            }
+            keys.append(key)
+        }
+        guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
+        do throws(CryptoError) {
+            return FleetSetup(
+                settings: settings, keys: try FleetKeys(keys),
+                password: settings.passwordFile.flatMap { secrets[file: $0] }, member: Machine.hostName)
+        } catch {
+            throw SettingsFile.Unusable(complaints: ["\(file): fleet: \(error.text)"])
+        }
+    }
+}
+
+extension Settings.Fleet.Server {
+    /// Where to connect.
+    var endpoint: RedisConnection.Server {
+        switch self {
+        case .local(let path): .local(path)
+        case .remote(let address): .remote(address)
+        }
+    }
+}

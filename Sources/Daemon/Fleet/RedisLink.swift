@@ -1,0 +1,266 @@
+// A connection to one of the fleet's Redis servers for commands, and one for channels. `CircuitBreaker` decides whether
+// Redis is used.
+
+import DNSWire
+import Fleet
+import LinuxIO
+import Redis
+
+final class RedisLink: LoopPart {
+    struct Account: Equatable {
+        /// Tried in their order.
+        let servers: [RedisConnection.Server]
+        /// As the settings write them.
+        let names: [String]
+        /// Nil: the default user.
+        let user: String?
+        let password: Secret?
+        /// Loaded on each connection.
+        let scripts: [String]
+        /// Subscribed to.
+        let channels: [String]
+        /// A server that takes longer is not used.
+        let readTimeout: Duration
+    }
+
+    /// What the owner has to be told.
+    enum News {
+        /// Calls are of use from now on. What was published before may have been missed.
+        case switchedOn
+        /// From now on no reply comes to what was sent.
+        case switchedOff
+        case message(channel: String, [UInt8])
+    }
+
+    private struct Command {
+        let sentAt: Instant
+        let done: (RedisReply) -> Void
+    }
+
+    /// A command without a reply for so long is not answered any more.
+    private static let patience: Duration = .seconds(3)
+    /// Replies to a script that is unknown after a restart of Redis, or forbidden, or refused for lack of memory.
+    private static let unknownScript = "NOSCRIPT"
+
+    private let loop: EventLoop
+    private var account: Account?
+    private var breaker = CircuitBreaker(now: Instant(nanoseconds: 0))
+    private var commands: RedisConnection?
+    private var channels: RedisConnection?
+    /// In the order of their replies.
+    private var open: [Command] = []
+    /// Digests of the scripts, once they are loaded.
+    private var digests: [String?] = []
+    private var isSubscribed = false
+    /// Number of the server that is used or tried.
+    private(set) var server = 0
+    private var news: [News] = []
+    /// Why Redis is not used; nil: it is, or it was not tried yet.
+    private(set) var fault: String?
+    /// What the log knows.
+    private var loggedFault: String?
+    private var hasLogged = false
+    private var logged: [FleetNews] = []
+
+    init(loop: EventLoop) { self.loop = loop }
+
+    /// Replies are of use.
+    var isInUse: Bool { breaker.isInUse }
+    var trips: UInt64 { breaker.trips }
+
+    /// - Parameter account: nil: Redis is not used.
+    func configure(_ account: Account?, now: Instant) {
+        guard account != self.account else { return }
+        disconnect()
+        if isInUse { news.append(.switchedOff) }
+        (self.account, server, fault, hasLogged) = (account, 0, nil, false)
+        breaker = CircuitBreaker(now: now)
+    }
+
+    func takeNews() -> [News] {
+        defer { news = [] }
+        return news
+    }
+
+    func takeLogged() -> [LogEvent] {
+        defer { logged = [] }
+        return logged.map { .fleet($0) }
+    }
+
+    // MARK: commands
+
+    /// - Parameters:
+    ///   - script: its number in the account.
+    ///   - done: not called if the connection ends before the reply.
+    /// - Returns: false if Redis does not read, so that the command is not sent.
+    func run(
+        _ script: Int, keys: [String], _ arguments: [[UInt8]], now: Instant, _ done: @escaping (RedisReply) -> Void
+    ) -> Bool {
+        guard digests.indices.contains(script), let digest = digests[script] else { return false }
+        let words = ["EVALSHA", digest, String(keys.count)] + keys
+        return send(RedisCommand(words.map { Array($0.utf8) } + arguments), now: now) { [unowned self] reply in
+            if case .error(let text) = reply {
+                // Redis has restarted behind a proxy, or an operator has flushed its scripts.
+                if text.hasPrefix(RedisLink.unknownScript) { loadScripts(now: Clock.now()) }
+                refused(text)
+            } else {
+                breaker.answered()
+            }
+            done(reply)
+        }
+    }
+
+    /// A call had no reply in time.
+    func callTimedOut(now: Instant) {
+        guard isInUse else { return }
+        breaker.timedOut(now: now)
+        if !isInUse { switchedOff("it does not answer in time") }
+    }
+
+    @discardableResult
+    private func send(_ command: RedisCommand, now: Instant, _ done: @escaping (RedisReply) -> Void) -> Bool {
+        guard let commands, commands.send(command) else { return false }
+        open.append(Command(sentAt: now, done: done))
+        return true
+    }
+
+    /// An error is as good as no reply: calls that are always refused must not cost each question their time.
+    private func refused(_ text: String) {
+        let now = Clock.now()
+        guard isInUse else { return }
+        breaker.timedOut(now: now)
+        if !isInUse { switchedOff(text) }
+    }
+
+    // MARK: connections
+
+    var nextDeadline: Instant? {
+        guard account != nil else { return nil }
+        return Instant.earliest(breaker.testAt, open.first.map { $0.sentAt + RedisLink.patience })
+    }
+
+    func timePassed(now: Instant) {
+        guard account != nil else { return }
+        if let first = open.first, first.sentAt + RedisLink.patience <= now {
+            lost("it does not answer", now: now)
+        }
+        if let testAt = breaker.testAt, testAt <= now { test(now: now) }
+    }
+
+    private func test(now: Instant) {
+        breaker.testBegan()
+        guard commands == nil else { return ping(now: now) }
+        connect(now: now)
+    }
+
+    /// - Parameter isSecond: the reply to the first one was late. Redis may have been stopped, and work again.
+    private func ping(isSecond: Bool = false, now: Instant) {
+        send(RedisCommand("PING"), now: now) { [unowned self] reply in
+            let end = Clock.now()
+            guard case .status = reply, digests.allSatisfy({ $0 != nil }), let account else {
+                return lost(fault ?? RedisLink.text(of: reply), now: end)
+            }
+            if !isSubscribed {
+                breaker.timedOut(now: end)
+            } else if now.duration(to: end) <= account.readTimeout {
+                if !isInUse { news.append(.switchedOn) }
+                breaker.answered()
+                setFault(nil)
+            } else if isSecond {
+                setFault("it takes longer than fleet.read-timeout")
+                breaker.timedOut(now: end)
+            } else {
+                ping(isSecond: true, now: end)
+            }
+        }
+    }
+
+    private func connect(now: Instant) {
+        guard let account else { return }
+        do throws(SystemError) {
+            let endpoint = account.servers[server]
+            let commands = try RedisConnection(to: endpoint, loop) { [unowned self] in hear($1, from: $0) }
+            self.commands = commands
+            channels = try RedisConnection(to: endpoint, isSubscriber: true, loop) { [unowned self] in
+                hear($1, from: $0)
+            }
+        } catch {
+            return lost("\(error)", now: now)
+        }
+        if let password = account.password {
+            let words = ["AUTH"] + (account.user.map { [$0] } ?? []) + [password.text]
+            let command = RedisCommand(words.map { Array($0.utf8) })
+            _ = channels?.send(command)
+            send(command, now: now) { [unowned self] reply in
+                if case .error(let text) = reply { lost(text, now: Clock.now()) }
+            }
+        }
+        _ = channels?.send(RedisCommand((["SUBSCRIBE"] + account.channels).map { Array($0.utf8) }))
+        loadScripts(now: now)
+        ping(now: now)
+    }
+
+    private func loadScripts(now: Instant) {
+        guard let account else { return }
+        digests = Array(repeating: nil, count: account.scripts.count)
+        for (number, script) in account.scripts.enumerated() {
+            send(RedisCommand("SCRIPT", "LOAD", script), now: now) { [unowned self] reply in
+                switch reply {
+                case .string(let digest): digests[number] = String(decoding: digest, as: UTF8.self)
+                default: fault = RedisLink.text(of: reply)
+                }
+            }
+        }
+    }
+
+    private func hear(_ heard: RedisConnection.News, from connection: RedisConnection) {
+        switch heard {
+        case .ended(let reason):
+            if connection === commands || connection === channels { lost(reason, now: Clock.now()) }
+        case .message(let channel, let bytes): news.append(.message(channel: channel, bytes))
+        case .reply(let reply) where connection === commands:
+            guard !open.isEmpty else { return lost("it sends more replies than there are commands", now: Clock.now()) }
+            open.removeFirst().done(reply)
+        case .reply(let reply): hearChannel(reply)
+        }
+    }
+
+    private func hearChannel(_ reply: RedisReply) {
+        if case .error(let text) = reply { return lost(text, now: Clock.now()) }
+        guard reply.elements?.first?.bytes == Array("subscribe".utf8), !isSubscribed else { return }
+        isSubscribed = true
+        breaker.testBegan()
+        ping(now: Clock.now())
+    }
+
+    private func lost(_ reason: String, now: Instant) {
+        disconnect()
+        let wasInUse = isInUse
+        breaker.lost(now: now)
+        if wasInUse { switchedOff(reason) } else { setFault(reason) }
+        if let account { server = (server + 1) % account.servers.count }
+    }
+
+    private func switchedOff(_ reason: String) {
+        setFault(reason)
+        news.append(.switchedOff)
+    }
+
+    private func setFault(_ fault: String?) {
+        self.fault = fault
+        guard let account, !hasLogged || (fault == nil) != (loggedFault == nil) else { return }
+        (hasLogged, loggedFault) = (true, fault)
+        let name = account.names[server]
+        logged.append(fault.map { .redisLost(server: name, reason: $0) } ?? .redisWorks(server: name))
+    }
+
+    private func disconnect() {
+        commands?.close()
+        channels?.close()
+        (commands, channels, open, digests, isSubscribed) = (nil, nil, [], [], false)
+    }
+
+    private static func text(of reply: RedisReply) -> String {
+        if case .error(let text) = reply { text } else { "it sends something else than what was asked for" }
+    }
+}

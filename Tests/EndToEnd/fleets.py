@@ -1,0 +1,73 @@
+# A fleet on this machine: a real redis-server, and daemons that share their answers by it.
+
+import subprocess
+
+import places
+from programs import Daemon, Program
+
+KEY = "0123456789abcdef0123456789abcdef"
+
+
+class Redis(Program):
+    """redis-server at a UNIX socket."""
+
+    def __init__(self, *arguments):
+        super().__init__("redis-server")
+        self.path = self.directory / "redis.sock"
+        self.arguments = arguments
+
+    def up(self, prefix=()):
+        since = len(self.log)
+        self.start(
+            "redis-server", "--port", "0", "--unixsocket", self.path, "--unixsocketperm", "777", "--save", "",
+            "--appendonly", "no", "--dir", self.directory, *self.arguments, prefix=prefix)
+        self.wait_for("(?i)ready to accept connections", since=since)
+        return self
+
+    @property
+    def server(self):
+        return f"unix:{self.path}"
+
+    def command(self, *words):
+        done = subprocess.run(
+            ["redis-cli", "-s", str(self.path), "--raw", *map(str, words)], capture_output=True,
+            timeout=places.PATIENCE)
+        return done.stdout[:-1]
+
+    def keys(self):
+        return self.command("keys", "*").decode().split()
+
+    def info(self, name):
+        """A number of INFO."""
+        lines = self.command("info", "all").decode().splitlines()
+        return float(next(line.split(":")[1] for line in lines if line.startswith(f"{name}:")))
+
+
+class Member(Daemon):
+    """httpdnsd with [fleet]. `redis` is a server of it, or a list."""
+
+    def __init__(self, providers, redis, site="here", keys=(KEY,), password=None, more="", sections="", **options):
+        super().__init__(providers, **options)
+        files = [self.secret(f"key{number}", key) for number, key in enumerate(keys)]
+        lines = ["[fleet]", f"server = {self._quoted(redis)}", f'site = "{site}"', f"key-file = {self._quoted(files)}"]
+        if password is not None:
+            lines.append(f'password-file = "{self.secret("password", password)}"')
+        self.sections = "\n".join([sections, *lines, more, ""])
+
+    def secret(self, name, text):
+        path = self.directory / name
+        path.write_text(text)
+        places.entrust(path).chmod(0o600)
+        return str(path)
+
+    @staticmethod
+    def _quoted(texts):
+        return f'"{texts}"' if isinstance(texts, str) else "[" + ", ".join(f'"{text}"' for text in texts) + "]"
+
+    @property
+    def figures(self):
+        return self.stats()["fleet"]
+
+    @property
+    def is_sharing(self):
+        return self.figures["in_use"] == 1

@@ -1,0 +1,341 @@
+# Several daemons share the answers of one provider by a real Redis: each name is asked for once, whatever happens to
+# Redis or to one of them.
+
+import re
+import signal
+import socket
+import statistics
+import struct
+import threading
+import time
+import unittest
+
+import places
+from cases import Case
+from digging import dig
+from fleets import KEY, Member, Redis
+from places import eventually, free_port
+from programs import ctl
+
+class Fleet(Case):
+    expected_seconds = 5
+
+    def setUp(self):
+        self.redis = self.own(Redis()).up()
+        self.provider = self.lab()
+        for name in ("a", "b", "c", "d"):
+            self.provider.record(f"{name}.lab.example", "A", "192.0.2.50", ttl=60)
+
+    def member(self, redis=None, start=True, **options):
+        member = self.own(Member([self.provider.provider("json")], redis or self.redis.server, **options))
+        if start:
+            member.up()
+            eventually(lambda: member.is_sharing, what="Redis is used")
+        return member
+
+    def address(self, daemon, name):
+        return [record[4] for record in dig(daemon, name, "A").answer]
+
+    def test_one_asks_and_the_others_have_the_answer(self):
+        members = [self.member() for _ in range(3)]
+        for member in members:
+            self.assertEqual(["192.0.2.50"], self.address(member, "a.lab.example"))
+        self.assertEqual(1, self.provider.asked("a.lab.example"))
+        self.assertEqual([1, 0, 0], [member.figures["leases"] for member in members])
+        self.assertEqual([0, 1, 1], [member.figures["answers"] for member in members])
+        said = ctl(members[1], "explain", "a.lab.example").stdout
+        self.assertRegex(said, rf"\nfleet    put \d s ago by {re.escape(socket.gethostname())}\n")
+        self.assertNotIn("\nfleet ", ctl(members[0], "explain", "a.lab.example").stdout)
+        # Redis has no readable names, and its own clock ends the entry.
+        self.assertNotIn("lab", " ".join(self.redis.keys()))
+        self.assertEqual(1, len(self.redis.keys()))
+        self.assertLessEqual(int(self.redis.command("pttl", self.redis.keys()[0])), 60_000)
+        # The TTL is what is left.
+        time.sleep(1.1)
+        late = self.member()
+        self.assertLess(int(dig(late, "a.lab.example", "A").answer[0][1]), 60)
+
+    def test_a_stampede_is_one_request(self):
+        members = [self.member() for _ in range(4)]
+        self.provider.fault("delay", provider="json", value=200)
+        answers = []
+        threads = [
+            threading.Thread(target=lambda member=member: answers.append(self.address(member, "b.lab.example")))
+            for member in members]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([["192.0.2.50"]] * 4, answers)
+        self.assertEqual(1, self.provider.asked("b.lab.example"))
+        self.assertEqual(3, sum(member.figures["awaited"] for member in members))
+
+    def ask_new(self, daemon, count, prefix):
+        """Milliseconds for each of `count` new names, on one socket."""
+        for number in range(count):
+            self.provider.record(f"{prefix}{number}.lab.example", "A", "192.0.2.51", ttl=60)
+        took = []
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.settimeout(places.PATIENCE)
+            client.connect(daemon.address)
+            for number in range(count):
+                labels = b"".join(
+                    bytes([len(label)]) + label.encode() for label in f"{prefix}{number}.lab.example".split("."))
+                began = time.perf_counter()
+                client.send(struct.pack(">6H", number, 0x0100, 1, 0, 0, 0) + labels + b"\0\0\1\0\1")
+                self.assertEqual(0, client.recv(4096)[3] & 15)
+                took.append((time.perf_counter() - began) * 1000)
+        return took
+
+    def test_without_redis_each_works_alone_and_soon_together_again(self):
+        member = self.member()
+        usual = statistics.median(self.ask_new(member, 20, "usual"))
+        self.redis.kill()
+        alone = self.ask_new(member, 20, "killed")
+        self.assertEqual(0, member.figures["in_use"])
+        self.assertLess(statistics.median(alone), usual + 5)
+        member.wait_for("no answers are shared with the fleet, and names are resolved alone: Redis at unix:")
+        self.redis.up()
+        began = time.monotonic()
+        eventually(lambda: member.is_sharing, what="Redis is used again")
+        print(f"    in use again after {time.monotonic() - began:.2f} s")
+        self.assertLess(time.monotonic() - began, 2)
+        member.wait_for("answers are shared with the fleet by Redis at unix:")
+        before = member.figures["leases"]
+        self.ask_new(member, 3, "again")
+        self.assertEqual(before + 3, member.figures["leases"])
+
+    def test_a_redis_that_stands_still_costs_three_questions_five_milliseconds(self):
+        member = self.member()
+        usual = self.ask_new(member, 20, "usual")
+        self.redis.signal(signal.SIGSTOP)
+        self.addCleanup(self.redis.signal, signal.SIGCONT)
+        took = self.ask_new(member, 40, "stopped")
+        self.assertEqual(3, member.figures["timeouts"])
+        self.assertEqual(0, member.figures["in_use"])
+        print(f"    usual {statistics.median(usual):.2f} ms, first three {[round(each, 2) for each in took[:3]]}, "
+              f"then {statistics.median(took[3:]):.2f} ms")
+        self.assertLess(statistics.median(took[:3]), statistics.median(usual) + 12)
+        self.assertLess(statistics.median(took[3:]), statistics.median(usual) + 2)
+        self.redis.signal(signal.SIGCONT)
+        began = time.monotonic()
+        eventually(lambda: member.is_sharing, what="Redis is used again")
+        self.assertLess(time.monotonic() - began, 2)
+
+    def test_the_owner_of_a_lease_dies(self):
+        owner, other = self.member(), self.member()
+        owner.expected_exit = -signal.SIGKILL
+        self.provider.fault("delay", provider="json", value=2000)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.connect(owner.address)
+            client.send(struct.pack(">6H", 7, 0x0100, 1, 0, 0, 0) + b"\1c\3lab\7example\0\0\1\0\1")
+            eventually(lambda: owner.figures["leases"] == 1)
+        owner.kill()
+        self.provider.fault("none", provider="json")
+        began = time.monotonic()
+        self.assertEqual(["192.0.2.50"], self.address(other, "c.lab.example"))
+        self.assertLess(time.monotonic() - began, 1.6)
+        self.assertEqual(2, self.provider.asked("c.lab.example"))
+
+    def test_values_that_no_member_made_are_refused(self):
+        one, other = self.member(), self.member()
+        self.address(one, "d.lab.example")
+        entry = self.redis.keys()[0]
+        value = self.redis.command("get", entry)
+
+        def write(name, content):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(self.redis.path))
+                words = [b"SET", name.encode(), content, b"PX", b"60000"]
+                client.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words))
+                self.assertEqual(b"+OK\r\n", client.recv(100))
+        # Of another entry.
+        self.provider.record("e.lab.example", "A", "192.0.2.52", ttl=60)
+        self.address(one, "e.lab.example")
+        foreign = next(key for key in self.redis.keys() if key != entry)
+        write(foreign, value)
+        self.assertEqual(["192.0.2.52"], self.address(other, "e.lab.example"))
+        # With another address.
+        write(entry, value.replace(bytes([192, 0, 2, 50]), bytes([192, 0, 2, 66])))
+        self.assertEqual(["192.0.2.50"], self.address(other, "d.lab.example"))
+        self.assertEqual({"unauthenticated": 2}, other.figures["refused"])
+
+    def changed(self, name="a.lab.example"):
+        """The provider has another address now than the one that the members have."""
+        self.provider.record(name, "A", "192.0.2.70", ttl=600)
+
+    def test_after_a_flush_the_provider_is_asked_although_redis_has_an_answer(self):
+        one, other = self.member(), self.member()
+        for member in (one, other):
+            self.address(member, "a.lab.example")
+        self.changed()
+        ctl(one, "flush", "a.lab.example")
+        self.assertEqual(["192.0.2.70"], self.address(one, "a.lab.example"))
+        self.assertEqual(["192.0.2.50"], self.address(other, "a.lab.example"))
+        # The new answer is the fleet's.
+        self.assertEqual(["192.0.2.70"], self.address(self.member(), "a.lab.example"))
+        self.assertEqual(2, self.provider.asked("a.lab.example"))
+
+    def test_a_flush_of_the_fleet_is_for_all_of_them(self):
+        members = [self.member() for _ in range(3)]
+        for command in ("a.lab.example", "--tree lab.example", "--all"):
+            with self.subTest(command):
+                self.provider.record("a.lab.example", "A", "192.0.2.50", ttl=600)
+                ctl(members[0], "flush", "--fleet", "--all")
+                time.sleep(0.2)
+                for member in members:
+                    self.assertEqual(["192.0.2.50"], self.address(member, "a.lab.example"))
+                self.changed()
+                before = self.provider.asked("a.lab.example")
+                self.assertEqual(0, ctl(members[1], "flush", "--fleet", *command.split()).returncode)
+                time.sleep(0.1)
+                for member in members:
+                    self.assertEqual(["192.0.2.70"], self.address(member, "a.lab.example"))
+                self.assertEqual(before + 1, self.provider.asked("a.lab.example"))
+
+    def test_one_that_was_away_has_a_flush_before_its_first_answer(self):
+        one, away = self.member(), self.member(start=False)
+        away.store = away.directory / "cache.db"
+        away.up()
+        self.address(away, "a.lab.example")
+        time.sleep(0.1)
+        away.stop()
+        self.changed()
+        ctl(one, "flush", "--fleet", "a.lab.example")
+        away.up()
+        self.assertEqual(["192.0.2.70"], self.address(away, "a.lab.example"))
+        # It is carried out once: what was learned since stays over the next start.
+        away.stop()
+        self.provider.record("a.lab.example", "A", "192.0.2.71", ttl=600)
+        self.redis.command("flushall")
+        away.up()
+        eventually(lambda: "cache      1 entries" in ctl(away, "status").stdout, what="the store is loaded")
+        self.assertEqual(["192.0.2.70"], self.address(away, "a.lab.example"))
+
+    def test_a_flush_of_the_fleet_needs_a_key_and_redis(self):
+        one = self.member()
+        self.address(one, "a.lab.example")
+        for order in (b"", b"x" * 60, bytes([1]) + bytes(60)):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(self.redis.path))
+                words = [b"XADD", b"h1:f", b"*", b"order", order]
+                client.sendall(b"*5\r\n" + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
+                client.recv(100)
+        self.redis.command("publish", "h1:f", "")
+        eventually(lambda: one.figures["refused"] == {"unauthenticated": 3})
+        self.assertIn("cache      1 entries", ctl(one, "status").stdout)
+        self.redis.kill()
+        eventually(lambda: not one.is_sharing)
+        refused = ctl(one, "flush", "--fleet", "--all")
+        self.assertNotEqual(0, refused.returncode)
+        self.assertIn("Redis is not used: ", refused.stdout + refused.stderr)
+        alone = self.daemon([self.provider.provider("json")])
+        refused = ctl(alone, "flush", "--fleet", "--all")
+        self.assertIn("there is no fleet", refused.stdout + refused.stderr)
+
+    def test_members_with_another_key_or_site_share_nothing(self):
+        members = [self.member(), self.member(keys=["f" * 32]), self.member(site="there")]
+        for member in members:
+            self.address(member, "a.lab.example")
+        self.assertEqual(3, self.provider.asked("a.lab.example"))
+        self.assertEqual(3, len(self.redis.keys()))
+        self.assertEqual([{}] * 3, [member.figures["refused"] for member in members])
+
+    def test_while_keys_are_changed_both_are_understood(self):
+        old = self.member()
+        self.address(old, "a.lab.example")
+        new = self.member(keys=["n" * 40, KEY])
+        self.assertEqual(["192.0.2.50"], self.address(new, "a.lab.example"))
+        self.assertEqual(1, self.provider.asked("a.lab.example"))
+
+    def test_a_wrong_password_is_told_and_costs_nothing(self):
+        guarded = self.own(Redis("--requirepass", "right")).up()
+        member = self.member(redis=guarded.server, password="wrong", start=False).up()
+        member.wait_for("Redis at unix:.*: WRONGPASS")
+        self.assertEqual(["192.0.2.50"], self.address(member, "a.lab.example"))
+        self.assertEqual(0, member.figures["timeouts"])
+        self.assertRegex(ctl(member, "status").stdout, "fleet +site here \\| unix:.* not used: WRONGPASS")
+        self.assertIn("no answers are shared with the fleet: Redis at unix:", ctl(member, "doctor").stdout)
+        member.secret("password", "right")
+        member.reload()
+        eventually(lambda: member.is_sharing)
+        self.assertRegex(ctl(member, "status").stdout, "fleet +site here \\| unix:.* used")
+
+    def test_the_rights_of_the_manual_are_enough_and_no_others_are_given(self):
+        page = (places.ROOT / "etc/man/httpdnsd.8").read_text()
+        rights = re.search("^ACL SETUSER httpdnsd (.*)$", page, re.MULTILINE).group(1).replace("PASSWORD", "secret")
+        self.assertEqual(b"OK", self.redis.command("acl", "setuser", "httpdnsd", *rights.split()))
+        members = [self.member(password="secret", more='user = "httpdnsd"') for _ in range(2)]
+        self.provider.fault("delay", provider="json", value=150)
+        threads = [threading.Thread(target=self.address, args=(member, "a.lab.example")) for member in members]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(1, self.provider.asked("a.lab.example"))
+        self.provider.fault("status", provider="json", value=500)
+        self.provider.record("f.lab.example", "A", "192.0.2.54", ttl=60)
+        dig(members[0], "f.lab.example", "A")
+        self.assertEqual([0, 0], [member.figures["useless"] for member in members])
+        self.assertEqual(0, ctl(members[0], "flush", "--fleet", "--all").returncode)
+        eventually(lambda: "cache      0 entries" in ctl(members[1], "status").stdout)
+        denied = ("keys *", "flushall", "config get *", "get other", "subscribe other", "script flush", "acl list")
+        for command in denied:
+            said = self.redis.command("--user", "httpdnsd", "--pass", "secret", "--no-auth-warning", *command.split())
+            self.assertIn(b"NOPERM", said, command)
+
+    def test_garbage_and_half_replies_end_the_connection_only(self):
+        for content in (b"HTTP/1.1 400 Bad Request\r\n\r\n", b"$-7\r\n", b"+OK\r\n*3\r\n:1\r\n", b"*2000000\r\n", b"\0" * 5000):
+            with self.subTest(content[:20]), socket.socket(socket.AF_UNIX) as listener:
+                path = self.redis.directory / "liar.sock"
+                path.unlink(missing_ok=True)
+                listener.bind(str(path))
+                path.chmod(0o777)
+                listener.listen(16)
+                ending = threading.Event()
+
+                def serve():
+                    while not ending.is_set():
+                        try:
+                            client, _ = listener.accept()
+                        except OSError:
+                            return
+                        with client:
+                            try:
+                                client.recv(4096)
+                                client.sendall(content)
+                            except OSError:
+                                pass
+                thread = threading.Thread(target=serve)
+                thread.start()
+                try:
+                    member = self.member(redis=f"unix:{path}", start=False).up()
+                    member.wait_for("no answers are shared with the fleet")
+                    self.assertEqual(["192.0.2.50"], self.address(member, "a.lab.example"))
+                    self.assertEqual(0, member.figures["in_use"])
+                finally:
+                    ending.set()
+                    listener.shutdown(socket.SHUT_RDWR)
+                    thread.join()
+                    member.stop()
+
+    def test_the_second_server_is_used_without_the_first(self):
+        member = self.member(redis=[f"redis://127.0.0.1:{free_port()}", self.redis.server], start=False).up()
+        eventually(lambda: member.is_sharing, within=5)
+
+    def test_refreshes_are_shared(self):
+        self.provider.record("brief.lab.example", "A", "192.0.2.53", ttl=4)
+        keep = '[prefetch]\nkeep = ["brief.lab.example"]'
+        members = [self.member(sections=keep) for _ in range(3)]
+        time.sleep(10)
+        asked = self.provider.asked("brief.lab.example")
+        print(f"    {asked} requests of three members for two types in 10 s, TTL 4 s")
+        # A and AAAA. Alone, each would ask for each of them more than three times.
+        self.assertLessEqual(asked, 12)
+        for member in members:
+            self.assertEqual(["192.0.2.53"], self.address(member, "brief.lab.example"))
+            self.assertGreater(member.figures["answers"] + member.figures["awaited"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
