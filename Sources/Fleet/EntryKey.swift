@@ -29,9 +29,7 @@ extension FleetKeys {
     private static let codeBytes = 16
 
     /// Returns the entry's names in Redis, one for each key: the first for writing, all for reading.
-    ///
-    /// - Parameter epoch: entries of another one are as good as gone.
-    package func entries(_ terms: EntryTerms, epoch: UInt32) throws(CryptoError) -> [String] {
+    package func entries(_ terms: EntryTerms) throws(CryptoError) -> [String] {
         let question = terms.question
         let fields: [[UInt8]] = [
             Array(terms.site.utf8), question.name.lowercasedWire, question.type.rawValue.bigEndianBytes,
@@ -41,7 +39,7 @@ extension FleetKeys {
         var entries: [String] = []
         for key in keys {
             let code = try key.code("entry", fields).prefix(FleetKeys.codeBytes)
-            entries.append("h1:\(epoch):" + code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+            entries.append("h1:e:" + code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
         }
         return entries
     }

@@ -17,6 +17,48 @@ from fleets import KEY, Member, Redis
 from places import eventually, free_port
 from programs import ctl
 
+class Slow:
+    """A TCP port that leads to a UNIX socket. What comes from there waits for `seconds`."""
+
+    def __init__(self, path, seconds):
+        self.path, self.seconds = path, seconds
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.log = ""
+
+    def up(self):
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(str(self.path))
+            for one, other, waits in ((client, server, False), (server, client, True)):
+                threading.Thread(target=self._carry, args=(one, other, waits), daemon=True).start()
+
+    def _carry(self, one, other, waits):
+        try:
+            while data := one.recv(65536):
+                if waits:
+                    time.sleep(self.seconds)
+                other.sendall(data)
+        except OSError:
+            pass
+        for each in (one, other):
+            try:
+                each.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self):
+        self.listener.close()
+
+
 class Fleet(Case):
     expected_seconds = 5
 
@@ -121,6 +163,45 @@ class Fleet(Case):
         began = time.monotonic()
         eventually(lambda: member.is_sharing, what="Redis is used again")
         self.assertLess(time.monotonic() - began, 2)
+
+    def test_a_redis_that_refuses_costs_three_questions_a_little(self):
+        full = ("--maxmemory", "1mb", "--maxmemory-policy", "noeviction")
+        replica = ("--replicaof", "127.0.0.1", str(free_port()))
+        for label, arguments, command in (
+                ("full", full, None), ("replica", replica, None), ("paused", (), ("client", "pause", "4000"))):
+            with self.subTest(label):
+                redis = self.own(Redis(*arguments)).up()
+                member = self.member(redis=redis.server)
+                if command:
+                    usual = statistics.median(self.ask_new(member, 20, f"{label}-usual"))
+                    redis.command(*command)
+                else:
+                    usual = statistics.median(self.ask_new(self.member(), 20, f"{label}-usual"))
+                took = self.ask_new(member, 30, label)
+                print(f"    {label}: usual {usual:.2f} ms, first three {[round(each, 2) for each in took[:3]]}, then "
+                      f"{statistics.median(took[3:]):.2f} ms")
+                self.assertLess(max(took[:3]), usual + 20)
+                self.assertLess(statistics.median(took[3:]), usual + 2)
+                self.assertGreater(member.figures["useless"] + member.figures["timeouts"], 0)
+                if command:
+                    eventually(lambda: member.is_sharing, within=8)
+
+    def test_a_redis_behind_a_slow_path_is_not_used(self):
+        slow = self.own(Slow(self.redis.path, 0.05)).up()
+        member = self.member(redis=f"redis://127.0.0.1:{slow.port}", start=False).up()
+        member.wait_for("Redis at redis://127.0.0.1:.*: it takes longer than fleet.read-timeout")
+        took = self.ask_new(member, 40, "slow")
+        print(f"    slowest of 40 {max(took):.2f} ms, timeouts {member.figures['timeouts']}")
+        self.assertEqual(0, member.figures["timeouts"])
+        # It becomes slow while it is used.
+        slow.seconds = 0
+        eventually(lambda: member.is_sharing, within=5)
+        slow.seconds = 0.05
+        self.ask_new(member, 40, "slower")
+        time.sleep(2.5)
+        self.ask_new(member, 40, "slowest")
+        self.assertEqual(3, member.figures["timeouts"])
+        self.assertFalse(member.is_sharing)
 
     def test_the_owner_of_a_lease_dies(self):
         owner, other = self.member(), self.member()

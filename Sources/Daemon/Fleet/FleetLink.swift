@@ -75,8 +75,6 @@ final class FleetLink: LoopPart {
     private static let flushChannel = "h1:f"
     /// Then all are forgotten.
     private static let maxOrigins = 4096
-    /// Of all entries.
-    private static let epoch: UInt32 = 0
 
     let redis: RedisLink
     private var setup: FleetSetup?
@@ -162,20 +160,19 @@ final class FleetLink: LoopPart {
             question, site: setup.settings.site ?? "", provider: provider.identity(for: question.name),
             clientSubnet: provider.subnetSent(for: .all), rules: rules)
         do throws(CryptoError) {
-            return try setup.keys.entries(terms, epoch: FleetLink.epoch)
+            return try setup.keys.entries(terms)
         } catch {
             return nil
         }
     }
 
-    func abandon(_ id: FetchID, now: Instant) {
-        guard requests.removeValue(forKey: id.number) != nil else { return }
-        end(id.number)
+    func abandon(_ id: FetchID) {
+        if requests.removeValue(forKey: id.number) != nil { end(id.number) }
     }
 
     /// A provider has answered the fetch, or failed: the next `settle` publishes the answer, or lets another member
     /// ask.
-    func heard(_ id: FetchID, _ result: FetchResult, now: Instant) {
+    func heard(_ id: FetchID, _ result: FetchResult) {
         guard let request = requests.removeValue(forKey: id.number) else { return }
         if case .success(let answer) = result, let entry = fetches.terms(of: id.number)?.entry {
             candidate = Candidate(
@@ -215,6 +212,9 @@ final class FleetLink: LoopPart {
         let entry = fetches.terms(of: number)?.entry
         if fetches.ended(number), let entry { unanswered.append(entry) }
     }
+
+    /// Whether there is a fetch whose end counts, also one that began before [fleet] was removed.
+    var isBusy: Bool { isOn || !requests.isEmpty }
 
     /// Whether the resolver still waits for the fetch.
     func isOpen(_ id: FetchID) -> Bool { requests[id.number] != nil }
@@ -275,7 +275,7 @@ final class FleetLink: LoopPart {
 
     /// After the start, those are carried out that this machine has not carried out before it; later all that are new.
     private func takeFlushes(_ reply: RedisReply, now: Instant) {
-        guard let setup, let parts = reply.elements, parts.count == 2, let time = parts[0].number,
+        guard let setup, let parts = reply.elements, parts.count == 2, let time = parts[0].number, time > 0,
             let elements = parts[1].elements
         else { return }
         let (before, isFirst, isWhole) = (seen ?? [], seen == nil, lastSeen == nil)
@@ -300,7 +300,7 @@ final class FleetLink: LoopPart {
         }
         isCaughtUp = true
         // Elements that come later have this number or a greater one.
-        if isFirst || hasNew { outcomes.append(.seen("\(max(1, time) - 1)-0")) }
+        if isFirst || hasNew { outcomes.append(.seen("\(time - 1)-0")) }
     }
 
     /// Which member has asked a provider for the question's answer, and when; nil: this one, or none.
@@ -365,7 +365,7 @@ final class FleetLink: LoopPart {
         switch (kind, elements.count) {
         case (1, 4):
             guard let key = elements[1].number, let value = elements[2].bytes, let left = elements[3].number,
-                terms.entries.indices.contains(Int(key) - 1),
+                1...Int64(terms.entries.count) ~= key,
                 let shared = shared(value, request.question, entry: terms.entries[Int(key) - 1])
             else { return .useless }
             return .answer(shared, left: .milliseconds(left))

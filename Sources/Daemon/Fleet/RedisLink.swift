@@ -39,7 +39,7 @@ final class RedisLink: LoopPart {
 
     /// A command without a reply for so long is not answered any more.
     private static let patience: Duration = .seconds(3)
-    /// Replies to a script that is unknown after a restart of Redis, or forbidden, or refused for lack of memory.
+    /// Begins the reply to a script that Redis does not have any more.
     private static let unknownScript = "NOSCRIPT"
 
     private let loop: EventLoop
@@ -99,11 +99,12 @@ final class RedisLink: LoopPart {
         guard digests.indices.contains(script), let digest = digests[script] else { return false }
         let words = ["EVALSHA", digest, String(keys.count)] + keys
         return send(RedisCommand(words.map { Array($0.utf8) } + arguments), now: now) { [unowned self] reply in
+            let end = Clock.now()
             if case .error(let text) = reply {
                 // Redis has restarted behind a proxy, or an operator has flushed its scripts.
-                if text.hasPrefix(RedisLink.unknownScript) { loadScripts(now: Clock.now()) }
-                refused(text)
-            } else {
+                if text.hasPrefix(RedisLink.unknownScript) { loadScripts(now: end) }
+                refused(text, now: end)
+            } else if isInUse, let account, now.duration(to: end) <= account.readTimeout {
                 breaker.answered()
             }
             done(reply)
@@ -125,8 +126,7 @@ final class RedisLink: LoopPart {
     }
 
     /// An error is as good as no reply: calls that are always refused must not cost each question their time.
-    private func refused(_ text: String) {
-        let now = Clock.now()
+    private func refused(_ text: String, now: Instant) {
         guard isInUse else { return }
         breaker.timedOut(now: now)
         if !isInUse { switchedOff(text) }

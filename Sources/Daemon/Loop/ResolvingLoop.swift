@@ -125,6 +125,7 @@ final class ResolvingLoop: LoopPart {
             sendReplies()
             providers.flush(now: now)
         } while providers.hasFinished || system.hasFinished || probes.hasFinished || fleet.hasOutcomes
+        fleet.settle(now: now)
     }
 
     /// Removes cache entries, stored entries and remembered failures, so that the next question goes upstream.
@@ -152,7 +153,7 @@ final class ResolvingLoop: LoopPart {
 
     private func carryOut(_ outcome: FleetLink.Outcome, now: Instant) {
         switch outcome {
-        case .ask(let request): ask(request, now: now)
+        case .ask(let request): if fleet.isOpen(request.id) { ask(request, now: now) }
         case .answered(let request, let answer):
             handle(.volunteered(request.question, answer, request.provider), now: now)
             if fleet.isOpen(request.id) { ask(request, now: now) }
@@ -171,9 +172,9 @@ final class ResolvingLoop: LoopPart {
 
     /// Handles a provider's event. If the resolver caches its answer, the fleet gets it.
     private func handleShared(_ event: Event, now: Instant) {
-        guard fleet.isOn else { return handle(event, now: now) }
+        guard fleet.isBusy else { return handle(event, now: now) }
         switch event {
-        case .fetchFinished(let id, let result): fleet.heard(id, result, now: now)
+        case .fetchFinished(let id, let result): fleet.heard(id, result)
         case .volunteered(let question, let answer, let id):
             if let provider = providers.provider(id) { fleet.volunteered(question, answer, by: provider) }
         default: break
@@ -407,7 +408,7 @@ final class ResolvingLoop: LoopPart {
         case .shadow(let id, let question, let provider): providers.start(id, question, provider, now: now)
         case .abandon(let id):
             providers.abandon(id, now: now)
-            fleet.abandon(id, now: now)
+            fleet.abandon(id)
             system.abandon(id)
             nameservers.abandon(id, now: now)
         case .store(let question, let answer, let source): keep(question, answer, source, now: now)
