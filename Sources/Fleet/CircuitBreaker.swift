@@ -1,5 +1,5 @@
 // Decides whether Redis is used: three time-outs or a lost connection switch it off, so that a member that cannot reach
-// it waits for nothing. While it is off, one PING a second tests it.
+// it waits for nothing. While it is off, one write a second tests it.
 
 package import DNSWire
 
@@ -19,7 +19,7 @@ package struct CircuitBreaker: Sendable {
     /// - Parameter now: the first test is due at once; until it succeeds, Redis is not used.
     package init(now: Instant) { testAt = now }
 
-    /// The caller connects if there is no connection, and sends PING.
+    /// The caller connects if there is no connection, and writes.
     package mutating func testBegan() { testAt = nil }
 
     /// Redis has answered, a test or a call.

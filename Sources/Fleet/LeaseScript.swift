@@ -38,13 +38,20 @@ package enum LeaseScript {
         redis.call('DEL', KEYS[2])
         """
 
-    /// KEYS: lease, waiters, entry. ARGV: the member's token. Ends the lease without an answer, if it is still this
-    /// member's, and tells one of those that wait.
+    /// KEYS: lease, waiters, entry. ARGV: the member's token, and whether one of those that wait is told, or all. Ends the
+    /// lease without an answer, if it is still this member's. Without a lease, one that waits is told in any case.
     package static let release = """
-        if redis.call('GET', KEYS[1]) ~= ARGV[1] then return end
+        local owner = redis.call('GET', KEYS[1])
+        if owner and owner ~= ARGV[1] then return end
         redis.call('DEL', KEYS[1])
-        local channel = redis.call('SPOP', KEYS[2])
-        if channel then redis.call('PUBLISH', channel, KEYS[3]) end
+        local channels = {}
+        if ARGV[2] == 'all' then
+          channels = redis.call('SMEMBERS', KEYS[2])
+          redis.call('DEL', KEYS[2])
+        else
+          channels[1] = redis.call('SPOP', KEYS[2]) or nil
+        end
+        for _, channel in ipairs(channels) do redis.call('PUBLISH', channel, KEYS[3] .. ' ' .. ARGV[2]) end
         """
 
     /// KEYS: the stream of flushes, the channel of flushes. ARGV: an order.

@@ -24,9 +24,14 @@ package struct SharedFetches: Sendable {
         package let leastLife: Duration
         /// An older answer is not used, as the question was flushed; nil: there is no limit.
         package let mostAge: Duration?
+        /// How long it waits for others in all: the provider still has to be asked in time.
+        package let patience: Duration
 
-        package init(entries: [String], lease: Duration, leastLife: Duration, mostAge: Duration? = nil) {
-            (self.entries, self.lease, self.leastLife, self.mostAge) = (entries, lease, leastLife, mostAge)
+        package init(
+            entries: [String], lease: Duration, leastLife: Duration, mostAge: Duration? = nil, patience: Duration
+        ) {
+            (self.entries, self.lease, self.leastLife) = (entries, lease, leastLife)
+            (self.mostAge, self.patience) = (mostAge, patience)
         }
 
         /// For writing.
@@ -86,6 +91,7 @@ package struct SharedFetches: Sendable {
         let terms: Terms
         /// Its number among the deadlines.
         let slot: Int
+        let beganAt: Instant
         var phase: Phase
     }
 
@@ -94,7 +100,8 @@ package struct SharedFetches: Sendable {
     /// So that a lease has ended in Redis when it has ended here.
     private static let lateness: Duration = .milliseconds(2)
 
-    package let readTimeout: Duration
+    /// How long a call may take before the provider is asked.
+    package var readTimeout: Duration
     private var fetches: [ID: Fetch] = [:]
     /// Those that wait, by entry.
     private var waiting: [String: [ID]] = [:]
@@ -104,12 +111,7 @@ package struct SharedFetches: Sendable {
     private var freeSlots: [Int] = []
     private(set) package var counts = Counts()
 
-    /// - Parameters:
-    ///   - readTimeout: how long a call may take before the provider is asked.
-    ///   - counts: to go on from.
-    package init(readTimeout: Duration, counts: Counts = Counts()) {
-        (self.readTimeout, self.counts) = (readTimeout, counts)
-    }
+    package init(readTimeout: Duration) { self.readTimeout = readTimeout }
 
     package var nextDeadline: Instant? { deadlines.earliest }
 
@@ -119,10 +121,10 @@ package struct SharedFetches: Sendable {
         if slot == slots.count { slots.append(id) } else { slots[slot] = id }
         guard isInUse else {
             counts.alone += 1
-            fetches[id] = Fetch(terms: terms, slot: slot, phase: .asking(isCallOpen: false))
+            fetches[id] = Fetch(terms: terms, slot: slot, beganAt: now, phase: .asking(isCallOpen: false))
             return .ask(id)
         }
-        fetches[id] = Fetch(terms: terms, slot: slot, phase: .calling(leases: 0))
+        fetches[id] = Fetch(terms: terms, slot: slot, beganAt: now, phase: .calling(leases: 0))
         deadlines.set(now + readTimeout, for: slot)
         return .call(id)
     }
@@ -148,8 +150,8 @@ package struct SharedFetches: Sendable {
             return [ask(id)]
         case (.calling(let leases), .theirs(let left)):
             // At most for a lease, whatever Redis says.
-            let patience = min(max(left, .zero), fetch.terms.lease) + SharedFetches.lateness
-            wait(id, until: now + patience, leases: leases + 1)
+            let end = now + min(max(left, .zero), fetch.terms.lease) + SharedFetches.lateness
+            wait(id, until: min(end, fetch.beganAt + fetch.terms.patience), leases: leases + 1)
             return []
         case (.calling, .useless), (.waiting, .useless):
             counts.useless += 1
@@ -175,14 +177,23 @@ package struct SharedFetches: Sendable {
         return awaiting.map { .give($0, answer, left: left) }
     }
 
-    /// The member with the lease got no answer, or what it published is of no use. The next call gets the lease.
-    package func released(_ entry: String) -> [Step] { (waiting[entry] ?? []).map { .call($0) } }
+    /// The member with the lease got no answer, or none that others can use.
+    ///
+    /// - Parameter asksAtOnce: each has to ask. Otherwise the next call gets the lease.
+    package mutating func released(_ entry: String, asksAtOnce: Bool) -> [Step] {
+        (waiting[entry] ?? []).map { asksAtOnce ? ask($0) : .call($0) }
+    }
 
     /// Redis is not used any more: no request waits for it.
     package mutating func switchedOff() -> [Step] {
-        fetches.compactMap { id, fetch in
-            if case .asking = fetch.phase { nil } else { id }
-        }.map { ask($0) }
+        let all = fetches
+        return all.compactMap { id, fetch in
+            switch fetch.phase {
+            case .calling: ask(id, isCallOpen: true)
+            case .waiting: ask(id)
+            case .asking: nil
+            }
+        }
     }
 
     /// - Returns: the steps that are due; for `CircuitBreaker`, how many calls have had no reply in time.
@@ -198,7 +209,8 @@ package struct SharedFetches: Sendable {
             case .waiting(let leases):
                 counts.endedLeases += 1
                 // Its owner has died. Of all that wait, one gets the next lease.
-                steps.append(leases < SharedFetches.maxLeases ? callAgain(id, leases: leases, now: now) : ask(id))
+                let isOver = leases >= SharedFetches.maxLeases || isPatienceOver(id, now)
+                steps.append(isOver ? ask(id) : callAgain(id, leases: leases, now: now))
             case .asking, nil: continue
             }
         }
@@ -211,6 +223,10 @@ package struct SharedFetches: Sendable {
     package mutating func ended(_ id: ID) -> Bool {
         defer { end(id) }
         return if case .asking = fetches[id]?.phase { true } else { false }
+    }
+
+    private func isPatienceOver(_ id: ID, _ now: Instant) -> Bool {
+        fetches[id].map { $0.beganAt + $0.terms.patience <= now } ?? true
     }
 
     // MARK: phases

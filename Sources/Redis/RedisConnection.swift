@@ -31,6 +31,8 @@ package final class RedisConnection {
 
     /// Commands that Redis does not read. More are not sent; their senders wait in vain.
     package static let maxUnsentBytes = 1 << 20
+    private static let silenceMilliseconds: Int32 = 5000
+    private static let idleSeconds: Int32 = 2
     private static let readBytes = 64 * 1024
     private static let maxReadsPerTurn = 16
 
@@ -44,7 +46,11 @@ package final class RedisConnection {
         switch server {
         case .local(let path):
             socket = try StreamSocket(connectingTo: path)
-        case .remote(let address): socket = try StreamSocket(connectingTo: address)
+        case .remote(let address):
+            socket = try StreamSocket(connectingTo: address)
+            // A channel may carry nothing for hours.
+            try socket.endWhenSilent(
+                milliseconds: RedisConnection.silenceMilliseconds, idleSeconds: RedisConnection.idleSeconds)
         }
         (self.isSubscriber, self.loop, self.tell) = (isSubscriber, loop, tell)
         registration = try loop.watch(socket.descriptor.raw, for: .writable) { [weak self] _ in self?.proceed() }

@@ -31,7 +31,7 @@ package enum RedisReply: Equatable, Sendable {
 
     /// Nil without memory.
     init?() {
-        guard let reader = unsafe redisReaderCreate() else { return nil }
+        guard let reader = unsafe chiredis_reader() else { return nil }
         unsafe self.reader = reader
     }
 

@@ -26,6 +26,9 @@ package enum Event: Sendable {
     case forgotten(QuestionScope)
     /// A fetch ended. Results of abandoned fetches are ignored.
     case fetchFinished(FetchID, FetchResult)
+    /// Another member of the fleet got this answer from the provider of the fetch. Ends the fetch, and says nothing
+    /// about the provider's latency.
+    case fetchShared(FetchID, Answer)
     /// An unsolicited answer in a provider's reply: the other address family of a name.
     case volunteered(Question, Answer, ProviderID)
     /// A probe ended. Each started probe ends once.

@@ -68,6 +68,10 @@ package struct Resolver {
         case .restored(let answers): restore(answers, now: now)
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
+        case .fetchShared(let id, let answer):
+            if let number = lookupOfFetch[id] {
+                change(number, now: now) { $0.fetchShared(id, answer, now: now, &$1) }
+            }
         case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
         case .probeFinished(let id, let result): state.verification.probeFinished(id, result, now: now)
         case .probeRequested(let name, let address):
@@ -267,6 +271,16 @@ package struct Resolver {
             guard let usable else { return }
             state.verification.heard(fetch.question, usable, from: .provider(fetch.provider), policy.probes, now: now)
         }
+    }
+
+    /// Returns a provider's answer as other machines may have it: what no network of theirs decides. Verdicts of probes
+    /// are not part of it: what cannot be reached from here may be reached from there. Nil if it is of no use for them.
+    package func shareable(_ question: Question, _ answer: Answer, from provider: ProviderID) -> Answer? {
+        let policy = routing.policy(for: question)
+        guard state.isSettled, answer.kind != .ambiguousEmpty, answer.ttlSeconds > 0, state.ranking.knows(provider),
+            state.contradiction(in: answer, to: question, policy, from: .provider(provider)) == nil
+        else { return nil }
+        return policy.withoutPrivateAddresses(answer)
     }
 
     private mutating func timePassed(now: Instant) {

@@ -69,6 +69,11 @@ struct ResolverState {
         ranking.ended(provider, attempt.domain, isHeard: isHeard, now: now)
     }
 
+    mutating func answered(_ attempt: Lookup.Attempt, by provider: ProviderID, now: Instant) {
+        guard attempt.isMeasured else { return }
+        ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+    }
+
     /// Abandons a fetch. A later result is ignored.
     mutating func abandon(_ attempt: Lookup.Attempt, now: Instant) {
         actions.append(.abandon(attempt.id))

@@ -165,26 +165,33 @@ class Fleet(Case):
         self.assertLess(time.monotonic() - began, 2)
 
     def test_a_redis_that_refuses_costs_three_questions_a_little(self):
-        full = ("--maxmemory", "1mb", "--maxmemory-policy", "noeviction")
-        replica = ("--replicaof", "127.0.0.1", str(free_port()))
-        for label, arguments, command in (
-                ("full", full, None), ("replica", replica, None), ("paused", (), ("client", "pause", "4000"))):
+        member = self.member()
+        usual = statistics.median(self.ask_new(member, 20, "usual"))
+        for label, begin, end in (
+                ("full", "config set maxmemory 1", "config set maxmemory 0"),
+                ("replica", f"replicaof 127.0.0.1 {free_port()}", "replicaof no one"),
+                ("paused", "client pause 4000", None)):
             with self.subTest(label):
-                redis = self.own(Redis(*arguments)).up()
-                member = self.member(redis=redis.server)
-                if command:
-                    usual = statistics.median(self.ask_new(member, 20, f"{label}-usual"))
-                    redis.command(*command)
-                else:
-                    usual = statistics.median(self.ask_new(self.member(), 20, f"{label}-usual"))
+                since = len(member.log)
+                self.redis.command(*begin.split())
                 took = self.ask_new(member, 30, label)
                 print(f"    {label}: usual {usual:.2f} ms, first three {[round(each, 2) for each in took[:3]]}, then "
                       f"{statistics.median(took[3:]):.2f} ms")
                 self.assertLess(max(took[:3]), usual + 20)
                 self.assertLess(statistics.median(took[3:]), usual + 2)
-                self.assertGreater(member.figures["useless"] + member.figures["timeouts"], 0)
-                if command:
-                    eventually(lambda: member.is_sharing, within=8)
+                time.sleep(2.5)
+                self.assertFalse(member.is_sharing)
+                self.assertEqual(1, member.log[since:].count("no answers are shared with the fleet"))
+                self.assertNotIn("answers are shared with the fleet by", member.log[since:])
+                if end:
+                    self.redis.command(*end.split())
+                eventually(lambda: member.is_sharing, within=8)
+        # Another one is used meanwhile.
+        other = self.own(Redis()).up()
+        both = self.member(redis=[self.redis.server, other.server])
+        self.redis.command(*f"replicaof 127.0.0.1 {free_port()}".split())
+        self.ask_new(both, 5, "other")
+        eventually(lambda: both.is_sharing and f"| {other.server} used" in ctl(both, "status").stdout, within=5)
 
     def test_a_redis_behind_a_slow_path_is_not_used(self):
         slow = self.own(Slow(self.redis.path, 0.05)).up()

@@ -8,7 +8,7 @@ import Testing
 @Suite struct SharedFetchesTests {
     private let start = Instant(nanoseconds: 1_000_000_000_000)
     private let terms = SharedFetches.Terms(
-        entries: ["h1:0:a"], lease: .milliseconds(400), leastLife: .milliseconds(500))
+        entries: ["h1:0:a"], lease: .milliseconds(400), leastLife: .milliseconds(500), patience: .milliseconds(1500))
     private let answer = SharedAnswer(
         Answer(records: [ResourceRecord(owner: Name("a.example")!, address: .v4(1), ttlSeconds: 60)]), from: "p",
         by: "host-7")
@@ -58,10 +58,31 @@ import Testing
     @Test mutating func afterALeaseIsGivenBackAnotherMemberGetsIt() {
         _ = wait(1)
         _ = wait(2)
-        #expect(fetches.released("h1:0:a") == [.call(1), .call(2)])
+        let steps = fetches.released("h1:0:a", asksAtOnce: false)
+        #expect(steps == [.call(1), .call(2)])
         #expect(fetches.replied(1, .ours, now: start) == [.ask(1)])
         #expect(fetches.replied(2, .theirs(left: .milliseconds(400)), now: start).isEmpty)
         #expect(fetches.published("h1:0:a", answer, left: .seconds(60)).last == .give(2, answer, left: .seconds(60)))
+    }
+
+    @Test mutating func anAnswerThatOthersCanNotUseMakesEachAsk() {
+        _ = wait(1)
+        _ = wait(2)
+        let steps = fetches.released("h1:0:a", asksAtOnce: true)
+        #expect(steps == [.ask(1), .ask(2)] && fetches.nextDeadline == nil)
+    }
+
+    /// The provider has to be asked while the resolver still waits for it.
+    @Test mutating func allWaitsTogetherAreBounded() {
+        let brief = SharedFetches.Terms(
+            entries: ["h1:0:a"], lease: .milliseconds(400), leastLife: .zero, patience: .milliseconds(500))
+        _ = fetches.begin(1, brief, isInUse: true, now: start)
+        _ = fetches.replied(1, .theirs(left: .milliseconds(400)), now: start)
+        let end = start + .milliseconds(402)
+        #expect(fetches.timePassed(now: end).steps == [.call(1)])
+        _ = fetches.replied(1, .theirs(left: .milliseconds(400)), now: end)
+        #expect(fetches.nextDeadline == start + .milliseconds(500))
+        #expect(fetches.timePassed(now: start + .milliseconds(500)).steps == [.ask(1)])
     }
 
     @Test mutating func whenALeaseEndsOneOfThemGetsTheNext() {
@@ -98,17 +119,22 @@ import Testing
         let steps = fetches.switchedOff()
         #expect(steps.count == 2 && steps.contains(.ask(2)) && steps.contains(.ask(3)))
         #expect(fetches.nextDeadline == nil)
-        #expect(fetches.replied(2, .useless, now: start).isEmpty)
+        // A reply that comes in spite of that is of use.
+        let late = fetches.replied(2, .answer(answer, left: .seconds(3)), now: start)
+        #expect(late == [.late(2, answer, left: .seconds(3))])
+        #expect(fetches.replied(3, .answer(answer, left: .seconds(3)), now: start).isEmpty)
     }
 
     @Test mutating func oneThatIsNotWantedAnyMoreLeavesTheOthers() {
         _ = wait(1)
         _ = wait(2)
         var wereAsking = [fetches.ended(1)]
-        #expect(fetches.released("h1:0:a") == [.call(2)])
+        let steps = fetches.released("h1:0:a", asksAtOnce: false)
+        #expect(steps == [.call(2)])
         wereAsking.append(fetches.ended(2))
         #expect(wereAsking == [false, false])
-        #expect(fetches.released("h1:0:a").isEmpty && fetches.nextDeadline == nil)
+        let further = fetches.released("h1:0:a", asksAtOnce: false)
+        #expect(further.isEmpty && fetches.nextDeadline == nil)
     }
 
     /// Numbers among the deadlines are used again.

@@ -92,7 +92,8 @@ import Testing
 
     @Test func bytesThatAreNoRESPAreRefused() throws {
         for text in [
-            "HTTP/1.1 400 Bad Request\r\n", "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n", "$x\r\n",
+            "HTTP/1.1 400 Bad Request\r\n", "*2147483647\r\n", "*4097\r\n", "*1\r\n*4097\r\n",
+            "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n", "$x\r\n",
         ] {
             let reader = try #require(ReplyReader())
             #expect(throws: ReplyReader.Failure.self, "\(text)") { try reader.take(Array(text.utf8)) }

@@ -16,7 +16,7 @@ final class FleetLink: LoopPart {
     enum Outcome {
         /// The provider is to be asked.
         case ask(Request)
-        /// Another member's answer. If the resolver does not use it, the provider is to be asked.
+        /// Another member's answer.
         case answered(Request, Answer)
         /// Another member's answer that came after the provider was asked.
         case late(Request, Answer)
@@ -33,12 +33,19 @@ final class FleetLink: LoopPart {
         let purpose: FetchPurpose
     }
 
-    /// An answer that a provider has just given. It is published if the resolver caches it.
-    private struct Candidate {
-        let question: Question
-        let answer: Answer
-        let provider: ProviderID
+    /// How a fetch from a provider ended.
+    enum End {
+        case answer(Answer, provider: String)
+        /// An answer that is of no use for others: each has to ask.
+        case unshareable
+        case failed
+    }
+
+    /// An entry whose lease may be this member's, and that was not published.
+    private struct Unpublished {
         let entry: String
+        /// All that wait for it are told; otherwise one, which gets the next lease.
+        let tellsAll: Bool
     }
 
     /// Who asked a provider for an answer of ours, for `explain`.
@@ -71,6 +78,8 @@ final class FleetLink: LoopPart {
     private static let leastLife: Duration = .milliseconds(500)
     /// Name of the store's note with the last flush that was carried out.
     static let seenNote = "fleet-flush"
+    /// What a release tells: one of those that wait, which gets the next lease; or all, which ask at once.
+    private static let (one, all) = ("one", "all")
     private static let flushStream = "h1:f"
     private static let flushChannel = "h1:f"
     /// Then all are forgotten.
@@ -87,9 +96,7 @@ final class FleetLink: LoopPart {
     private let token: [UInt8]
     private var outcomes: [Outcome] = []
     private var origins: [Question: Origin] = [:]
-    private var candidate: Candidate?
-    /// Entries whose lease may be this member's, and whose request has brought no answer.
-    private var unanswered: [String] = []
+    private var ended: [Unpublished] = []
     private var flushes = Flushes()
     /// The last flush of the fleet that was carried out before the start; nil: none is known.
     private var seenBefore: FlushNumber?
@@ -119,16 +126,14 @@ final class FleetLink: LoopPart {
         guard setup != self.setup else { return }
         carryOut(fetches.switchedOff(), now: now)
         self.setup = setup
-        if let setup, setup.settings.readTimeout != fetches.readTimeout {
-            fetches = SharedFetches(readTimeout: setup.settings.readTimeout, counts: fetches.counts)
-        }
+        if let setup { fetches.readTimeout = setup.settings.readTimeout }
         redis.configure(
             setup.map { setup in
                 RedisLink.Account(
                     servers: setup.settings.servers.map(\.endpoint),
                     names: setup.settings.servers.map(\.description), user: setup.settings.user,
                     password: setup.password, scripts: Script.allCases.map(\.text),
-                    channels: [channel, FleetLink.flushChannel],
+                    channels: [channel, FleetLink.flushChannel], testKey: "h1:t",
                     readTimeout: setup.settings.readTimeout)
             }, now: now)
     }
@@ -145,7 +150,7 @@ final class FleetLink: LoopPart {
         let terms = SharedFetches.Terms(
             entries: entries, lease: LeaseScript.life(usual95: usual),
             leastLife: life.map { $0 + FleetLink.leastLife } ?? FleetLink.leastLife,
-            mostAge: flushes.age(of: request.question, now: now))
+            mostAge: flushes.age(of: request.question, now: now), patience: provider.timeout / 2)
         let number = request.id.number
         requests[number] = request
         carryOut([fetches.begin(number, terms, isInUse: redis.isInUse, now: now)], now: now)
@@ -166,51 +171,48 @@ final class FleetLink: LoopPart {
         }
     }
 
+    func request(_ id: FetchID) -> Request? { requests[id.number] }
+
     func abandon(_ id: FetchID) {
-        if requests.removeValue(forKey: id.number) != nil { end(id.number) }
+        guard requests.removeValue(forKey: id.number) != nil else { return }
+        let entry = fetches.terms(of: id.number)?.entry
+        if fetches.ended(id.number), let entry { ended.append(Unpublished(entry: entry, tellsAll: false)) }
     }
 
-    /// A provider has answered the fetch, or failed: the next `settle` publishes the answer, or lets another member
-    /// ask.
-    func heard(_ id: FetchID, _ result: FetchResult) {
+    /// A provider has answered the fetch, or failed: publishes the answer, or gives the lease back.
+    func heard(_ id: FetchID, _ end: End, now: Instant) {
         guard let request = requests.removeValue(forKey: id.number) else { return }
-        if case .success(let answer) = result, let entry = fetches.terms(of: id.number)?.entry {
-            candidate = Candidate(
-                question: request.question, answer: answer, provider: request.provider, entry: entry)
+        let entry = fetches.terms(of: id.number)?.entry
+        guard fetches.ended(id.number), let entry else { return }
+        switch end {
+        case .answer(let answer, let provider):
+            origins[request.question] = nil
+            if !publish(answer, to: request.question, as: entry, from: provider, now: now) {
+                ended.append(Unpublished(entry: entry, tellsAll: true))
+            }
+        case .unshareable: ended.append(Unpublished(entry: entry, tellsAll: true))
+        case .failed: ended.append(Unpublished(entry: entry, tellsAll: false))
         }
-        end(id.number)
     }
 
     /// A provider has answered a question that it was not asked in this fetch.
-    func volunteered(_ question: Question, _ answer: Answer, by provider: Provider) {
-        guard isOn, let entry = entries(question, at: provider)?.first else { return }
-        candidate = Candidate(question: question, answer: answer, provider: provider.id, entry: entry)
+    func volunteered(_ question: Question, _ answer: Answer, by provider: Provider, now: Instant) {
+        guard let entry = entries(question, at: provider)?.first else { return }
+        _ = publish(answer, to: question, as: entry, from: provider.name, now: now)
     }
 
-    /// The resolver caches an answer of a provider.
-    func cached(_ question: Question, _ answer: Answer, of provider: ProviderID, name: String, now: Instant) {
-        guard let candidate, candidate.question == question, candidate.provider == provider,
-            let answer = candidate.answer.shareable(as: answer)
-        else { return }
-        self.candidate = nil
-        origins[question] = nil
-        unanswered.removeAll { $0 == candidate.entry }
-        publish(answer, of: candidate, from: name, now: now)
-    }
-
-    /// Every consequence of an event is carried out.
+    /// Gives back leases that have brought no answer.
     func settle(now: Instant) {
-        candidate = nil
-        guard !unanswered.isEmpty else { return }
-        for entry in unanswered {
-            _ = redis.run(Script.release.rawValue, keys: FleetLink.keys(entry), [token], now: now) { _ in }
-        }
-        unanswered = []
+        guard !ended.isEmpty else { return }
+        for each in ended { release(each, now: now) }
+        ended = []
     }
 
-    private func end(_ number: UInt64) {
-        let entry = fetches.terms(of: number)?.entry
-        if fetches.ended(number), let entry { unanswered.append(entry) }
+    private func release(_ unpublished: Unpublished, now: Instant) {
+        let reader = Array((unpublished.tellsAll ? FleetLink.all : FleetLink.one).utf8)
+        _ = redis.run(Script.release.rawValue, keys: FleetLink.keys(unpublished.entry), [token, reader], now: now) {
+            _ in
+        }
     }
 
     /// Whether there is a fetch whose end counts, also one that began before [fleet] was removed.
@@ -268,18 +270,20 @@ final class FleetLink: LoopPart {
     private func readFlushes(now: Instant) {
         guard isStoreRead else { return }
         let first = Array((lastSeen.map { "(\($0)" } ?? "-").utf8)
+        let isWhole = lastSeen == nil
         _ = redis.run(Script.flushes.rawValue, keys: [FleetLink.flushStream], [first], now: now) { [unowned self] in
-            takeFlushes($0, now: Clock.now())
+            takeFlushes($0, isWhole: isWhole, now: Clock.now())
         }
     }
 
     /// After the start, those are carried out that this machine has not carried out before it; later all that are new.
-    private func takeFlushes(_ reply: RedisReply, now: Instant) {
+    ///
+    /// - Parameter isWhole: all flushes that the stream has were asked for.
+    private func takeFlushes(_ reply: RedisReply, isWhole: Bool, now: Instant) {
         guard let setup, let parts = reply.elements, parts.count == 2, let time = parts[0].number, time > 0,
             let elements = parts[1].elements
         else { return }
-        let (before, isFirst, isWhole) = (seen ?? [], seen == nil, lastSeen == nil)
-        // All that the stream has, if all were asked for.
+        let (before, isFirst) = (seen ?? [], seen == nil)
         if isWhole { seen = [] }
         var hasNew = false
         for element in elements {
@@ -299,6 +303,8 @@ final class FleetLink: LoopPart {
             if !isFirst || seenBefore.map({ $0 < number }) ?? false { outcomes.append(.flush(order.scope)) }
         }
         isCaughtUp = true
+        // The next reading is whole, and leaves out those that the stream has no more.
+        if (seen ?? []).count > 2 * Flushes.maxCount { lastSeen = nil }
         // Elements that come later have this number or a greater one.
         if isFirst || hasNew { outcomes.append(.seen("\(time - 1)-0")) }
     }
@@ -324,7 +330,7 @@ final class FleetLink: LoopPart {
             case .ask(let number):
                 if let request = requests[number] { outcomes.append(.ask(request)) }
             case .give(let number, let shared, let left):
-                if let request = requests[number] {
+                if let request = requests.removeValue(forKey: number) {
                     outcomes.append(.answered(request, take(shared, left, request, now: now)))
                 }
             case .late(let number, let shared, let left):
@@ -354,8 +360,7 @@ final class FleetLink: LoopPart {
     /// The request has ended before the reply came. A lease without use would make others wait.
     private func giveBack(_ reply: RedisReply, _ terms: SharedFetches.Terms, now: Instant) {
         guard reply.elements?.first?.number == 2 else { return }
-        unanswered.append(terms.entry)
-        settle(now: now)
+        release(Unpublished(entry: terms.entry, tellsAll: false), now: now)
     }
 
     private func read(
@@ -385,17 +390,21 @@ final class FleetLink: LoopPart {
         }
     }
 
-    private func publish(_ answer: Answer, of candidate: Candidate, from name: String, now: Instant) {
-        guard let setup, answer.ttlSeconds > 0 else { return }
-        let shared = SharedAnswer(answer, from: name, by: setup.member)
-        guard let value = try? shared.bytes(candidate.question, entry: candidate.entry, setup.keys) else { return }
+    /// - Returns: false if others do not get it.
+    private func publish(
+        _ answer: Answer, to question: Question, as entry: String, from provider: String, now: Instant
+    ) -> Bool {
+        guard let setup else { return false }
+        let shared = SharedAnswer(answer, from: provider, by: setup.member)
+        guard let value = try? shared.bytes(question, entry: entry, setup.keys) else { return false }
         let life = Array(String(UInt64(answer.ttlSeconds) * 1000).utf8)
         let isSent =
             redis.isInUse
-            && redis.run(
-                Script.publication.rawValue, keys: FleetLink.keys(candidate.entry), [value, life, token], now: now
-            ) { _ in }
+            && redis.run(Script.publication.rawValue, keys: FleetLink.keys(entry), [value, life, token], now: now) {
+                _ in
+            }
         if isSent { published += 1 } else { unpublished += 1 }
+        return isSent
     }
 
     /// The lease of an entry, the members that wait for it, and itself.
@@ -434,17 +443,24 @@ final class FleetLink: LoopPart {
         }
     }
 
-    /// An entry, and if it was published, its life in milliseconds and its value. Without them, the lease was given
-    /// back.
+    /// An entry, and if it was published, its life in milliseconds and its value. Otherwise the word `one` or `all`: its
+    /// lease was given back.
     private func hear(_ message: [UInt8], now: Instant) {
         let parts = message.split(separator: UInt8(ascii: " "), maxSplits: 2)
-        guard let entry = parts.first.map({ String(decoding: $0, as: UTF8.self) }),
-            let id = fetches.waiting(for: entry), let request = requests[id]
-        else { return }
-        guard parts.count == 3, let left = Int64(String(decoding: parts[1], as: UTF8.self)),
+        guard parts.count > 1 else { return }
+        let (entry, word) = (String(decoding: parts[0], as: UTF8.self), String(decoding: parts[1], as: UTF8.self))
+        guard let id = fetches.waiting(for: entry), let request = requests[id] else {
+            // Another one that waits gets the lease.
+            if word == FleetLink.one { release(Unpublished(entry: entry, tellsAll: false), now: now) }
+            return
+        }
+        if parts.count == 3, let left = Int64(word),
             let shared = shared(Array(parts[2]), request.question, entry: entry)
-        else { return carryOut(fetches.released(entry), now: now) }
-        carryOut(fetches.published(entry, shared, left: .milliseconds(left)), now: now)
+        {
+            carryOut(fetches.published(entry, shared, left: .milliseconds(left)), now: now)
+        } else {
+            carryOut(fetches.released(entry, asksAtOnce: word == FleetLink.all), now: now)
+        }
     }
 }
 
@@ -452,25 +468,5 @@ extension SharedAnswer {
     /// The answer with the time that is left to it. A TTL of 0 would keep it out of the cache.
     fileprivate func answer(left: Duration) -> Answer {
         answer.withTTL(to: UInt32(clamping: max(1, left.wholeSeconds)))
-    }
-}
-
-extension Answer {
-    /// Returns this answer of a provider as others may have it, after the resolver has removed what it does not accept,
-    /// and with the provider's TTL. Nil if the resolver has added something of its own network, such as addresses of
-    /// DNS64.
-    ///
-    /// - Parameter accepted: the answer that the resolver caches.
-    func shareable(as accepted: Answer) -> Answer? {
-        guard kind == accepted.kind else { return nil }
-        let kept = records.filter { record in accepted.records.contains { $0.hasSameData(as: record) } }
-        guard kept.count == accepted.records.count else { return nil }
-        return kept.count == records.count ? self : Answer(records: kept)
-    }
-}
-
-extension ResourceRecord {
-    fileprivate func hasSameData(as other: ResourceRecord) -> Bool {
-        type == other.type && data == other.data && owner == other.owner
     }
 }

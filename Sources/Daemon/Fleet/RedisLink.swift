@@ -19,6 +19,8 @@ final class RedisLink: LoopPart {
         let scripts: [String]
         /// Subscribed to.
         let channels: [String]
+        /// Written to find out whether Redis is of use.
+        let testKey: String
         /// A server that takes longer is not used.
         let readTimeout: Duration
     }
@@ -51,6 +53,8 @@ final class RedisLink: LoopPart {
     private var open: [Command] = []
     /// Digests of the scripts, once they are loaded.
     private var digests: [String?] = []
+    /// Why one of them was not loaded.
+    private var scriptFault: String?
     private var isSubscribed = false
     /// Number of the server that is used or tried.
     private(set) var server = 0
@@ -120,16 +124,19 @@ final class RedisLink: LoopPart {
 
     @discardableResult
     private func send(_ command: RedisCommand, now: Instant, _ done: @escaping (RedisReply) -> Void) -> Bool {
-        guard let commands, commands.send(command) else { return false }
+        guard let commands else { return false }
+        // Before it is sent: sending may find that the connection is lost, which ends all commands.
         open.append(Command(sentAt: now, done: done))
-        return true
+        if commands.send(command) { return true }
+        open.removeLast()
+        return false
     }
 
     /// An error is as good as no reply: calls that are always refused must not cost each question their time.
     private func refused(_ text: String, now: Instant) {
         guard isInUse else { return }
         breaker.timedOut(now: now)
-        if !isInUse { switchedOff(text) }
+        if !isInUse { lost(text, now: now) }
     }
 
     // MARK: connections
@@ -149,16 +156,19 @@ final class RedisLink: LoopPart {
 
     private func test(now: Instant) {
         breaker.testBegan()
-        guard commands == nil else { return ping(now: now) }
+        guard commands == nil else { return write(now: now) }
         connect(now: now)
     }
 
+    /// Redis is of use if it takes a write, in time.
+    ///
     /// - Parameter isSecond: the reply to the first one was late. Redis may have been stopped, and work again.
-    private func ping(isSecond: Bool = false, now: Instant) {
-        send(RedisCommand("PING"), now: now) { [unowned self] reply in
+    private func write(isSecond: Bool = false, now: Instant) {
+        guard let account else { return }
+        send(RedisCommand("SET", account.testKey, "", "PX", "1"), now: now) { [unowned self] reply in
             let end = Clock.now()
-            guard case .status = reply, digests.allSatisfy({ $0 != nil }), let account else {
-                return lost(fault ?? RedisLink.text(of: reply), now: end)
+            guard case .status = reply, digests.allSatisfy({ $0 != nil }) else {
+                return lost(fault(of: reply), now: end)
             }
             if !isSubscribed {
                 breaker.timedOut(now: end)
@@ -170,7 +180,7 @@ final class RedisLink: LoopPart {
                 setFault("it takes longer than fleet.read-timeout")
                 breaker.timedOut(now: end)
             } else {
-                ping(isSecond: true, now: end)
+                write(isSecond: true, now: end)
             }
         }
     }
@@ -197,17 +207,17 @@ final class RedisLink: LoopPart {
         }
         _ = channels?.send(RedisCommand((["SUBSCRIBE"] + account.channels).map { Array($0.utf8) }))
         loadScripts(now: now)
-        ping(now: now)
+        write(now: now)
     }
 
     private func loadScripts(now: Instant) {
         guard let account else { return }
-        digests = Array(repeating: nil, count: account.scripts.count)
+        (digests, scriptFault) = (Array(repeating: nil, count: account.scripts.count), nil)
         for (number, script) in account.scripts.enumerated() {
             send(RedisCommand("SCRIPT", "LOAD", script), now: now) { [unowned self] reply in
                 switch reply {
                 case .string(let digest): digests[number] = String(decoding: digest, as: UTF8.self)
-                default: fault = RedisLink.text(of: reply)
+                default: scriptFault = fault(of: reply)
                 }
             }
         }
@@ -230,7 +240,7 @@ final class RedisLink: LoopPart {
         guard reply.elements?.first?.bytes == Array("subscribe".utf8), !isSubscribed else { return }
         isSubscribed = true
         breaker.testBegan()
-        ping(now: Clock.now())
+        write(now: Clock.now())
     }
 
     private func lost(_ reason: String, now: Instant) {
@@ -260,7 +270,9 @@ final class RedisLink: LoopPart {
         (commands, channels, open, digests, isSubscribed) = (nil, nil, [], [], false)
     }
 
-    private static func text(of reply: RedisReply) -> String {
-        if case .error(let text) = reply { text } else { "it sends something else than what was asked for" }
+    /// Why Redis is of no use, after this reply to a write or before it.
+    private func fault(of reply: RedisReply) -> String {
+        if case .error(let text) = reply { return text }
+        return scriptFault ?? "it sends something else than what was asked for"
     }
 }

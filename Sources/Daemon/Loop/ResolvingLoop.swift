@@ -154,9 +154,7 @@ final class ResolvingLoop: LoopPart {
     private func carryOut(_ outcome: FleetLink.Outcome, now: Instant) {
         switch outcome {
         case .ask(let request): if fleet.isOpen(request.id) { ask(request, now: now) }
-        case .answered(let request, let answer):
-            handle(.volunteered(request.question, answer, request.provider), now: now)
-            if fleet.isOpen(request.id) { ask(request, now: now) }
+        case .answered(let request, let answer): handle(.fetchShared(request.id, answer), now: now)
         case .late(let request, let answer):
             handle(.volunteered(request.question, answer, request.provider), now: now)
         case .flush(let scope): _ = flush(scope, now: now)
@@ -170,17 +168,31 @@ final class ResolvingLoop: LoopPart {
             now: now)
     }
 
-    /// Handles a provider's event. If the resolver caches its answer, the fleet gets it.
+    /// Handles a provider's event, and shares its answer with the fleet.
     private func handleShared(_ event: Event, now: Instant) {
-        guard fleet.isBusy else { return handle(event, now: now) }
-        switch event {
-        case .fetchFinished(let id, let result): fleet.heard(id, result)
-        case .volunteered(let question, let answer, let id):
-            if let provider = providers.provider(id) { fleet.volunteered(question, answer, by: provider) }
-        default: break
+        if fleet.isBusy {
+            switch event {
+            case .fetchFinished(let id, let result): share(result, of: id, now: now)
+            case .volunteered(let question, let answer, let id):
+                if let provider = providers.provider(id),
+                    let answer = inPlace({ $0.shareable(question, answer, from: id) })
+                {
+                    fleet.volunteered(question, answer, by: provider, now: now)
+                }
+            default: break
+            }
         }
         handle(event, now: now)
-        fleet.settle(now: now)
+    }
+
+    private func share(_ result: FetchResult, of id: FetchID, now: Instant) {
+        guard let request = fleet.request(id) else { return }
+        if case .success(let answer) = result, let name = providers.name(of: request.provider) {
+            let shareable = inPlace { $0.shareable(request.question, answer, from: request.provider) }
+            fleet.heard(id, shareable.map { .answer($0, provider: name) } ?? .unshareable, now: now)
+        } else {
+            fleet.heard(id, .failed, now: now)
+        }
     }
 
     /// Sends the queued replies. To be called before the loop sleeps.
@@ -442,9 +454,6 @@ final class ResolvingLoop: LoopPart {
     private func keep(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
         guard let provenance = source.provenance else { return }
         learnedAt = now
-        if fleet.isOn, case .provider(let id) = source {
-            fleet.cached(question, answer, of: id, name: name(of: source), now: now)
-        }
         answers.store(question, answer, provenance, now: now)
         addressSets.take(question, answer, isCached: true, now: now)
         writeToStore(question, answer, provenance, lifetimeSeconds: answer.ttlSeconds, ageMilliseconds: 0, now: now)

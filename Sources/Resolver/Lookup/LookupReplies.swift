@@ -16,7 +16,8 @@ extension Lookup {
         }
         let usable = policy.withoutPrivateAddresses(answer)
         state.words.said(
-            question, answer, usable: usable, by: attempt.source, took: attempt.startedAt.duration(to: now), now: now)
+            question, answer, usable: usable, by: attempt.source,
+            took: attempt.isMeasured ? attempt.startedAt.duration(to: now) : nil, now: now)
         guard let answer = usable else {
             return hasOnlyPrivateAddresses(attempt, answer, now: now, &state)
         }
@@ -35,7 +36,7 @@ extension Lookup {
         case .provider(let provider):
             // The provider was removed after the request, and the cache may have been replaced.
             if !state.ranking.knows(provider) { disableCaching() }
-            state.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            state.answered(attempt, by: provider, now: now)
             if answer.kind == .ambiguousEmpty {
                 held.hold(ambiguousEmpty: answer, attempt.source, now: now)
                 providers.makeNextDue(now)
@@ -75,7 +76,7 @@ extension Lookup {
             ambiguousEmpty: Answer(negative: .ambiguousEmpty).remarked(.filteredAddresses), attempt.source, now: now)
         switch attempt.upstream {
         case .provider(let provider):
-            state.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            state.answered(attempt, by: provider, now: now)
             state.privateAnswers[provider, default: 0] += 1
             providers.makeNextDue(now)
         case .system: systemFailed(now: now)
@@ -90,7 +91,7 @@ extension Lookup {
         var answer = policy.cache.applied(to: answer)
         switch attempt.upstream {
         case .provider(let provider):
-            state.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+            state.answered(attempt, by: provider, now: now)
             providers.makeNextDue(now)
             if isAsking, case .answered(let held, _) = system,
                 held.kind != .records
@@ -122,7 +123,7 @@ extension Lookup {
         state.words.failed(question, .notServed, by: attempt.source, now: now)
         guard let provider = attempt.provider else { return systemFailed(now: now) }
         state.ranking.unserved.refused(question.name, by: provider, now: now)
-        state.ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+        state.answered(attempt, by: provider, now: now)
         providers.makeNextDue(now)
     }
 

@@ -112,6 +112,8 @@ extension Lookup {
         let domain: Name
         let startedAt: Instant
         let until: Instant
+        /// Its end tells the upstream's latency.
+        var isMeasured = true
 
         var source: Source {
             switch upstream {
