@@ -38,8 +38,8 @@ package enum LeaseScript {
         redis.call('DEL', KEYS[2])
         """
 
-    /// KEYS: lease, waiters, entry. ARGV: the member's token, and whether one of those that wait is told, or all. Ends the
-    /// lease without an answer, if it is still this member's. Without a lease, one that waits is told in any case.
+    /// KEYS: lease, waiters, entry. ARGV: the member's token, and whether `one` of those that wait is told, or `all`.
+    /// Ends the lease without an answer, if it is still this member's. Without a lease, they are told in any case.
     package static let release = """
         local owner = redis.call('GET', KEYS[1])
         if owner and owner ~= ARGV[1] then return end

@@ -68,10 +68,7 @@ package struct Resolver {
         case .restored(let answers): restore(answers, now: now)
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
-        case .fetchShared(let id, let answer):
-            if let number = lookupOfFetch[id] {
-                change(number, now: now) { $0.fetchShared(id, answer, now: now, &$1) }
-            }
+        case .fetchShared(let id, let answer): fetchShared(id, answer, now: now)
         case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
         case .probeFinished(let id, let result): state.verification.probeFinished(id, result, now: now)
         case .probeRequested(let name, let address):
@@ -103,10 +100,7 @@ package struct Resolver {
             state.portal.heard(news, now: now)
             followPortal(now: now)
             learned(news, now: now)
-        case .translation(let prefixes, let synthesises):
-            routing.policy.changeAll { $0.translationPrefixes = prefixes }
-            state.synthesis.setPrefixes(synthesises ? prefixes : [])
-            if state.synthesis.isOn { preferNoFamily(now: now) }
+        case .translation(let prefixes, let synthesises): translate(prefixes, synthesises: synthesises, now: now)
         case .timePassed: timePassed(now: now)
         }
         followPortal(now: now)
@@ -115,6 +109,12 @@ package struct Resolver {
         // Two buffers in turn, so that no event allocates one.
         if actions.isEmpty { swap(&actions, &state.actions) } else { actions += state.actions }
         state.actions.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func translate(_ prefixes: [NAT64Prefix], synthesises: Bool, now: Instant) {
+        routing.policy.changeAll { $0.translationPrefixes = prefixes }
+        state.synthesis.setPrefixes(synthesises ? prefixes : [])
+        if state.synthesis.isOn { preferNoFamily(now: now) }
     }
 
     /// Lets lookups that wait for a provider's trial proceed after a trial has ended.
@@ -271,6 +271,11 @@ package struct Resolver {
             guard let usable else { return }
             state.verification.heard(fetch.question, usable, from: .provider(fetch.provider), policy.probes, now: now)
         }
+    }
+
+    private mutating func fetchShared(_ id: FetchID, _ answer: Answer, now: Instant) {
+        guard let number = lookupOfFetch[id] else { return }
+        change(number, now: now) { $0.fetchShared(id, answer, now: now, &$1) }
     }
 
     /// Returns a provider's answer as other machines may have it: what no network of theirs decides. Verdicts of probes

@@ -1,0 +1,103 @@
+// Answers that another member of the fleet got from a provider, and those that this member gives to others.
+
+import DNSWire
+import TestSupport
+import Testing
+
+@testable import Resolver
+
+struct SharedFetchTests {
+    private let now = Instant.testStart
+    private let name: Name
+    private let provider = ProviderTraits(id: ProviderID(0), types: .any)
+
+    init() throws { name = try #require(Name("www.example")) }
+
+    private func answer(_ addresses: String..., ttl: UInt32 = 60) throws -> Answer {
+        Answer(
+            records: try addresses.map {
+                ResourceRecord(owner: name, address: try #require(Address($0)), ttlSeconds: ttl)
+            })
+    }
+
+    private func resolver(_ policy: Policy = Policy()) -> Resolver {
+        var (resolver, actions) = (Resolver(seed: 1), [Action]())
+        resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: false), now: now, actions: &actions)
+        resolver.handle(.policyChanged(policy), now: now, actions: &actions)
+        return resolver
+    }
+
+    @Test func aSharedAnswerEndsTheFetchAndIsNotMeasured() throws {
+        var (resolver, actions) = (resolver(), [Action]())
+        resolver.handle(.asked(Question(name, .a), Waiter(1), expired: nil), now: now, actions: &actions)
+        var fetches: [FetchID] = []
+        for case .fetch(let id, _, _, _) in actions { fetches.append(id) }
+        let id = try #require(fetches.first)
+        actions = []
+        let shared = try answer("192.168.1.1", "203.0.113.7")
+        resolver.handle(.fetchShared(id, shared), now: now + .milliseconds(900), actions: &actions)
+        var (replies, stored): ([Answer], [Answer]) = ([], [])
+        for action in actions {
+            if case .reply(_, let answer, .provider) = action { replies.append(answer) }
+            if case .store(_, let answer, .provider) = action { stored.append(answer) }
+        }
+        // The filter of private addresses is this member's own.
+        #expect(replies.map(\.addresses) == [[try #require(Address("203.0.113.7"))]])
+        #expect(stored.map(\.addresses) == replies.map(\.addresses))
+        #expect(resolver.lookupsInFlight == 0)
+        #expect(resolver.estimate(of: provider.id, now: now)?.latencyMilliseconds == nil)
+        // Twice, or late.
+        actions = []
+        resolver.handle(.fetchShared(id, shared), now: now + .seconds(1), actions: &actions)
+        #expect(actions.isEmpty)
+    }
+
+    /// The provider answers for the fleet: without requests of its own, a member must not take it for silent.
+    @Test func aProviderThatAnswersForTheFleetIsNotSilent() throws {
+        var resolver = resolver()
+        for number in 0..<20 {
+            var actions: [Action] = []
+            let question = Question(try #require(Name("www.n\(number).example")), .a)
+            let at = now + .milliseconds(300 * number)
+            resolver.handle(.asked(question, Waiter(UInt64(number)), expired: nil), now: at, actions: &actions)
+            for case .fetch(let id, _, _, _) in actions {
+                var further: [Action] = []
+                let answer = Answer(
+                    records: [ResourceRecord(owner: question.name, address: .v4(0xCB00_7107), ttlSeconds: 60)])
+                resolver.handle(.fetchShared(id, answer), now: at + .milliseconds(200), actions: &further)
+            }
+        }
+        let end = now + .seconds(6)
+        #expect(!resolver.state.ranking.areUnresponsive([provider.id], for: name, end))
+        #expect(!resolver.state.ranking.mayBeSilent(provider.id, end))
+    }
+
+    @Test func whatIsSharedHasNoVerdictsAndNoPrivateAddresses() throws {
+        let resolver = resolver()
+        let given = try answer("192.168.1.1", "203.0.113.7", "203.0.113.8")
+        let shared = resolver.shareable(Question(name, .a), given, from: provider.id)
+        #expect(shared?.addresses.map(\.description) == ["203.0.113.7", "203.0.113.8"])
+        #expect(shared?.ttlSeconds == 60)
+        for useless in [
+            try answer("192.168.1.1"), try answer("203.0.113.7", ttl: 0), Answer(negative: .ambiguousEmpty),
+        ] {
+            #expect(resolver.shareable(Question(name, .a), useless, from: provider.id) == nil)
+        }
+        #expect(resolver.shareable(Question(name, .a), given, from: ProviderID(7)) == nil)
+        let hints = Answer(records: [
+            ResourceRecord(owner: name, type: .https, ttlSeconds: 60, data: [0, 1, 0, 0, 4, 0, 4, 203, 0, 113, 7])
+        ])
+        #expect(resolver.shareable(Question(name, .https), hints, from: provider.id) == hints)
+    }
+
+    @Test func whatContradictsARuleIsNotShared() throws {
+        var (policy, rule) = (Policy(), Rule(match: [name]))
+        var expectation = RuleExpectation()
+        expectation.networks = [try #require(Prefix("198.51.100.0/24"))]
+        rule.expectation = expectation
+        policy.rules = RuleTable([rule])
+        let resolver = resolver(policy)
+        #expect(resolver.shareable(Question(name, .a), try answer("203.0.113.7"), from: provider.id) == nil)
+        #expect(resolver.shareable(Question(name, .a), try answer("198.51.100.7"), from: provider.id) != nil)
+    }
+}
