@@ -443,8 +443,8 @@ final class FleetLink: LoopPart {
         }
     }
 
-    /// An entry, and if it was published, its life in milliseconds and its value. Otherwise `one` or `all`: its lease was
-    /// given back.
+    /// An entry, and if it was published, its life in milliseconds and its value. Otherwise `one` or `all`: its lease
+    /// was given back.
     private func hear(_ message: [UInt8], now: Instant) {
         let parts = message.split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard parts.count > 1 else { return }
