@@ -74,7 +74,9 @@ package struct SharedAnswer: Equatable, Sendable {
         guard let provider = SharedAnswer.name(&rest), let member = SharedAnswer.name(&rest),
             let answer = try? UpstreamReply.answer(in: Array(rest), to: question, id: 0)
         else { throw .malformed }
-        self.init(answer, from: provider, by: member)
+        // A negative answer without an SOA record has its TTL here only.
+        let ttl = value[5..<9].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        self.init(answer.withTTL(to: ttl), from: provider, by: member)
     }
 
     private static func name(_ rest: inout ArraySlice<UInt8>) -> String? {

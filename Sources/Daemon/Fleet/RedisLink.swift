@@ -29,7 +29,7 @@ final class RedisLink: LoopPart {
     enum News {
         /// Calls are of use from now on. What was published before may have been missed.
         case switchedOn
-        /// From now on no reply comes to what was sent.
+        /// No question may wait for Redis.
         case switchedOff
         case message(channel: String, [UInt8])
     }
@@ -215,9 +215,10 @@ final class RedisLink: LoopPart {
         (digests, scriptFault) = (Array(repeating: nil, count: account.scripts.count), nil)
         for (number, script) in account.scripts.enumerated() {
             send(RedisCommand("SCRIPT", "LOAD", script), now: now) { [unowned self] reply in
-                switch reply {
-                case .string(let digest): digests[number] = String(decoding: digest, as: UTF8.self)
-                default: scriptFault = fault(of: reply)
+                if case .string(let digest) = reply, digests.indices.contains(number) {
+                    digests[number] = String(decoding: digest, as: UTF8.self)
+                } else {
+                    scriptFault = fault(of: reply)
                 }
             }
         }

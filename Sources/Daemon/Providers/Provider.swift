@@ -93,7 +93,9 @@ final class Provider {
     var dialectName: String { settings.dialect.rawValue }
 
     /// What decides its answer for a name, equal on every machine with the same settings.
-    func identity(for name: Name) -> String { "\(dialectName) \(settings.url) \(parameters.text(for: name))" }
+    func identity(for name: Name) -> String {
+        "\(dialectName) \(settings.url) \(settings.account ?? "") \(parameters.text(for: name))"
+    }
 
     var traits: ProviderTraits {
         let listed = PresentationForm.readable.filter(dialect.supports)
