@@ -110,7 +110,7 @@ let package = Package(
         tests("LinkDNSTests", ["DNSWire", "LinkDNS"]),
         tests("ConfinementTests", ["Confinement", "CSeccomp", "LinuxIO"]),
         tests("SetFeedTests", ["DNSWire", "SetFeed", "Settings", "httpdnsd-nftset"]),
-        tests("FleetTests", ["DNSWire", "Fleet"]),
+        tests("FleetTests", ["DNSWire", "Fleet", "TestSupport"]),
         tests("RedisTests", ["DNSWire", "LinuxIO", "Redis", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "DNSWire", "LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "DNSWire", "Telemetry", "TestSupport"]),

@@ -25,9 +25,6 @@ package struct EntryTerms: Equatable, Sendable {
 }
 
 extension FleetKeys {
-    /// 128 bits: members cannot be made to share an entry by chance.
-    private static let codeBytes = 16
-
     /// Returns the entry's names in Redis, one for each key: the first for writing, all for reading.
     package func entries(_ terms: EntryTerms) throws(CryptoError) -> [String] {
         let question = terms.question
@@ -37,11 +34,23 @@ extension FleetKeys {
             Array((terms.rules ?? "").utf8),
         ]
         var entries: [String] = []
-        for key in keys {
-            let code = try key.code("entry", fields).prefix(FleetKeys.codeBytes)
-            entries.append("h1:e:" + code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
-        }
+        for key in keys { entries.append(try key.name("h1:e:", "entry", fields)) }
         return entries
+    }
+
+    /// Returns a name in Redis that depends on the first key and on the fields.
+    func name(_ prefix: String, _ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> String {
+        try keys[0].name(prefix, purpose, fields)
+    }
+}
+
+extension FleetKeys.Key {
+    /// 128 bits: members cannot be made to share an entry by chance.
+    private static let nameBytes = 16
+
+    fileprivate func name(_ prefix: String, _ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> String {
+        let code = try code(purpose, fields).prefix(FleetKeys.Key.nameBytes)
+        return prefix + code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
 

@@ -51,10 +51,3 @@ extension FixedWidthInteger {
         stride(from: Self.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> $0) }
     }
 }
-
-extension [UInt8] {
-    /// Takes the same time for all bytes of one length.
-    func isEqualInConstantTime(to other: ArraySlice<UInt8>) -> Bool {
-        count == other.count && zip(self, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
-    }
-}

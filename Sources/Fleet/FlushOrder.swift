@@ -1,6 +1,5 @@
-// An order to all members to forget answers, as an element of a stream in Redis: version, ID of the key, a random
-// number, whether the names below are meant, record type, length and bytes of the name, and a code over all of it. Only
-// who has a key of the fleet can give one.
+// An order to all members to forget answers, as a sealed element of a stream in Redis: whether the names below are
+// meant, record type, and the name. Only who has a key of the fleet can give one.
 
 package import Crypto
 package import DNSWire
@@ -8,39 +7,31 @@ package import DNSWire
 package struct FlushOrder: Equatable, Sendable {
     package let scope: QuestionScope
 
-    private static let version: UInt8 = 1
-    private static let codeBytes = 16
     /// For all types.
     private static let anyType: UInt16 = 255
+    private static let place = "flushes"
+    /// How far the element's number may be from the time of the order: calls are answered within seconds.
+    private static let mostDelay: Duration = .seconds(10)
 
     package init(_ scope: QuestionScope) { self.scope = scope }
 
-    /// - Parameter number: another one for each order, so that equal orders have different codes.
-    package func bytes(_ keys: FleetKeys, number: UInt64) throws(CryptoError) -> [UInt8] {
-        let key = keys.keys[0]
+    package func bytes(at time: RedisTime, _ keys: FleetKeys) throws(CryptoError) -> [UInt8] {
         let type = scope.type?.rawValue ?? FlushOrder.anyType
-        let name = Array(scope.name.wire)
-        let order =
-            [FlushOrder.version] + key.id.bigEndianBytes + number.bigEndianBytes + [scope.includesDescendants ? 1 : 0]
-            + type.bigEndianBytes + [UInt8(name.count)] + name
-        return try order + FlushOrder.code(of: order, key)
+        let plain = [scope.includesDescendants ? 1 : 0] + type.bigEndianBytes + scope.name.wire
+        return try keys.seal(plain, .flush, place: FlushOrder.place, at: time)
     }
 
-    /// Nil for bytes that no member made.
-    package init?(_ bytes: [UInt8], _ keys: FleetKeys) {
-        let order = Array(bytes.dropLast(FlushOrder.codeBytes))
-        guard order.count > 17, order[0] == FlushOrder.version, order.count == 17 + Int(order[16]) else { return nil }
-        let id = order[1..<5].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        guard let key = keys.keys.first(where: { $0.id == id }), let code = try? FlushOrder.code(of: order, key),
-            code.isEqualInConstantTime(to: bytes.suffix(FlushOrder.codeBytes)), let name = Name(wire: order[17...])
-        else { return nil }
-        let type = UInt16(order[14]) << 8 | UInt16(order[15])
-        scope = QuestionScope(
-            name, includesDescendants: order[13] == 1,
-            type: type == FlushOrder.anyType ? nil : RecordType(rawValue: type))
-    }
-
-    private static func code(of order: [UInt8], _ key: FleetKeys.Key) throws(CryptoError) -> [UInt8] {
-        Array(try key.code("flush", [order]).prefix(codeBytes))
+    /// - Parameter time: of the element. An order that was put long after it was given is an old one.
+    package static func read(
+        _ bytes: [UInt8], at time: RedisTime, _ keys: FleetKeys
+    ) throws(Refusal) -> FlushOrder {
+        let (plain, given) = try keys.open(bytes, .flush, place: place)
+        guard plain.count > 3, let name = Name(wire: plain[3...]) else { throw .malformed }
+        guard (-mostDelay...mostDelay).contains(time - given) else { throw .outdated }
+        let type = UInt16(truncatingIfNeeded: plain[1..<3].bigEndianNumber)
+        return FlushOrder(
+            QuestionScope(
+                name, includesDescendants: plain[0] == 1,
+                type: type == anyType ? nil : RecordType(rawValue: type)))
     }
 }

@@ -3,11 +3,12 @@
 //
 //     begun ── call ──┬── an answer ────────────────────────────────────────────> ended: the answer
 //                     ├── our lease ────────────────────────────────────────────> asking ──> ended: published
+//                     ├── the budget of the fleet is used up ───────────────────> ended: deferred
 //                     ├── another's lease ──> waiting ──┬── its answer ─────────> ended: the answer
 //                     │                                 ├── it gave up ──> call
 //                     │                                 ├── the lease ends ──> call, once
 //                     │                                 └── the second one ends ──┐
-//                     └── no reply in time ───────────────────────────────────────┴──> asking ──> ended: published
+//                     └── no reply in time ───────────────────────────────────────┴──> alone: asking, or deferred
 
 package import DNSWire
 
@@ -16,9 +17,10 @@ package struct SharedFetches: Sendable {
     package typealias ID = UInt64
 
     package struct Terms: Equatable, Sendable {
-        /// The entry's names, as in `FleetKeys.entries`.
+        /// The entry's names, as in `FleetKeys.entries`; none: the answer is not shared, and only the pace of the
+        /// provider counts.
         package let entries: [String]
-        /// `LeaseScript.life`.
+        /// `FleetScript.lease`.
         package let lease: Duration
         /// An answer with less life left is not used: a refresh wants one that lives longer than its own.
         package let leastLife: Duration
@@ -34,15 +36,17 @@ package struct SharedFetches: Sendable {
             (self.mostAge, self.patience) = (mostAge, patience)
         }
 
-        /// For writing.
-        package var entry: String { entries[0] }
+        /// For writing; nil: the answer is not shared.
+        package var entry: String? { entries.first }
     }
 
     package enum Reply: Equatable, Sendable {
         /// A value that is authentic.
         case answer(SharedAnswer, left: Duration)
-        /// This member has the lease.
-        case ours
+        /// This member has the lease, and may ask after this time.
+        case ours(after: Duration)
+        /// The budget of the fleet is used up for this time.
+        case usedUp(Duration)
         /// Another member has it for this time.
         case theirs(left: Duration)
         /// Redis refused the call, or its value was not authentic.
@@ -50,10 +54,14 @@ package struct SharedFetches: Sendable {
     }
 
     package enum Step: Equatable, Sendable {
-        /// Run `LeaseScript`, and report `replied`.
+        /// Run `FleetScript.lease`, or `pace` for an answer that is not shared, and report `replied`.
         case call(ID)
         /// Make the request, and report `ended`.
         case ask(ID)
+        /// The same without the consent of Redis: the caller may `delay` or `deferred` it.
+        case askAlone(ID)
+        /// The budget of the fleet is used up for this time. The request has ended, and is not made.
+        case put(off: ID, for: Duration)
         /// Another member's answer, and how long it lives. The request has ended.
         case give(ID, SharedAnswer, left: Duration)
         /// The answer came after its request had been made: it is good for the cache.
@@ -73,6 +81,8 @@ package struct SharedFetches: Sendable {
         package var timeouts: UInt64 = 0
         /// Calls that Redis refused, and values that were not authentic.
         package var useless: UInt64 = 0
+        /// Requests not made, as the budget of the fleet was used up.
+        package var putOff: UInt64 = 0
         /// Requests made while Redis was not used.
         package var alone: UInt64 = 0
 
@@ -122,7 +132,7 @@ package struct SharedFetches: Sendable {
         guard isInUse else {
             counts.alone += 1
             fetches[id] = Fetch(terms: terms, slot: slot, beganAt: now, phase: .asking(isCallOpen: false))
-            return .ask(id)
+            return .askAlone(id)
         }
         fetches[id] = Fetch(terms: terms, slot: slot, beganAt: now, phase: .calling(leases: 0))
         deadlines.set(now + readTimeout, for: slot)
@@ -145,9 +155,16 @@ package struct SharedFetches: Sendable {
             counts.awaited += 1
             end(id)
             return [.give(id, answer, left: left)]
-        case (.calling, .ours), (.waiting, .ours):
-            counts.leases += 1
-            return [ask(id)]
+        case (.calling, .ours(let wait)), (.waiting, .ours(let wait)):
+            if fetch.terms.entry != nil { counts.leases += 1 }
+            let step = ask(id)
+            guard wait > .zero else { return [step] }
+            delay(id, until: now + wait)
+            return []
+        case (.calling, .usedUp(let wait)), (.waiting, .usedUp(let wait)):
+            counts.putOff += 1
+            end(id)
+            return [.put(off: id, for: wait)]
         case (.calling(let leases), .theirs(let left)):
             // At most for a lease, whatever Redis says.
             let end = now + min(max(left, .zero), fetch.terms.lease) + SharedFetches.lateness
@@ -155,13 +172,13 @@ package struct SharedFetches: Sendable {
             return []
         case (.calling, .useless), (.waiting, .useless):
             counts.useless += 1
-            return [ask(id)]
+            return [askAlone(id)]
         case (.asking(true), _):
             fetches[id]?.phase = .asking(isCallOpen: false)
             switch reply {
             case .answer(let answer, let left): return [.late(id, answer, left: left)]
             case .ours: counts.leases += 1
-            case .theirs: break
+            case .theirs, .usedUp: break
             case .useless: counts.useless += 1
             }
             return []
@@ -181,7 +198,7 @@ package struct SharedFetches: Sendable {
     ///
     /// - Parameter asksAtOnce: each has to ask. Otherwise the next call gets the lease.
     package mutating func released(_ entry: String, asksAtOnce: Bool) -> [Step] {
-        (waiting[entry] ?? []).map { asksAtOnce ? ask($0) : .call($0) }
+        (waiting[entry] ?? []).map { asksAtOnce ? askAlone($0) : .call($0) }
     }
 
     /// Redis is not used any more: no request waits for it.
@@ -189,8 +206,8 @@ package struct SharedFetches: Sendable {
         let all = fetches
         return all.compactMap { id, fetch in
             switch fetch.phase {
-            case .calling: ask(id, isCallOpen: true)
-            case .waiting: ask(id)
+            case .calling: askAlone(id, isCallOpen: true)
+            case .waiting: askAlone(id)
             case .asking: nil
             }
         }
@@ -205,16 +222,28 @@ package struct SharedFetches: Sendable {
             case .calling:
                 timeouts += 1
                 counts.timeouts += 1
-                steps.append(ask(id, isCallOpen: true))
+                steps.append(askAlone(id, isCallOpen: true))
             case .waiting(let leases):
                 counts.endedLeases += 1
                 // Its owner has died. Of all that wait, one gets the next lease.
                 let isOver = leases >= SharedFetches.maxLeases || isPatienceOver(id, now)
-                steps.append(isOver ? ask(id) : callAgain(id, leases: leases, now: now))
-            case .asking, nil: continue
+                steps.append(isOver ? askAlone(id) : callAgain(id, leases: leases, now: now))
+            case .asking: steps.append(.ask(id))
+            case nil: continue
             }
         }
         return (steps, timeouts)
+    }
+
+    /// The request is made at this time.
+    package mutating func delay(_ id: ID, until instant: Instant) {
+        if let slot = fetches[id]?.slot { deadlines.set(instant, for: slot) }
+    }
+
+    /// This member's share of the budget is used up: the request has ended, and is not made.
+    package mutating func deferred(_ id: ID) {
+        counts.putOff += 1
+        end(id)
     }
 
     /// The provider has answered or failed, or the answer is not wanted any more.
@@ -237,6 +266,11 @@ package struct SharedFetches: Sendable {
         return .ask(id)
     }
 
+    private mutating func askAlone(_ id: ID, isCallOpen: Bool = false) -> Step {
+        _ = ask(id, isCallOpen: isCallOpen)
+        return .askAlone(id)
+    }
+
     private mutating func callAgain(_ id: ID, leases: Int, now: Instant) -> Step {
         leave(id)
         if let slot = fetches[id]?.slot { deadlines.set(now + readTimeout, for: slot) }
@@ -248,7 +282,7 @@ package struct SharedFetches: Sendable {
         guard let fetch = fetches[id] else { return }
         fetches[id]?.phase = .waiting(leases: leases)
         deadlines.set(until, for: fetch.slot)
-        waiting[fetch.terms.entry, default: []].append(id)
+        waiting[fetch.terms.entry ?? "", default: []].append(id)
     }
 
     private mutating func end(_ id: ID) {
@@ -260,8 +294,8 @@ package struct SharedFetches: Sendable {
     private mutating func leave(_ id: ID) {
         guard let fetch = fetches[id] else { return }
         deadlines.remove(fetch.slot)
-        guard case .waiting = fetch.phase else { return }
-        waiting[fetch.terms.entry]?.removeAll { $0 == id }
-        if waiting[fetch.terms.entry]?.isEmpty ?? false { waiting[fetch.terms.entry] = nil }
+        guard case .waiting = fetch.phase, let entry = fetch.terms.entry else { return }
+        waiting[entry]?.removeAll { $0 == id }
+        if waiting[entry]?.isEmpty ?? false { waiting[entry] = nil }
     }
 }

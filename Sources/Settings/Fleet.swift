@@ -5,6 +5,10 @@ package import DNSWire
 extension Settings {
     /// Without a server, nothing is shared.
     package struct Fleet: Equatable, Sendable {
+        package enum Shared: String, CaseIterable, Sendable {
+            case answers, leases, budget, flush, evidence
+        }
+
         package enum Server: Equatable, Sendable {
             /// The absolute path of a UNIX socket.
             case local(String)
@@ -23,6 +27,8 @@ extension Settings {
         package var passwordFile: String?
         /// How long a question waits for Redis before the provider is asked.
         package var readTimeout = Duration.milliseconds(5)
+        /// What is shared; without leases, several members may ask for the same answer at a time.
+        package var share = Shared.allCases
 
         /// As `Provider.secretFiles`.
         package var secretFiles: [(key: String, file: String)] {
@@ -44,6 +50,11 @@ extension Settings.Fleet {
         Key("user", \.user, Format.plainName.orEmpty(written: true)),
         Key("password-file", \.passwordFile, Format.keyFile.orEmpty(written: true)),
         Key("read-timeout", \.readTimeout, .duration(readTimeouts)),
+        Key(
+            "share", \.share,
+            Format<Settings.Fleet.Shared>.choice.list(
+                of: "of \"answers\", \"leases\", \"budget\", \"flush\" and \"evidence\"",
+                1...Settings.Fleet.Shared.allCases.count)),
     ]
 }
 
@@ -101,6 +112,9 @@ extension Findings {
         let fleet = settings.fleet
         if fleet.user != nil, fleet.passwordFile == nil {
             note(table, aboutKey: true, "fleet: found user without password-file; a user of Redis has a password")
+        }
+        if fleet.share.contains(.leases), !fleet.share.contains(.answers), let share = table.member("share") {
+            note(share, "fleet.share: found \"leases\" without \"answers\"; a lease is for an answer: add \"answers\"")
         }
     }
 }

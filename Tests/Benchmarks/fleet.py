@@ -281,7 +281,7 @@ class Bench:
         queries = writer.directory / "queries"
         queries.write_text("".join(f"{name} A\n" for name in names))
         dnsperf(writer, queries, 1000)
-        places.eventually(lambda: len(redis.keys()) >= len(names), within=20, what="all names are in Redis")
+        places.eventually(lambda: len(redis.entries()) >= len(names), within=20, what="all names are in Redis")
         before = cpu_seconds(reader)
         took = dnsperf(reader, queries, 1000)
         used = (cpu_seconds(reader) - before) / len(names) * 1e6

@@ -1,5 +1,7 @@
 # A fleet on this machine: a real redis-server, and daemons that share their answers by it.
 
+import re
+import socket
 import subprocess
 
 import places
@@ -36,6 +38,18 @@ class Redis(Program):
 
     def keys(self):
         return self.command("keys", "*").decode().split()
+
+    def entries(self):
+        """The keys of shared answers."""
+        return [key for key in self.keys() if re.fullmatch("h1:e:[0-9a-f]{32}", key)]
+
+    def put(self, key, value, milliseconds=60_000):
+        """`value` may have any bytes."""
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(self.path))
+            words = [b"SET", key.encode(), value, b"PX", b"%d" % milliseconds]
+            client.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words))
+            assert client.recv(100) == b"+OK\r\n"
 
     def info(self, name):
         """A number of INFO."""

@@ -89,9 +89,12 @@ class Fleet(Case):
         self.assertRegex(said, rf"\nfleet    put \d s ago by {re.escape(socket.gethostname())}\n")
         self.assertNotIn("\nfleet ", ctl(members[0], "explain", "a.lab.example").stdout)
         # Redis has no readable names, and its own clock ends the entry.
+        [entry] = self.redis.entries()
         self.assertNotIn("lab", " ".join(self.redis.keys()))
-        self.assertEqual(1, len(self.redis.keys()))
-        self.assertLessEqual(int(self.redis.command("pttl", self.redis.keys()[0])), 60_000)
+        value = self.redis.command("get", entry)
+        for secret in (b"lab", b"example", b"json", socket.gethostname().encode(), bytes([192, 0, 2, 50])):
+            self.assertNotIn(secret, value)
+        self.assertLessEqual(int(self.redis.command("pttl", entry)), 60_000)
         # The TTL is what is left.
         time.sleep(1.1)
         late = self.member()
@@ -217,7 +220,8 @@ class Fleet(Case):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
             client.connect(owner.address)
             client.send(struct.pack(">6H", 7, 0x0100, 1, 0, 0, 0) + b"\1c\3lab\7example\0\0\1\0\1")
-            eventually(lambda: owner.figures["leases"] == 1)
+            eventually(lambda: self.provider.asked("c.lab.example") == 1)
+        self.assertEqual(1, owner.figures["leases"])
         owner.kill()
         self.provider.fault("none", provider="json")
         began = time.monotonic()
@@ -228,25 +232,30 @@ class Fleet(Case):
     def test_values_that_no_member_made_are_refused(self):
         one, other = self.member(), self.member()
         self.address(one, "d.lab.example")
-        entry = self.redis.keys()[0]
+        entry = self.redis.entries()[0]
         value = self.redis.command("get", entry)
-
-        def write(name, content):
-            with socket.socket(socket.AF_UNIX) as client:
-                client.connect(str(self.redis.path))
-                words = [b"SET", name.encode(), content, b"PX", b"60000"]
-                client.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words))
-                self.assertEqual(b"+OK\r\n", client.recv(100))
         # Of another entry.
         self.provider.record("e.lab.example", "A", "192.0.2.52", ttl=60)
         self.address(one, "e.lab.example")
-        foreign = next(key for key in self.redis.keys() if key != entry)
-        write(foreign, value)
+        foreign = next(key for key in self.redis.entries() if key != entry)
+        self.redis.put(foreign, value)
         self.assertEqual(["192.0.2.52"], self.address(other, "e.lab.example"))
-        # With another address.
-        write(entry, value.replace(bytes([192, 0, 2, 50]), bytes([192, 0, 2, 66])))
+        # Changed.
+        self.redis.put(entry, value[:40] + bytes([value[40] ^ 1]) + value[41:])
         self.assertEqual(["192.0.2.50"], self.address(other, "d.lab.example"))
         self.assertEqual({"unauthenticated": 2}, other.figures["refused"])
+
+    def test_a_value_that_is_put_again_after_its_time_is_refused(self):
+        one, other = self.member(), self.member()
+        self.provider.record("brief.lab.example", "A", "192.0.2.60", ttl=2)
+        self.address(one, "brief.lab.example")
+        entry = self.redis.entries()[0]
+        value = self.redis.command("get", entry)
+        time.sleep(2.1)
+        self.provider.record("brief.lab.example", "A", "192.0.2.61", ttl=60)
+        self.redis.put(entry, value)
+        self.assertEqual(["192.0.2.61"], self.address(other, "brief.lab.example"))
+        self.assertEqual({"outdated": 1}, other.figures["refused"])
 
     def changed(self, name="a.lab.example"):
         """The provider has another address now than the one that the members have."""
@@ -310,7 +319,7 @@ class Fleet(Case):
                 client.sendall(b"*5\r\n" + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
                 client.recv(100)
         self.redis.command("publish", "h1:f", "")
-        eventually(lambda: one.figures["refused"] == {"unauthenticated": 3})
+        eventually(lambda: one.figures["refused"] == {"malformed": 2, "unknown-key": 1})
         self.assertIn("cache      1 entries", ctl(one, "status").stdout)
         self.redis.kill()
         eventually(lambda: not one.is_sharing)
@@ -326,7 +335,7 @@ class Fleet(Case):
         for member in members:
             self.address(member, "a.lab.example")
         self.assertEqual(3, self.provider.asked("a.lab.example"))
-        self.assertEqual(3, len(self.redis.keys()))
+        self.assertEqual(3, len(self.redis.entries()))
         self.assertEqual([{}] * 3, [member.figures["refused"] for member in members])
 
     def test_while_keys_are_changed_both_are_understood(self):

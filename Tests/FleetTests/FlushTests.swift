@@ -19,23 +19,33 @@ import Testing
         ]
     }
 
+    private let given = RedisTime(1_700_000_000_000)
+
+    private func isRefused(_ order: [UInt8], after milliseconds: Int64 = 0, _ keys: FleetKeys) -> Bool {
+        (try? FlushOrder.read(order, at: RedisTime(given.milliseconds + milliseconds), keys)) == nil
+    }
+
     @Test func ordersSurviveTheWay() throws {
         for scope in scopes {
-            #expect(FlushOrder(try FlushOrder(scope).bytes(keys, number: 1), keys)?.scope == scope)
+            let order = try FlushOrder(scope).bytes(at: given, keys)
+            #expect(try FlushOrder.read(order, at: given, keys).scope == scope)
+            #expect(!order.contains(Array("example".utf8)))
         }
-        #expect(try FlushOrder(scopes[0]).bytes(keys, number: 1) != FlushOrder(scopes[0]).bytes(keys, number: 2))
+        #expect(try FlushOrder(scopes[0]).bytes(at: given, keys) != FlushOrder(scopes[0]).bytes(at: given, keys))
     }
 
     @Test func anythingElseIsRefused() throws {
-        let order = try FlushOrder(QuestionScope(name)).bytes(keys, number: 1)
+        let order = try FlushOrder(QuestionScope(name)).bytes(at: given, keys)
         for place in order.indices {
             var changed = order
             changed[place] ^= 1
-            #expect(FlushOrder(changed, keys) == nil, "byte \(place)")
-            #expect(FlushOrder(Array(order[..<place]), keys) == nil)
+            #expect(isRefused(changed, keys), "byte \(place)")
+            #expect(isRefused(Array(order[..<place]), keys))
         }
-        #expect(FlushOrder(order + [0], keys) == nil)
-        #expect(FlushOrder(order, try FleetKeys([[UInt8](repeating: 8, count: 32)])) == nil)
+        #expect(isRefused(order + [0], keys))
+        #expect(isRefused(order, try FleetKeys([[UInt8](repeating: 8, count: 32)])))
+        // Put again later.
+        #expect(!isRefused(order, after: 9000, keys) && isRefused(order, after: 11_000, keys))
     }
 
     @Test func theLatestFlushOfAQuestionCounts() {

@@ -1,6 +1,7 @@
 // What a member believes: its own fleet's answers, for the entry that it asked for, and nothing else.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Fleet
@@ -24,25 +25,62 @@ import Testing
             rules: nil)
     }
 
-    private static func value(_ keys: FleetKeys, entry: String) throws -> [UInt8] {
-        try #require(try SharedAnswer(answer, from: "alidns", by: "host-7").bytes(question, entry: entry, keys))
+    private static let put = RedisTime(1_700_000_000_000)
+
+    private static func value(_ keys: FleetKeys, entry: String, at time: RedisTime = put) throws -> [UInt8] {
+        try #require(
+            try SharedAnswer(answer, from: "alidns", by: "host-7").bytes(question, entry: entry, at: time, keys))
+    }
+
+    /// Nil: the value is used.
+    private static func refusal(
+        _ bytes: [UInt8], entry: String = "h1:0:x", now: RedisTime = put, _ keys: FleetKeys
+    ) -> Refusal? {
+        do throws(Refusal) {
+            _ = try SharedAnswer.read(bytes, question, entry: entry, now: now, keys)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private static func time(after duration: Duration) -> RedisTime {
+        RedisTime(put.milliseconds + Int64(duration.wholeMilliseconds))
     }
 
     @Test func anAnswerSurvivesTheWay() throws {
         let keys = try Self.keys(1)
         let entry = try keys.entries(Self.terms())[0]
-        let read = try SharedAnswer(Self.value(keys, entry: entry), Self.question, entry: entry, keys)
-        #expect(read == SharedAnswer(Self.answer, from: "alidns", by: "host-7"))
+        let value = try Self.value(keys, entry: entry)
+        let now = Self.time(after: .seconds(100))
+        let read = try SharedAnswer.read(value, Self.question, entry: entry, now: now, keys)
+        #expect(read.answer == SharedAnswer(Self.answer, from: "alidns", by: "host-7"))
+        #expect(read.left == .seconds(200))
         #expect(entry.hasPrefix("h1:e:") && entry.utf8.count == 37)
+        // Neither names nor addresses can be read in Redis.
+        for secret in [Array("example".utf8), Array("alidns".utf8), Array("host-7".utf8), [192, 0, 2, 1]] {
+            #expect(!value.contains(secret))
+        }
     }
 
     @Test func negativeAnswersSurviveToo() throws {
         let keys = try Self.keys(1)
         for kind in [Answer.Kind.noData, .noSuchName] {
             let shared = SharedAnswer(Answer(negative: kind, ttlSeconds: 30), from: "a", by: "b")
-            let bytes = try #require(try shared.bytes(Self.question, entry: "h1:0:x", keys))
-            let read = try SharedAnswer(bytes, Self.question, entry: "h1:0:x", keys)
+            let bytes = try #require(try shared.bytes(Self.question, entry: "h1:0:x", at: Self.put, keys))
+            let read = try SharedAnswer.read(bytes, Self.question, entry: "h1:0:x", now: Self.put, keys).answer
             #expect(read.answer.kind == kind && read.answer.records.isEmpty && read.answer.ttlSeconds == 30)
+        }
+    }
+
+    @Test func aValueThatIsPutAgainAfterItsTimeIsRefused() throws {
+        let keys = try Self.keys(1)
+        let value = try Self.value(keys, entry: "h1:0:x")
+        for (age, refusal) in [
+            (Duration.seconds(300), nil), (.milliseconds(300_001), .outdated), (.seconds(86_400), .outdated),
+            (.milliseconds(-900), nil), (.seconds(-2), .outdated),
+        ] as [(Duration, Refusal?)] {
+            #expect(Self.refusal(value, now: Self.time(after: age), keys) == refusal, "\(age)")
         }
     }
 
@@ -62,26 +100,21 @@ import Testing
     @Test func anythingElseIsRefused() throws {
         let keys = try Self.keys(1)
         let value = try Self.value(keys, entry: "h1:0:x")
-        func refusal(_ bytes: [UInt8], entry: String = "h1:0:x", _ keys: FleetKeys) -> SharedAnswer.Refusal? {
-            do throws(SharedAnswer.Refusal) {
-                _ = try SharedAnswer(bytes, Self.question, entry: entry, keys)
-                return nil
-            } catch {
-                return error
-            }
-        }
-        #expect(refusal(value, keys) == nil)
-        #expect(refusal(value, entry: "h1:0:y", keys) == .unauthenticated, "moved")
-        #expect(refusal(value, entry: "h1:e:x", keys) == .unauthenticated, "of another entry")
-        #expect(try refusal(value, Self.keys(2)) == .unknownKey)
+        #expect(Self.refusal(value, keys) == nil)
+        #expect(Self.refusal(value, entry: "h1:0:y", keys) == .unauthenticated, "moved")
+        #expect(Self.refusal(value, entry: "h1:e:x", keys) == .unauthenticated, "of another entry")
+        #expect(try Self.refusal(value, Self.keys(2)) == .unknownKey)
         for position in value.indices {
             var changed = value
             changed[position] ^= 1
-            #expect(refusal(changed, keys) != nil, "\(position)")
+            #expect(Self.refusal(changed, keys) != nil, "\(position)")
         }
-        for count in value.indices { #expect(refusal(Array(value[..<count]), keys) != nil, "\(count)") }
-        #expect(refusal(value + [0], keys) != nil)
-        #expect(refusal([UInt8](repeating: 1, count: SharedAnswer.maxBytes + 1), keys) == .malformed)
+        for count in value.indices { #expect(Self.refusal(Array(value[..<count]), keys) != nil, "\(count)") }
+        #expect(Self.refusal(value + [0], keys) != nil)
+        #expect(Self.refusal([UInt8](repeating: 1, count: SharedAnswer.maxBytes + 1), keys) == .malformed)
+        // A flush is no answer.
+        let order = try FlushOrder(.everything).bytes(at: Self.put, keys)
+        #expect(Self.refusal(order, entry: "flushes", keys) == .unauthenticated)
     }
 
     @Test func bothKeysAreBelievedWhileTheyAreChanged() throws {
@@ -90,17 +123,35 @@ import Testing
         let ofOld = try old.entries(Self.terms())
         #expect(entries.count == 2 && entries[1] == ofOld[0])
         let value = try Self.value(old, entry: entries[1])
-        #expect(try SharedAnswer(value, Self.question, entry: entries[1], both).member == "host-7")
+        #expect(Self.refusal(value, entry: entries[1], both) == nil)
         let newer = try Self.value(both, entry: entries[0])
-        #expect(try SharedAnswer(newer, Self.question, entry: entries[0], new).member == "host-7")
+        #expect(Self.refusal(newer, entry: entries[0], new) == nil)
     }
 
-    @Test func randomBytesAreNoAnswer() throws {
-        let keys = try Self.keys(1)
-        for _ in 0..<20_000 {
-            var bytes = (0..<Int.random(in: 0...200)).map { _ in UInt8.random(in: 0...255) }
-            if Bool.random(), !bytes.isEmpty { bytes[0] = 1 }
-            #expect((try? SharedAnswer(bytes, Self.question, entry: "h1:0:x", keys)) == nil)
+    /// 100,000 values that are not to be used: forged, changed, cut, of another site, and put again too late.
+    @Test func ofManyWrongValuesNoneIsUsed() throws {
+        let (keys, others) = try (Self.keys(1), Self.keys(2))
+        let entry = try keys.entries(Self.terms())[0]
+        let value = try Self.value(keys, entry: entry)
+        let foreign = try Self.value(keys, entry: keys.entries(Self.terms(site: "sh-b"))[0])
+        var chance = SeededRandom(seed: 5)
+        var refused: [Refusal: Int] = [:]
+        for number in 0..<100_000 {
+            var (bytes, now) = (value, Self.put)
+            switch number % 6 {
+            case 0:
+                let count = Int.random(in: 0...300, using: &chance)
+                bytes = (0..<count).map { _ in .random(in: 0...255, using: &chance) }
+            case 1: bytes = [1] + (0..<120).map { _ in .random(in: 0...255, using: &chance) }
+            case 2: bytes[Int.random(in: bytes.indices, using: &chance)] ^= 1 << UInt8.random(in: 0..<8, using: &chance)
+            case 3: bytes.removeLast(Int.random(in: 1...bytes.count, using: &chance))
+            case 4: bytes = number % 12 == 4 ? foreign : try Self.value(others, entry: entry)
+            default: now = Self.time(after: .milliseconds(300_001 + number))
+            }
+            let refusal = Self.refusal(bytes, entry: entry, now: now, keys)
+            refused[try #require(refusal, "number \(number)"), default: 0] += 1
         }
+        #expect(refused.values.reduce(0, +) == 100_000)
+        #expect(refused.count == Refusal.allCases.count)
     }
 }

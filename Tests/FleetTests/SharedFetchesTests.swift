@@ -37,7 +37,7 @@ import Testing
 
     @Test mutating func theLeaseIsForOneRequest() {
         begin(1)
-        #expect(fetches.replied(1, .ours, now: start) == [.ask(1)])
+        #expect(fetches.replied(1, .ours(after: .zero), now: start) == [.ask(1)])
         #expect(fetches.nextDeadline == nil)
         let wasAsking = fetches.ended(1)
         #expect(wasAsking && fetches.terms(of: 1) == nil)
@@ -60,7 +60,7 @@ import Testing
         _ = wait(2)
         let steps = fetches.released("h1:0:a", asksAtOnce: false)
         #expect(steps == [.call(1), .call(2)])
-        #expect(fetches.replied(1, .ours, now: start) == [.ask(1)])
+        #expect(fetches.replied(1, .ours(after: .zero), now: start) == [.ask(1)])
         #expect(fetches.replied(2, .theirs(left: .milliseconds(400)), now: start).isEmpty)
         #expect(fetches.published("h1:0:a", answer, left: .seconds(60)).last == .give(2, answer, left: .seconds(60)))
     }
@@ -69,7 +69,7 @@ import Testing
         _ = wait(1)
         _ = wait(2)
         let steps = fetches.released("h1:0:a", asksAtOnce: true)
-        #expect(steps == [.ask(1), .ask(2)] && fetches.nextDeadline == nil)
+        #expect(steps == [.askAlone(1), .askAlone(2)] && fetches.nextDeadline == nil)
     }
 
     /// The provider has to be asked while the resolver still waits for it.
@@ -82,7 +82,7 @@ import Testing
         #expect(fetches.timePassed(now: end).steps == [.call(1)])
         _ = fetches.replied(1, .theirs(left: .milliseconds(400)), now: end)
         #expect(fetches.nextDeadline == start + .milliseconds(500))
-        #expect(fetches.timePassed(now: start + .milliseconds(500)).steps == [.ask(1)])
+        #expect(fetches.timePassed(now: start + .milliseconds(500)).steps == [.askAlone(1)])
     }
 
     @Test mutating func whenALeaseEndsOneOfThemGetsTheNext() {
@@ -93,18 +93,18 @@ import Testing
         let end = start + .milliseconds(402)
         let due = fetches.timePassed(now: end)
         #expect(due.steps == [.call(1), .call(2)] && due.timeouts == 0)
-        #expect(fetches.replied(1, .ours, now: end) == [.ask(1)])
+        #expect(fetches.replied(1, .ours(after: .zero), now: end) == [.ask(1)])
         #expect(fetches.replied(2, .theirs(left: .milliseconds(400)), now: end).isEmpty)
         #expect(fetches.counts.endedLeases == 2)
         // Its owner dies as well.
         let last = fetches.timePassed(now: end + .milliseconds(402))
-        #expect(last.steps == [.ask(2)] && last.timeouts == 0)
+        #expect(last.steps == [.askAlone(2)] && last.timeouts == 0)
     }
 
     @Test mutating func withoutAReplyTheProviderIsAskedAndALateAnswerIsOfUse() {
         begin(1)
         let due = fetches.timePassed(now: start + .milliseconds(5))
-        #expect(due.steps == [.ask(1)] && due.timeouts == 1)
+        #expect(due.steps == [.askAlone(1)] && due.timeouts == 1)
         let late = fetches.replied(1, .answer(answer, left: .seconds(3)), now: start + .milliseconds(50))
         #expect(late == [.late(1, answer, left: .seconds(3))])
         #expect(fetches.replied(1, .answer(answer, left: .seconds(3)), now: start).isEmpty)
@@ -113,11 +113,11 @@ import Testing
     }
 
     @Test mutating func noRequestWaitsWhenRedisIsNotUsed() {
-        #expect(fetches.begin(1, terms, isInUse: false, now: start) == .ask(1))
+        #expect(fetches.begin(1, terms, isInUse: false, now: start) == .askAlone(1))
         begin(2)
         _ = wait(3)
         let steps = fetches.switchedOff()
-        #expect(steps.count == 2 && steps.contains(.ask(2)) && steps.contains(.ask(3)))
+        #expect(steps.count == 2 && steps.contains(.askAlone(2)) && steps.contains(.askAlone(3)))
         #expect(fetches.nextDeadline == nil)
         // A reply that comes in spite of that is of use.
         let late = fetches.replied(2, .answer(answer, left: .seconds(3)), now: start)
@@ -143,6 +143,31 @@ import Testing
         _ = fetches.ended(1)
         begin(2)
         let due = fetches.timePassed(now: start + .milliseconds(5))
-        #expect(due.steps == [.ask(2)] && due.timeouts == 1)
+        #expect(due.steps == [.askAlone(2)] && due.timeouts == 1)
+    }
+
+    @Test mutating func aLeaseMayHaveToWaitForItsTurn() {
+        begin(1)
+        #expect(fetches.replied(1, .ours(after: .milliseconds(40)), now: start).isEmpty)
+        #expect(fetches.nextDeadline == start + .milliseconds(40))
+        let due = fetches.timePassed(now: start + .milliseconds(40))
+        #expect(due.steps == [.ask(1)] && due.timeouts == 0 && fetches.nextDeadline == nil)
+        begin(2)
+        _ = fetches.replied(2, .ours(after: .milliseconds(40)), now: start)
+        // Its lease has to be given back.
+        let wasAsking = fetches.ended(2)
+        #expect(wasAsking && fetches.nextDeadline == nil)
+    }
+
+    @Test mutating func aBudgetThatIsUsedUpEndsTheRequest() {
+        begin(1)
+        #expect(fetches.replied(1, .usedUp(.milliseconds(300)), now: start) == [.put(off: 1, for: .milliseconds(300))])
+        #expect(fetches.terms(of: 1) == nil && fetches.counts.putOff == 1 && fetches.nextDeadline == nil)
+        _ = fetches.begin(2, terms, isInUse: false, now: start)
+        fetches.delay(2, until: start + .milliseconds(20))
+        #expect(fetches.timePassed(now: start + .milliseconds(20)).steps == [.ask(2)])
+        _ = fetches.begin(3, terms, isInUse: false, now: start)
+        fetches.deferred(3)
+        #expect(fetches.terms(of: 3) == nil && fetches.counts.putOff == 2)
     }
 }

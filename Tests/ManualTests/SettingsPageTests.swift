@@ -138,6 +138,7 @@ struct SettingsPageTests {
         "[fleet] user": "\"u\"\npassword-file = \"/p\"\nserver = \"unix:/s\"\nsite = \"a\"\nkey-file = \"/k\"",
         "[fleet] password-file": "\"/p\"\nserver = \"unix:/s\"\nsite = \"a\"\nkey-file = \"/k\"",
         "[fleet] read-timeout": "\"7ms\"\nserver = \"unix:/s\"\nsite = \"a\"\nkey-file = \"/k\"",
+        "[fleet] share": "[\"answers\"]\nserver = \"unix:/s\"\nsite = \"a\"\nkey-file = \"/k\"",
         "[control] socket": "\"\"", "[control] metrics-listen": "\"127.0.0.1:9353\"",
         "[control] nftset-socket": "\"/s\"",
         "[log] level": "\"debug\"", "[log] format": "\"json\"", "[log] queries": "true", "[log] clients": "true",

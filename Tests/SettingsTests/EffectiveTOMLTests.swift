@@ -84,7 +84,7 @@ struct EffectiveTOMLTests {
             "[network]\nwatch = false",
             "[fleet]\nserver = [\"unix:/run/redis.sock\", \"redis://192.0.2.7:6379\"]\nsite = \"sh-a\"\n"
                 + "key-file = [\"/etc/new.key\", \"old\"]\nuser = \"httpdnsd\"\npassword-file = \"/etc/redis.pw\"\n"
-                + "read-timeout = \"7ms\"",
+                + "read-timeout = \"7ms\"\nshare = [\"answers\", \"flush\"]",
             "probe = true", "probe-ports = [853]",
             "resolver = \"system\"", "resolver = \"httpdns\"", "resolver = \"y\"", "allow-private = true",
             "family = \"prefer-ipv6\"",
@@ -315,6 +315,7 @@ private let oddFile = #"""
     user = "httpdnsd"
     password-file = "/etc/redis.pw"
     read-timeout = "7ms"
+    share = ["answers", "flush"]
     [control]
     socket = ""
     nftset-socket = "/run/n.sock"

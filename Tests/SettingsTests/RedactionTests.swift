@@ -97,7 +97,7 @@ struct RedactionTests {
         #expect(Set(ReceiverDraft.keys.map(\.name)) == ["url", "key-file", "addresses", "events", "ca-file"])
         #expect(
             Set(Settings.Fleet.keys.map(\.name)) == [
-                "server", "site", "key-file", "user", "password-file", "read-timeout",
+                "server", "site", "key-file", "user", "password-file", "read-timeout", "share",
             ])
         #expect(NameserverDraft.keys.allSatisfy { !$0.mayBeSecret })
     }

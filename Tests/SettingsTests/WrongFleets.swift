@@ -22,4 +22,7 @@ let wrongFleets: [Case] = [
         whole + "read-timeout = \"1s\"",
         #"f:5:16: fleet.read-timeout: found "1s"; allowed: a duration from 1ms to 100ms with its unit "#
             + "(ms, s, m, h, d)"),
+    Case(
+        whole + "share = [\"leases\", \"flush\"]",
+        #"f:5:9: fleet.share: found "leases" without "answers"; a lease is for an answer: add "answers""#),
 ]

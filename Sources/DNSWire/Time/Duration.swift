@@ -59,6 +59,9 @@ package struct Duration: Hashable, Sendable {
 
     /// Rounded toward zero.
     package var wholeMilliseconds: Int { Int(nanoseconds / 1_000_000) }
+
+    /// Rounded toward zero.
+    package var wholeMicroseconds: Int { Int(nanoseconds / 1000) }
 }
 
 extension Duration: Comparable {

@@ -15,6 +15,12 @@ struct FleetSetup: Equatable {
     /// This machine, for `explain` on others.
     let member: String
 
+    var terms: Membership.Terms {
+        Membership.Terms(
+            keys: keys, site: settings.site ?? "", member: member, readTimeout: settings.readTimeout,
+            share: Set(settings.share.compactMap { SharedKind(rawValue: $0.rawValue) }))
+    }
+
     /// Nil without a server: nothing is shared.
     static func read(_ settings: Settings.Fleet, _ options: Options) throws(SettingsFile.Unusable) -> FleetSetup? {
         guard !settings.servers.isEmpty else { return nil }

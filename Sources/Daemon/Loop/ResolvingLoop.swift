@@ -146,7 +146,7 @@ final class ResolvingLoop: LoopPart {
         if fleet.isOn, let asked = providers.provider(provider) {
             let request = FleetLink.Request(id: id, question: question, provider: provider, purpose: purpose)
             let life = purpose.isRefresh ? answers.life(of: question, now: now) : nil
-            if fleet.begin(request, at: asked, replacing: life, now: now) { return }
+            if fleet.begin(request, at: asked, replacing: life, perSecond: nil, now: now) { return }
         }
         providers.start(id, question, provider, for: purpose.holder, purpose.cause, now: now)
     }
@@ -157,6 +157,8 @@ final class ResolvingLoop: LoopPart {
         case .answered(let request, let answer): handle(.fetchShared(request.id, answer), now: now)
         case .late(let request, let answer):
             handle(.volunteered(request.question, answer, request.provider), now: now)
+        case .deferred(let request, _): handle(.fetchFinished(request.id, .failure(.overload)), now: now)
+        case .demandElsewhere, .suspected: break
         case .flush(let scope): _ = flush(scope, now: now)
         case .seen(let flush): store?.note(FleetLink.seenNote, flush, now: now)
         }
@@ -187,9 +189,9 @@ final class ResolvingLoop: LoopPart {
 
     private func share(_ result: FetchResult, of id: FetchID, now: Instant) {
         guard let request = fleet.request(id) else { return }
-        if case .success(let answer) = result, let name = providers.name(of: request.provider) {
+        if case .success(let answer) = result {
             let shareable = inPlace { $0.shareable(request.question, answer, from: request.provider) }
-            fleet.heard(id, shareable.map { .answer($0, provider: name) } ?? .unshareable, now: now)
+            fleet.heard(id, shareable.map { .answer($0) } ?? .unshareable, now: now)
         } else {
             fleet.heard(id, .failed, now: now)
         }

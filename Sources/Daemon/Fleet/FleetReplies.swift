@@ -1,0 +1,72 @@
+// Reads the replies of Redis to the scripts of the fleet.
+
+import DNSWire
+import Fleet
+import Redis
+
+extension FleetReply {
+    init(_ reply: RedisReply, to script: FleetScript) {
+        switch script {
+        case .lease, .pace: self = FleetReply(ofFetch: reply) ?? .useless
+        case .publication, .release, .flush, .suspicion:
+            if case .error = reply { self = .useless } else { self = .done }
+        case .flushes: self = FleetReply(ofFlushes: reply) ?? .useless
+        case .presence:
+            self = reply.timedNumber.map { .presence($0, count: Int(clamping: $1)) } ?? .useless
+        case .members: self = FleetReply(ofMembers: reply) ?? .useless
+        case .billing:
+            // Sums of such numbers do not overflow.
+            self = reply.timedNumber.map { .billing($0, sum: Int(min(max(0, $1), .max / 2))) } ?? .useless
+        }
+    }
+
+    private init?(ofFetch reply: RedisReply) {
+        guard let elements = reply.elements, elements.count > 3, let kind = elements[0].number,
+            let time = elements[1].number.map({ RedisTime($0) }), let demand = elements[2].number,
+            let number = elements[3].number
+        else { return nil }
+        switch (kind, elements.count) {
+        case (1, 6):
+            guard let value = elements[4].bytes, let left = elements[5].number else { return nil }
+            self = .value(time, demand: demand, key: Int(clamping: number), value, left: .milliseconds(left))
+        case (2, 4): self = .ours(time, demand: demand, after: .microseconds(number))
+        case (3, 4): self = .theirs(time, demand: demand, left: .milliseconds(number))
+        case (4, 4): self = .usedUp(time, demand: demand, for: .microseconds(number))
+        default: return nil
+        }
+    }
+
+    private init?(ofFlushes reply: RedisReply) {
+        guard let (time, rest) = reply.timed(1), let elements = rest[0].elements else { return nil }
+        self = .flushes(
+            time,
+            elements.compactMap { element in
+                guard let parts = element.elements, parts.count == 2, let number = FlushNumber(parts[0].bytes ?? []),
+                    let fields = parts[1].elements, fields.count == 2, let order = fields[1].bytes
+                else { return nil }
+                return FlushElement(number, order)
+            })
+    }
+
+    private init?(ofMembers reply: RedisReply) {
+        guard let (time, rest) = reply.timed(3), let count = rest[0].number, let tokens = rest[1].elements,
+            let records = rest[2].elements
+        else { return nil }
+        let members = zip(tokens, records).compactMap { token, record in
+            token.bytes.flatMap { token in record.bytes.map { (token: token, record: $0) } }
+        }
+        self = .members(time, count: Int(clamping: count), members)
+    }
+}
+
+extension RedisReply {
+    /// An array of Redis's time and `count` other elements; nil for anything else.
+    fileprivate func timed(_ count: Int) -> (time: RedisTime, rest: [RedisReply])? {
+        guard let elements, elements.count == count + 1, let time = elements[0].number, time > 0 else { return nil }
+        return (RedisTime(time), Array(elements.dropFirst()))
+    }
+
+    fileprivate var timedNumber: (RedisTime, Int64)? {
+        timed(1).flatMap { timed in timed.rest[0].number.map { (timed.time, $0) } }
+    }
+}

@@ -1,0 +1,71 @@
+// A call to Redis, and what its reply means.
+
+package import DNSWire
+
+/// A script to run.
+package struct FleetCall: Equatable, Sendable {
+    /// What the reply is for.
+    package enum Purpose: Equatable, Sendable {
+        /// A request waits for it.
+        case fetch(SharedFetches.ID)
+        case flushes(isWhole: Bool)
+        case presence
+        case members
+        /// - Parameters:
+        ///   - account: of `Membership.bill`.
+        ///   - count: what the call adds.
+        case billing(account: String, count: Int)
+        /// Of a publication: whether it was sent is counted.
+        case publication
+        /// The reply says nothing.
+        case order
+    }
+
+    package let script: FleetScript
+    package let keys: [String]
+    package let arguments: [[UInt8]]
+    package let purpose: Purpose
+
+    init(_ script: FleetScript, keys: [String], _ arguments: [[UInt8]], _ purpose: Purpose) {
+        (self.script, self.keys, self.arguments, self.purpose) = (script, keys, arguments, purpose)
+    }
+}
+
+/// What Redis replies to a script. The time is that of its clock.
+package enum FleetReply: Sendable {
+    /// - Parameters:
+    ///   - demand: millionths of the queries per second that the fleet has for the question.
+    ///   - key: number of the entry among the keys.
+    case value(RedisTime, demand: Int64, key: Int, [UInt8], left: Duration)
+    case ours(RedisTime, demand: Int64, after: Duration)
+    case theirs(RedisTime, demand: Int64, left: Duration)
+    case usedUp(RedisTime, demand: Int64, for: Duration)
+    case flushes(RedisTime, [FlushElement])
+    /// - Parameter count: of the members.
+    case presence(RedisTime, count: Int)
+    /// Those that were seen last, each with its token and its sealed record.
+    case members(RedisTime, count: Int, [(token: [UInt8], record: [UInt8])])
+    /// - Parameter sum: of all members.
+    case billing(RedisTime, sum: Int)
+    case done
+    /// An error, or not what the script returns.
+    case useless
+
+    var time: RedisTime? {
+        switch self {
+        case .value(let time, _, _, _, _), .ours(let time, _, _), .theirs(let time, _, _), .usedUp(let time, _, _),
+            .flushes(let time, _), .presence(let time, _), .members(let time, _, _), .billing(let time, _):
+            time
+        case .done, .useless: nil
+        }
+    }
+
+    var demand: Int64? {
+        switch self {
+        case .value(_, let demand, _, _, _), .ours(_, let demand, _), .theirs(_, let demand, _),
+            .usedUp(_, let demand, _):
+            demand
+        case .flushes, .presence, .members, .billing, .done, .useless: nil
+        }
+    }
+}

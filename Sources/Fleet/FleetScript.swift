@@ -1,0 +1,178 @@
+// The calls to Redis, as scripts. Redis runs each as a whole, so that of all members that miss an entry at the same
+// time exactly one gets its lease, and the pace of a provider is kept by all together.
+
+import DNSWire
+
+package enum FleetScript: Int, CaseIterable, Sendable {
+    case lease, pace, publication, release, flush, flushes, suspicion, presence, members, billing
+
+    package var text: String {
+        switch self {
+        case .lease: FleetScript.time + FleetScript.paceFunction + FleetScript.leaseText
+        case .pace: FleetScript.time + FleetScript.paceFunction + FleetScript.paceText
+        case .publication: FleetScript.publicationText
+        case .release: FleetScript.releaseText
+        case .flush: FleetScript.flushText
+        case .flushes: FleetScript.time + FleetScript.flushesText
+        case .suspicion: "redis.call('PUBLISH', KEYS[1], ARGV[1])\n"
+        case .presence: FleetScript.time + FleetScript.presenceText
+        case .members: FleetScript.time + FleetScript.membersText
+        case .billing: FleetScript.time + FleetScript.billingText
+        }
+    }
+
+    /// Replies of a script with this begin with `now`, in milliseconds.
+    private static let time = """
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+        """
+
+    /// `Pace` for all members: returns true and the microseconds to wait, or false and those after which a wait is
+    /// short enough. With a patience of -1 the request is made in any case.
+    private static let paceFunction = """
+        local function pace(key, interval, patience)
+          local micros = time[1] * 1000000 + time[2]
+          local next = tonumber(redis.call('GET', key) or 0) or 0
+          local at = math.min(math.max(micros, next), micros + 1000000)
+          if patience >= 0 and at - micros > patience then return false, at - micros - patience end
+          redis.call('SET', key, at + interval, 'PX', 3000)
+          return true, patience >= 0 and at - micros or 0
+        end
+
+        """
+
+    /// KEYS: lease, waiters, demand, pace, and the entry for each of the fleet's keys. ARGV: the member's token, the
+    /// lease in milliseconds (0: leases are not shared), the least life of an answer and its greatest age in
+    /// milliseconds, the member's channel, thousandths of the queries that the member had since its last call, the
+    /// interval of the pace in microseconds (0: none) and its patience.
+    ///
+    /// Returns an array: kind, `now`, millionths of queries per second of the fleet, and
+    /// - kind 1, an answer: number of the key, value, remaining life in milliseconds.
+    /// - kind 2, a lease that is the member's now: microseconds to wait before the request.
+    /// - kind 3, another member's lease: its remaining milliseconds. Then its answer comes to the channel.
+    /// - kind 4, the pace allows no request: microseconds until it does.
+    ///
+    /// Only Redis's clock counts: a value lives as long as Redis keeps it, and tells when it was put.
+    private static let leaseText = """
+        local asks, seconds, at = 0, 0, now
+        local stored = redis.call('GET', KEYS[3])
+        if stored and #stored == 24 then asks, seconds, at = struct.unpack('>ddd', stored) end
+        local passed = math.max(0, now - at) / 1000
+        local fading = 0.5 ^ (passed / \(memorySeconds))
+        asks, seconds = asks * fading + ARGV[6] / 1000, (seconds + passed) * fading
+        redis.call('SET', KEYS[3], struct.pack('>ddd', asks, seconds, now), 'PX', \(memorySeconds)000)
+        local demand = math.floor(asks / (seconds + \(presumedSeconds)) * 1000000)
+        for number = 5, #KEYS do
+          local left = redis.call('PTTL', KEYS[number])
+          if left >= tonumber(ARGV[3]) and left > 0 then
+            local value, put = redis.call('GET', KEYS[number]), 0
+            for place = 6, 11 do put = put * 256 + (string.byte(value, place) or 0) end
+            if now - put <= tonumber(ARGV[4]) then return {1, now, demand, number - 4, value, left} end
+          end
+        end
+        local left = redis.call('PTTL', KEYS[1])
+        if ARGV[2] ~= '0' and left ~= -2 then
+          redis.call('SADD', KEYS[2], ARGV[5])
+          redis.call('PEXPIRE', KEYS[2], 2 * ARGV[2])
+          return {3, now, demand, left}
+        end
+        local wait = 0
+        if ARGV[7] ~= '0' then
+          local goes
+          goes, wait = pace(KEYS[4], tonumber(ARGV[7]), tonumber(ARGV[8]))
+          if not goes then return {4, now, demand, wait} end
+        end
+        if ARGV[2] ~= '0' then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2] + math.floor(wait / 1000)) end
+        return {2, now, demand, wait}
+
+        """
+
+    /// As of `Demand` in the resolver, so that both can be compared.
+    private static let (memorySeconds, presumedSeconds) = (600, 20)
+
+    /// KEYS: pace. ARGV: its interval in microseconds, its patience. For a request whose answer is not shared; returns
+    /// what `lease` does, with kind 2 or 4.
+    private static let paceText = """
+        local goes, wait = pace(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]))
+        return {goes and 2 or 4, now, 0, wait}
+
+        """
+
+    /// KEYS: lease, waiters, entry. ARGV: the value, its life in milliseconds, the member's token. Stores an answer,
+    /// sends it to the members that wait for it, and ends the lease if it is still this member's.
+    private static let publicationText = """
+        redis.call('SET', KEYS[3], ARGV[1], 'PX', ARGV[2])
+        if redis.call('GET', KEYS[1]) == ARGV[3] then redis.call('DEL', KEYS[1]) end
+        local message = KEYS[3] .. ' ' .. ARGV[2] .. ' ' .. ARGV[1]
+        for _, channel in ipairs(redis.call('SMEMBERS', KEYS[2])) do redis.call('PUBLISH', channel, message) end
+        redis.call('DEL', KEYS[2])
+
+        """
+
+    /// KEYS: lease, waiters, entry. ARGV: the member's token, and whether `one` of those that wait is told, or `all`.
+    /// Ends the lease without an answer, if it is still this member's. Without a lease, they are told in any case.
+    private static let releaseText = """
+        local owner = redis.call('GET', KEYS[1])
+        if owner and owner ~= ARGV[1] then return end
+        redis.call('DEL', KEYS[1])
+        local channels = {}
+        if ARGV[2] == 'all' then
+          channels = redis.call('SMEMBERS', KEYS[2])
+          redis.call('DEL', KEYS[2])
+        else
+          channels[1] = redis.call('SPOP', KEYS[2]) or nil
+        end
+        for _, channel in ipairs(channels) do redis.call('PUBLISH', channel, KEYS[3] .. ' ' .. ARGV[2]) end
+
+        """
+
+    /// KEYS: the stream of flushes, the channel of flushes. ARGV: an order.
+    private static let flushText = """
+        redis.call('XADD', KEYS[1], 'MAXLEN', \(Flushes.maxCount), '*', 'order', ARGV[1])
+        redis.call('PUBLISH', KEYS[2], '')
+
+        """
+
+    /// KEYS: the stream of flushes. ARGV: the first element wanted. Returns an array: `now`, by which the elements are
+    /// numbered, and the elements.
+    private static let flushesText = """
+        return {now, redis.call('XRANGE', KEYS[1], ARGV[1], '+')}
+
+        """
+
+    /// KEYS: the set of members, this member's record. ARGV: its token, the record, its life in milliseconds. Returns
+    /// an array: `now`, the number of members.
+    private static let presenceText = """
+        redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[3])
+        redis.call('ZADD', KEYS[1], now, ARGV[1])
+        redis.call('PEXPIRE', KEYS[1], ARGV[3])
+        redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+        return {now, redis.call('ZCARD', KEYS[1])}
+
+        """
+
+    /// KEYS: the set of members. ARGV: how many, the life of a record, what precedes a token in the name of a record.
+    /// Returns an array: `now`, the number of members, tokens, records in the same order.
+    private static let membersText = """
+        redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[2])
+        local tokens, records = redis.call('ZREVRANGE', KEYS[1], 0, ARGV[1] - 1), {}
+        for number, token in ipairs(tokens) do records[number] = redis.call('GET', ARGV[3] .. token) or '' end
+        return {now, redis.call('ZCARD', KEYS[1]), tokens, records}
+
+        """
+
+    /// KEYS: questions in a period. ARGV: those that the member has not told yet, the sum that it knows, in which Redis
+    /// may have lost some, and the life of the key in milliseconds. Returns an array: `now`, the sum.
+    private static let billingText = """
+        local sum = math.max(tonumber(redis.call('GET', KEYS[1]) or 0) or 0, tonumber(ARGV[2])) + ARGV[1]
+        redis.call('SET', KEYS[1], sum, 'PX', ARGV[3])
+        return {now, sum}
+
+        """
+
+    /// Lease of a lookup: twice the time in which the provider answers 95 % of all requests.
+    static func lease(usual95: Duration?) -> Duration {
+        min(max((usual95 ?? .milliseconds(500)) * 2, .milliseconds(300)), .milliseconds(1500))
+    }
+}

@@ -1,0 +1,29 @@
+// The clock of Redis, which is the only one that counts in a fleet: members' clocks may be wrong.
+
+package import DNSWire
+
+/// Milliseconds since 1970.
+package struct RedisTime: Comparable, Sendable {
+    package let milliseconds: Int64
+
+    package init(_ milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    package static func < (left: RedisTime, right: RedisTime) -> Bool { left.milliseconds < right.milliseconds }
+
+    package static func - (left: RedisTime, right: RedisTime) -> Duration {
+        .milliseconds(left.milliseconds.subtractingReportingOverflow(right.milliseconds).partialValue)
+    }
+}
+
+/// Follows the clock of Redis between its replies.
+struct RedisClock: Sendable {
+    private var heard: (time: RedisTime, at: Instant)?
+
+    /// A reply told the time.
+    mutating func set(_ time: RedisTime, now: Instant) { heard = (time, now) }
+
+    /// Nil before the first reply.
+    func time(at now: Instant) -> RedisTime? {
+        heard.map { RedisTime($0.time.milliseconds &+ Int64($0.at.duration(to: now).wholeMilliseconds)) }
+    }
+}

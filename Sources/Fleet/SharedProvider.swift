@@ -1,0 +1,29 @@
+// What members have to know about a provider to share its answers and its budget.
+
+package import DNSWire
+
+/// What members share.
+package enum SharedKind: String, CaseIterable, Sendable {
+    case answers, leases, budget, flush, evidence
+}
+
+package struct SharedProvider: Equatable, Sendable {
+    /// As this member names it.
+    package let name: String
+    /// Dialect, address, account and parameters, equal on all members whose provider gives the same answers.
+    package let identity: String
+    /// Dialect, address and account, whose questions a vendor limits and counts together.
+    package let account: String
+    /// The client subnet that it gets; nil: none.
+    package var clientSubnet: Prefix?
+    /// The time in which it answers 95 % of all requests; nil: not measured.
+    package var usual95: Duration?
+    /// How long a request may take.
+    package var timeout: Duration = .seconds(3)
+    /// The rate that all members may have together; nil: no limit.
+    package var questionsPerSecond: Int?
+
+    package init(name: String, identity: String, account: String) {
+        (self.name, self.identity, self.account) = (name, identity, account)
+    }
+}
