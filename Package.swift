@@ -97,7 +97,8 @@ let package = Package(
             "ServingTests",
             ["DNSWire", "LinuxIO", "Serving", "Telemetry", "TestSupport", "CAllocationCounter"]),
         tests("PublicSuffixTests", ["PublicSuffix", "DNSWire"]),
-        tests("ResolverTests", ["Resolver", "DNSWire", "PublicSuffix", "TestSupport"], resources: ["Scenarios"]),
+        tests(
+            "ResolverTests", ["DNSWire", "Fleet", "PublicSuffix", "Resolver", "TestSupport"], resources: ["Scenarios"]),
         tests("NetworkTests", ["Network", "CLinux", "DNSWire", "LinuxIO", "TestSupport"], resources: ["Vectors"]),
         tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
         tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "LinuxIO", "httpdns-lab"]),

@@ -99,7 +99,7 @@ package struct Membership: Sendable {
     private var asked = AskedQuestions()
     private var paces: [String: Pace] = [:]
     private var bills = SharedBills()
-    private var suspicions = SuspicionLimit()
+    private var suspicions = SuspicionMemory()
     private var ended: [Unpublished] = []
     var calls: [FleetCall] = []
     private var outcomes: [Outcome] = []
@@ -393,7 +393,7 @@ package struct Membership: Sendable {
     /// A probe of this member has found that the address is not the name's.
     package mutating func suspect(_ suspicion: Suspicion, now: Instant) {
         guard let terms, terms.share.contains(.evidence), isInUse, let time = clock.time(at: now),
-            suspicions.allows(now: now), let bytes = try? suspicion.bytes(by: token, at: time, terms.keys)
+            suspicions.takesUp(suspicion, now: now), let bytes = try? suspicion.bytes(by: token, at: time, terms.keys)
         else { return }
         calls.append(FleetCall(.suspicion, keys: [Membership.suspicionChannel], [bytes], .order))
     }
@@ -402,7 +402,8 @@ package struct Membership: Sendable {
         guard let terms, terms.share.contains(.evidence), let time = clock.time(at: now) else { return }
         do throws(Refusal) {
             let (suspicion, member) = try Suspicion.read(bytes, now: time, terms.keys)
-            if member != token { outcomes.append(.suspected(suspicion)) }
+            guard member != token, suspicions.takesUp(suspicion, now: now) else { return }
+            outcomes.append(.suspected(suspicion))
         } catch {
             refusals[error, default: 0] += 1
         }
@@ -515,8 +516,10 @@ package struct Membership: Sendable {
             }
             return .ours(after: min(max(.zero, wait), Pace.patience))
         case .theirs(_, _, let left): return .theirs(left: left)
-        case .usedUp(_, _, let duration): return .usedUp(min(max(.zero, duration), .seconds(1)))
-        case .flushes, .presence, .members, .billing, .done, .useless: return .useless
+        // A request of last resort is made in any case.
+        case .usedUp(_, _, let duration) where !fetch.isLastResort && interval(fetch.provider) != nil:
+            return .usedUp(min(max(.zero, duration), .seconds(1)))
+        case .usedUp, .flushes, .presence, .members, .billing, .done, .useless: return .useless
         }
     }
 

@@ -40,16 +40,26 @@ package struct Suspicion: Hashable, Sendable {
     }
 }
 
-/// How many a member tells: a lying resolver gives thousands of wrong addresses, and a few probes find it out.
-struct SuspicionLimit: Sendable {
+/// The suspicions that were told or heard lately: a lying resolver gives thousands of wrong addresses, of which a few
+/// are enough, and one that all members find must not be told forever.
+struct SuspicionMemory: Sendable {
     private static let perSecond = 10
+    private static let memory: Duration = .seconds(600)
+    /// Then all are forgotten.
+    private static let maxCount = 1000
 
     private var began: Instant?
     private var count = 0
+    private var known: [Suspicion: Instant] = [:]
 
-    mutating func allows(now: Instant) -> Bool {
+    /// Whether other members are to be told, or this one is to be.
+    mutating func takesUp(_ suspicion: Suspicion, now: Instant) -> Bool {
+        if let at = known[suspicion], at.duration(to: now) < SuspicionMemory.memory { return false }
         if began.map({ $0.duration(to: now) >= .seconds(1) }) ?? true { (began, count) = (now, 0) }
         count += 1
-        return count <= SuspicionLimit.perSecond
+        guard count <= SuspicionMemory.perSecond else { return false }
+        if known.count >= SuspicionMemory.maxCount { known = [:] }
+        known[suspicion] = now
+        return true
     }
 }

@@ -46,10 +46,13 @@ package struct FetchPurpose: Equatable, Sendable {
     /// No client started the lookup.
     package let isRefresh: Bool
     package let cause: RequestCause
+    /// No other upstream has an answer, so that the provider is asked although its budget is used up.
+    package let isLastResort: Bool
 
-    package init(_ holder: ShareHolder, isRefresh: Bool, isHedge: Bool = false) {
+    package init(_ holder: ShareHolder, isRefresh: Bool, isHedge: Bool = false, isLastResort: Bool = false) {
         self.holder = holder
         self.isRefresh = isRefresh
+        self.isLastResort = isLastResort
         cause = isHedge ? .hedge : isRefresh ? .refresh : .client
     }
 }

@@ -29,6 +29,13 @@ package enum Event: Sendable {
     /// Another member of the fleet got this answer from the provider of the fetch. Ends the fetch, and says nothing
     /// about the provider's latency.
     case fetchShared(FetchID, Answer)
+    /// The budget of the provider that the fleet shares is used up until then, and the fetch was not sent. Ends the
+    /// fetch, and says nothing else about the provider.
+    case fetchDeferred(FetchID, until: Instant)
+    /// Queries per second that other members of the fleet have for the question.
+    case demandElsewhere(Question, perSecond: Double)
+    /// Another member of the fleet has found that this address of the name is forged.
+    case suspected(Name, Address)
     /// An unsolicited answer in a provider's reply: the other address family of a name.
     case volunteered(Question, Answer, ProviderID)
     /// A probe ended. Each started probe ends once.

@@ -69,6 +69,9 @@ package struct Resolver {
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
         case .fetchShared(let id, let answer): fetchShared(id, answer, now: now)
+        case .fetchDeferred(let id, let end): fetchDeferred(id, until: end, now: now)
+        case .demandElsewhere(let question, let perSecond): plan.demanded(question, perSecond: perSecond, now: now)
+        case .suspected(let name, let address): state.verification.suspected(name, address, now: now)
         case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
         case .probeFinished(let id, let result): state.verification.probeFinished(id, result, now: now)
         case .probeRequested(let name, let address):
@@ -271,21 +274,6 @@ package struct Resolver {
             guard let usable else { return }
             state.verification.heard(fetch.question, usable, from: .provider(fetch.provider), policy.probes, now: now)
         }
-    }
-
-    private mutating func fetchShared(_ id: FetchID, _ answer: Answer, now: Instant) {
-        guard let number = lookupOfFetch[id] else { return }
-        change(number, now: now) { $0.fetchShared(id, answer, now: now, &$1) }
-    }
-
-    /// Returns a provider's answer as other machines may have it: what no network of theirs decides. Verdicts of probes
-    /// are not part of it: what cannot be reached from here may be reached from there. Nil if it is of no use for them.
-    package func shareable(_ question: Question, _ answer: Answer, from provider: ProviderID) -> Answer? {
-        let policy = routing.policy(for: question)
-        guard state.isSettled, answer.kind != .ambiguousEmpty, answer.ttlSeconds > 0, state.ranking.knows(provider),
-            state.contradiction(in: answer, to: question, policy, from: .provider(provider)) == nil
-        else { return nil }
-        return policy.withoutPrivateAddresses(answer)
     }
 
     private mutating func timePassed(now: Instant) {

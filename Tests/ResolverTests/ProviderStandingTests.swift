@@ -61,7 +61,7 @@ struct ProviderStandingTests {
     private var down: ProviderStanding {
         let standing = fresh
         for _ in 0..<3 { standing.failed(.refused, of: domains[0], startedAt: now, now: now) }
-        standing.overQuotaUntil = now
+        (standing.overQuotaUntil, standing.overBudgetUntil) = (now, now)
         return standing
     }
 

@@ -101,6 +101,11 @@ struct ScenarioCache {
         }.first { $0.freshness(limits) != .gone }
     }
 
+    /// The time that is left to a provider's answer; nil: there is none.
+    func life(of question: Question, now: Instant) -> Duration? {
+        entries[key(question, false)].map { .seconds($0.answer.ttlSeconds) - (now - $0.storedAt) }
+    }
+
     mutating func awaitHit(_ question: Question, isSystems: Bool) {
         entries[key(question, isSystems)]?.isAwaited = true
     }

@@ -100,6 +100,11 @@ struct VerificationStand {
         collect()
     }
 
+    mutating func suspected(_ number: Int) {
+        verification.suspected(name, VerificationStand.address(number), now: now)
+        collect()
+    }
+
     mutating func forgotten(_ scope: QuestionScope) {
         verification.forgotten(scope)
         collect()

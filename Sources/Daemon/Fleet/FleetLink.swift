@@ -102,7 +102,7 @@ final class FleetLink: LoopPart {
     ) -> Bool {
         guard isOn else { return false }
         var fetch = self.fetch(request.question, provider)
-        // LASTRESORT
+        fetch.isLastResort = request.purpose.isLastResort
         fetch.isForClient = !request.purpose.isRefresh
         (fetch.life, fetch.perSecond) = (life, perSecond)
         requests[request.id.number] = request

@@ -137,66 +137,6 @@ final class ResolvingLoop: LoopPart {
         return answers.remove(scope)
     }
 
-    // MARK: fleet
-
-    /// Starts a fetch from a provider, unless another member of the fleet has the answer.
-    private func start(
-        _ id: FetchID, _ question: Question, _ provider: ProviderID, _ purpose: FetchPurpose, now: Instant
-    ) {
-        if fleet.isOn, let asked = providers.provider(provider) {
-            let request = FleetLink.Request(id: id, question: question, provider: provider, purpose: purpose)
-            let life = purpose.isRefresh ? answers.life(of: question, now: now) : nil
-            if fleet.begin(request, at: asked, replacing: life, perSecond: nil, now: now) { return }
-        }
-        providers.start(id, question, provider, for: purpose.holder, purpose.cause, now: now)
-    }
-
-    private func carryOut(_ outcome: FleetLink.Outcome, now: Instant) {
-        switch outcome {
-        case .ask(let request): if fleet.isOpen(request.id) { ask(request, now: now) }
-        case .answered(let request, let answer): handle(.fetchShared(request.id, answer), now: now)
-        case .late(let request, let answer):
-            handle(.volunteered(request.question, answer, request.provider), now: now)
-        case .deferred(let request, _): handle(.fetchFinished(request.id, .failure(.overload)), now: now)
-        case .demandElsewhere, .suspected: break
-        case .flush(let scope): _ = flush(scope, now: now)
-        case .seen(let flush): store?.note(FleetLink.seenNote, flush, now: now)
-        }
-    }
-
-    private func ask(_ request: FleetLink.Request, now: Instant) {
-        providers.start(
-            request.id, request.question, request.provider, for: request.purpose.holder, request.purpose.cause,
-            now: now)
-    }
-
-    /// Handles a provider's event, and shares its answer with the fleet.
-    private func handleShared(_ event: Event, now: Instant) {
-        if fleet.isBusy {
-            switch event {
-            case .fetchFinished(let id, let result): share(result, of: id, now: now)
-            case .volunteered(let question, let answer, let id):
-                if let provider = providers.provider(id),
-                    let answer = inPlace({ $0.shareable(question, answer, from: id) })
-                {
-                    fleet.volunteered(question, answer, by: provider, now: now)
-                }
-            default: break
-            }
-        }
-        handle(event, now: now)
-    }
-
-    private func share(_ result: FetchResult, of id: FetchID, now: Instant) {
-        guard let request = fleet.request(id) else { return }
-        if case .success(let answer) = result {
-            let shareable = inPlace { $0.shareable(request.question, answer, from: request.provider) }
-            fleet.heard(id, shareable.map { .answer($0) } ?? .unshareable, now: now)
-        } else {
-            fleet.heard(id, .failed, now: now)
-        }
-    }
-
     /// Sends the queued replies. To be called before the loop sleeps.
     func sendReplies() {
         replies.send()
@@ -204,7 +144,7 @@ final class ResolvingLoop: LoopPart {
     }
 
     /// Reads the resolver in place: a call on the property copies the resolver, which retains all its tables.
-    private func inPlace<Value>(_ read: (inout Resolver) -> Value) -> Value { read(&resolver) }
+    func inPlace<Value>(_ read: (inout Resolver) -> Value) -> Value { read(&resolver) }
 
     /// Passes an event to the resolver and carries out the actions that it returns.
     func handle(_ event: Event, now: Instant) {
@@ -444,7 +384,9 @@ final class ResolvingLoop: LoopPart {
             forgetStored(question, now: now)
         case .portal(let news): heard(news)
         case .probeNews(let news): probeNews.append(news)
-        case .diverged(let divergence): divergences.append(divergence)
+        case .diverged(let divergence):
+            divergences.append(divergence)
+            fleet.suspect(divergence.question.name, divergence.mismatched.target.address, now: now)
         case .contradicted(let answer): contradictingAnswers.append(answer)
         case .countHits(let questions): handle(answers.hits(questions), now: now)
         case .fail(let waiter, let extendedError, let code):

@@ -68,7 +68,7 @@ final class Billing: LoopPart {
 
     func timePassed(now: Instant) {
         let isDue = nextDeadline.map { $0 <= now } ?? false
-        guard collect() || isDue else { return }
+        guard collect() || resolving.fleet.takeBilled() || isDue else { return }
         if isDue {
             save(now: now)
             nextDeadline = nil
@@ -86,7 +86,25 @@ final class Billing: LoopPart {
             questions[provider, default: BilledQuestions(unixMilliseconds: wall)].add(1, cause, unixMilliseconds: wall)
             unsaved.insert(provider)
         }
-        return !billed.isEmpty
+        guard !billed.isEmpty else { return false }
+        for provider in resolving.providers.providers {
+            guard let account = account(of: provider) else { continue }
+            resolving.fleet.bill(account, billed.count { $0.provider == provider.name })
+        }
+        return true
+    }
+
+    /// The provider's account in the present period, whose questions a fleet counts together; nil without a quota.
+    private func account(of provider: Provider) -> String? {
+        provider.quota.map { quota in
+            let end = quota.period.end(after: Clock.wallMilliseconds())
+            return "\(provider.accountIdentity) until \(end)"
+        }
+    }
+
+    /// The questions that count for the quota: of all members of a fleet, as far as they are known.
+    private func used(_ quota: BilledQuestions.Quota, of provider: Provider, _ questions: BilledQuestions) -> Int {
+        max(questions.total(quota.period), account(of: provider).flatMap { resolving.fleet.billed($0) } ?? 0)
     }
 
     /// Stores the counts that changed, unless those of the store are still to come.
@@ -113,7 +131,8 @@ final class Billing: LoopPart {
             let known = levels[provider.name] ?? .free
             var (level, end) = (BilledQuestions.QuotaLevel.free, Instant?.none)
             if let questions, let quota = provider.quota {
-                level = questions.level(of: quota)
+                level = questions.level(of: quota, used: used(quota, of: provider, questions))
+                if let account = account(of: provider) { resolving.fleet.bill(account, 0) }
                 let wall = Clock.wallMilliseconds()
                 let left = quota.period.end(after: wall) - wall
                 if level == .usedUp { end = now + .milliseconds(max(0, left)) }
@@ -130,9 +149,9 @@ final class Billing: LoopPart {
 
     private func warning(_ provider: Provider, _ questions: BilledQuestions) -> QuotaWarning? {
         guard let quota = provider.quota, let text = provider.settings.quota?.description,
-            case let level = questions.level(of: quota), level > .free
+            case let used = used(quota, of: provider, questions),
+            case let level = questions.level(of: quota, used: used), level > .free
         else { return nil }
-        return QuotaWarning(
-            provider: provider.name, questions: questions.total(quota.period), quota: text, isUsedUp: level == .usedUp)
+        return QuotaWarning(provider: provider.name, questions: used, quota: text, isUsedUp: level == .usedUp)
     }
 }

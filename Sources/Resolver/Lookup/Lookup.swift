@@ -308,15 +308,6 @@ struct Lookup {
         proceed(now: now, &state)
     }
 
-    mutating func fetchShared(_ id: FetchID, _ answer: Answer, now: Instant, _ state: inout ResolverState) {
-        guard let index = running.firstIndex(where: { $0.id == id }) else { return }
-        var attempt = running.remove(at: index)
-        attempt.isMeasured = false
-        state.end(attempt, isHeard: true, now: now)
-        answered(attempt, answer, now: now, &state)
-        proceed(now: now, &state)
-    }
-
     mutating func timePassed(now: Instant, _ state: inout ResolverState) {
         for attempt in running where attempt.until <= now {
             state.abandon(attempt, now: now)
@@ -493,7 +484,8 @@ struct Lookup {
     ) {
         let attempt = state.begin(upstream, question, of: domain, until: until, now: now)
         running.append(attempt)
-        let purpose = FetchPurpose(holder, isRefresh: isRefresh, isHedge: isHedge)
+        let purpose = FetchPurpose(
+            holder, isRefresh: isRefresh, isHedge: isHedge, isLastResort: providers.areLastResorts)
         state.actions.append(.fetch(attempt.id, question, upstream, purpose))
     }
 

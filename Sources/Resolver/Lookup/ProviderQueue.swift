@@ -16,6 +16,8 @@ struct ProviderQueue {
     /// Providers whose account is over its quota: asked only if a client would get a failure.
     private var overQuota: [ProviderID]
     private var attemptsLeft = Bounds.maxProviderAttempts
+    /// Those of last resort are among `untried`.
+    private(set) var areLastResorts = false
     /// When the first of `untried` is asked: at once after a failure, else after the hedge delay.
     private(set) var nextAt: Instant?
     /// The provider to be asked then because an earlier one is late. Nil: the first of `untried`, after a failure.
@@ -120,8 +122,16 @@ struct ProviderQueue {
 
     mutating func addThrottled() {
         hedge = nil
+        areLastResorts = true
         untried = (untried + throttled).prefix(attemptsLeft)
         throttled = []
+    }
+
+    /// Makes a provider a last resort whose request was not made, and asks the next one.
+    mutating func spare(_ provider: ProviderID, now: Instant) {
+        throttled.append(provider)
+        attemptsLeft += 1
+        makeNextDue(now)
     }
 
     mutating func addOverQuota() {

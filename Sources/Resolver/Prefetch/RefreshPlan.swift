@@ -27,6 +27,8 @@ struct RefreshPlan {
     struct Entry {
         let question: Question
         var demand: Demand
+        /// Of other members of the fleet; nil: not known.
+        var demandElsewhere: Demand?
         var expiresAt: Instant
         /// When it is due; the earliest due entry is refreshed first. A wait for a request slot does not change it, a
         /// wait for the budget does.
@@ -72,9 +74,11 @@ struct RefreshPlan {
         var waitsForExpiry: Bool { countsDown || usualSeconds != nil }
 
         /// Uses the demand of the last count.
-        var isInUse: Bool { isInUse(demand.perSecond) }
+        var isInUse: Bool { isInUse(demand.perSecond + (demandElsewhere?.perSecond ?? 0)) }
 
-        func isInUse(at now: Instant) -> Bool { isInUse(demand.perSecond(at: now)) }
+        func isInUse(at now: Instant) -> Bool {
+            isInUse(demand.perSecond(at: now) + (demandElsewhere?.perSecond(at: now) ?? 0))
+        }
 
         private func isInUse(_ asksPerSecond: Double) -> Bool {
             if isKept { return true }
@@ -121,6 +125,16 @@ struct RefreshPlan {
     /// Returns whether the operator requested it and it is not resolved yet. It is tried until it succeeds.
     func isRequested(_ question: Question) -> Bool {
         numberOf[question].map { entries[$0].isRequested } ?? false
+    }
+
+    /// Queries per second on this machine; nil for an unknown question.
+    func demand(for question: Question, now: Instant) -> Double? {
+        numberOf[question].map { entries[$0].demand.perSecond(at: now) }
+    }
+
+    mutating func demanded(_ question: Question, perSecond: Double, now: Instant) {
+        guard let number = numberOf[question] else { return }
+        entries[number].demandElsewhere = Demand(perSecond: perSecond, now: now)
     }
 
     func isKept(_ question: Question) -> Bool { numberOf[question].map { entries[$0].isKept } ?? false }
@@ -368,6 +382,7 @@ struct RefreshPlan {
         guard let number = numberOf[question] else { return Prospect() }
         var entry = entries[number]
         entry.demand.count(hits, now: now)
+        entry.demandElsewhere?.count(0, now: now)
         entry.uses += hits
         if hits > 0 { entry.unread = 0 } else if !entry.isPostponed { entry.unread += 1 }
         let wasUsed = hits > 0 && entry.isRefreshed

@@ -83,8 +83,9 @@ package struct BilledQuestions: Equatable, Sendable {
         tallies[period]?.last?.counts.values.reduce(0, +) ?? 0
     }
 
-    package func level(of quota: Quota) -> QuotaLevel {
-        let used = total(quota.period)
+    /// - Parameter used: by all machines with the account; nil: by this one.
+    package func level(of quota: Quota, used: Int? = nil) -> QuotaLevel {
+        let used = used ?? total(quota.period)
         if used >= quota.questions { return .usedUp }
         return Double(used) >= Double(quota.questions) * BilledQuestions.warningShare ? .nearlyUsed : .free
     }

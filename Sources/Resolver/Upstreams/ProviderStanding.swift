@@ -25,6 +25,8 @@ final class ProviderStanding {
     private var pausesInARow = 0
     /// The account's quota is used up until then.
     var overQuotaUntil: Instant?
+    /// The budget that it has for all members of a fleet is used up until then.
+    var overBudgetUntil: Instant?
     /// Requests in flight.
     private(set) var outstanding = 0
     /// Requests in flight per registrable domain.
@@ -68,7 +70,7 @@ final class ProviderStanding {
         (copy.breaker, copy.hasLostConnection, copy.isUnacknowledged) = (breaker, hasLostConnection, isUnacknowledged)
         (copy.streak, copy.trust) = (streak, trust)
         (copy.pausedUntil, copy.hasOwnPause, copy.pausesInARow) = (pausedUntil, hasOwnPause, pausesInARow)
-        copy.overQuotaUntil = overQuotaUntil
+        (copy.overQuotaUntil, copy.overBudgetUntil) = (overQuotaUntil, overBudgetUntil)
         (copy.outstanding, copy.outstandingDomains) = (outstanding, outstandingDomains)
         (copy.silentSince, copy.heardAt) = (silentSince, heardAt)
         (copy.unanswered, copy.unansweredSince) = (unanswered, unansweredSince)
@@ -100,7 +102,8 @@ final class ProviderStanding {
     func isPaused(_ now: Instant) -> Bool { (pausedUntil ?? now) > now }
 
     func isOverBudget(_ now: Instant) -> Bool {
-        traits.questionsPerSecond.map { questions.tokens(perSecond: $0, now: now) < 1 } ?? false
+        guard let rate = traits.questionsPerSecond else { return false }
+        return (overBudgetUntil ?? now) > now || questions.tokens(perSecond: rate, now: now) < 1
     }
 
     /// Whether no request began within this time.
@@ -205,7 +208,7 @@ final class ProviderStanding {
         let new = ProviderStanding(traits)
         new.refreshes = refreshes
         new.questions = questions
-        new.overQuotaUntil = overQuotaUntil
+        (new.overQuotaUntil, new.overBudgetUntil) = (overQuotaUntil, overBudgetUntil)
         new.outstanding = outstanding
         new.outstandingDomains = outstandingDomains
         new.reportedState = reportedState
@@ -220,7 +223,7 @@ final class ProviderStanding {
         let new = known?.copy() ?? ProviderStanding(traits)
         new.refreshes = refreshes
         new.questions = questions
-        new.overQuotaUntil = overQuotaUntil
+        (new.overQuotaUntil, new.overBudgetUntil) = (overQuotaUntil, overBudgetUntil)
         new.outstanding = outstanding
         new.outstandingDomains = outstandingDomains
         new.firstChoices = firstChoices

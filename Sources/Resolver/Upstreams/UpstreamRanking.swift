@@ -489,6 +489,11 @@ struct UpstreamRanking {
         update(provider) { $0.overQuotaUntil = end }
     }
 
+    /// The budget that the fleet shares is used up.
+    mutating func overBudget(_ provider: ProviderID, until end: Instant) {
+        update(provider) { $0.overBudgetUntil = end }
+    }
+
     func mayHedge(_ provider: ProviderID) -> Bool { index(of: provider).map { standings[$0].traits.mayHedge } ?? false }
 
     /// Charges the budget for one refresh. Returns nil if it may begin, else the earliest start.

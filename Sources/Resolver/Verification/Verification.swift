@@ -147,6 +147,18 @@ struct Verification {
         begin(now: now)
     }
 
+    /// Another machine has found the address forged: probes it, if it is one of the name's. Changes nothing by itself.
+    mutating func suspected(_ name: Name, _ address: Address, now: Instant) {
+        for holder in known.numbers(of: name).map({ known.names[$0] }) where holder.terms.allows(address) {
+            guard holder.terms.scope != .nothing else { continue }
+            for check in holder.known(address)?.checks ?? [] {
+                guard check.probedAt.map({ now - $0 >= Bounds.suspicionPause }) ?? true else { continue }
+                plan.add(holder.target(address, check), isRequested: false, notBefore: now, now: now)
+            }
+        }
+        begin(now: now)
+    }
+
     /// Records a probe's result. The result of a forgotten probe is only counted.
     mutating func probeFinished(_ id: ProbeID, _ result: ProbeResult, now: Instant) {
         tally.done += 1

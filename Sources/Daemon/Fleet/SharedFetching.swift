@@ -1,0 +1,68 @@
+// Fetches of the resolver by way of the fleet: which are begun, and what follows.
+
+import DNSWire
+import Fleet
+import Resolver
+
+extension ResolvingLoop {
+    /// Starts a fetch from a provider, unless another member of the fleet has the answer.
+    func start(
+        _ id: FetchID, _ question: Question, _ provider: ProviderID, _ purpose: FetchPurpose, now: Instant
+    ) {
+        if fleet.isOn, let asked = providers.provider(provider) {
+            let request = FleetLink.Request(id: id, question: question, provider: provider, purpose: purpose)
+            let perSecond = inPlace { $0.demand(for: question, now: now) }
+            let life = purpose.isRefresh ? answers.life(of: question, now: now) : nil
+            if fleet.begin(request, at: asked, replacing: life, perSecond: perSecond, now: now) { return }
+        }
+        providers.start(id, question, provider, for: purpose.holder, purpose.cause, now: now)
+    }
+
+    func carryOut(_ outcome: FleetLink.Outcome, now: Instant) {
+        switch outcome {
+        case .ask(let request): if fleet.isOpen(request.id) { ask(request, now: now) }
+        case .answered(let request, let answer): handle(.fetchShared(request.id, answer), now: now)
+        case .late(let request, let answer):
+            handle(.volunteered(request.question, answer, request.provider), now: now)
+        case .deferred(let request, let end): handle(.fetchDeferred(request.id, until: end), now: now)
+        case .demandElsewhere(let question, let perSecond):
+            handle(.demandElsewhere(question, perSecond: perSecond), now: now)
+        case .suspected(let name, let address): handle(.suspected(name, address), now: now)
+        case .flush(let scope): _ = flush(scope, now: now)
+        case .seen(let flush): store?.note(FleetLink.seenNote, flush, now: now)
+        }
+    }
+
+    private func ask(_ request: FleetLink.Request, now: Instant) {
+        providers.start(
+            request.id, request.question, request.provider, for: request.purpose.holder, request.purpose.cause,
+            now: now)
+    }
+
+    /// Handles a provider's event, and shares its answer with the fleet.
+    func handleShared(_ event: Event, now: Instant) {
+        if fleet.isBusy {
+            switch event {
+            case .fetchFinished(let id, let result): share(result, of: id, now: now)
+            case .volunteered(let question, let answer, let id):
+                if let provider = providers.provider(id),
+                    let answer = inPlace({ $0.shareable(question, answer, from: id) })
+                {
+                    fleet.volunteered(question, answer, by: provider, now: now)
+                }
+            default: break
+            }
+        }
+        handle(event, now: now)
+    }
+
+    private func share(_ result: FetchResult, of id: FetchID, now: Instant) {
+        guard let request = fleet.request(id) else { return }
+        if case .success(let answer) = result {
+            let shareable = inPlace { $0.shareable(request.question, answer, from: request.provider) }
+            fleet.heard(id, shareable.map { .answer($0) } ?? .unshareable, now: now)
+        } else {
+            fleet.heard(id, .failed, now: now)
+        }
+    }
+}

@@ -1,0 +1,400 @@
+// A fleet on virtual time: resolvers with their memberships, one provider, and a model of Redis that can stop, die,
+// lose messages and lie. Counts what the provider is asked, and compares all answers with what was true.
+
+import DNSWire
+import Fleet
+import TestSupport
+
+@testable import Resolver
+
+struct FleetWorld {
+    enum RedisState {
+        case works
+        /// Takes calls, and replies once it works again.
+        case stopped
+        /// No connection.
+        case dead
+    }
+
+    private final class Member {
+        var resolver: Resolver
+        var membership: Membership
+        var breaker: CircuitBreaker
+        var cache = ScenarioCache()
+        var waiting: [Waiter: (question: Question, at: Instant)] = [:]
+        var isAlive = true
+        /// Counts connections: what belongs to a former one is lost.
+        var connection = 0
+        /// When its next `wake` is planned.
+        var wakesAt: Instant?
+
+        init(_ number: Int, now: Instant) {
+            resolver = Resolver(seed: UInt64(number + 1))
+            membership = Membership(token: "m\(number)")
+            breaker = CircuitBreaker(now: now)
+        }
+    }
+
+    private enum Coming {
+        case wake(Int)
+        case call(Int, FleetCall, connection: Int)
+        case reply(Int, FleetCall, FleetReply, sentAt: Instant, connection: Int)
+        case message(Int, ModelRedis.Message, connection: Int)
+        case tested(Int, connection: Int)
+        case answer(Int, FetchID, Question)
+    }
+
+    /// What the world has seen.
+    struct Figures {
+        var replies = 0
+        var failures = 0
+        var expired = 0
+        var longestWait: Duration = .zero
+        /// Answers that were false, or older than their TTL allows.
+        var wrong: [String] = []
+        /// When the provider was asked, by question.
+        var requests: [Question: [Instant]] = [:]
+        var systemRequests = 0
+        var moved = 0
+
+        var requestCount: Int { requests.values.reduce(0) { $0 + $1.count } }
+
+        /// The most requests in any second from then on.
+        func most(from begin: Instant = .testStart, in window: Duration = .seconds(1)) -> Int {
+            let times = requests.values.joined().filter { $0 >= begin }.sorted()
+            var (first, most) = (0, 0)
+            for last in times.indices {
+                while times[last] - times[first] >= window { first += 1 }
+                most = max(most, last - first + 1)
+            }
+            return most
+        }
+    }
+
+    var redis = ModelRedis()
+    private(set) var redisState = RedisState.works
+    /// Of messages on channels, from 0 to 1.
+    var messageLoss = 0.0
+    var redisDelay: Duration = .microseconds(300)
+    var providerDelay: Duration = .milliseconds(30)
+    var ttlSeconds: UInt32 = 30
+    private(set) var figures = Figures()
+    private(set) var now = Instant.testStart
+    private var members: [Member] = []
+    private var chance: SeededRandom
+    private var events: [Coming?] = []
+    private var free: [Int] = []
+    private var due = DeadlineQueue()
+    /// Calls that a stopped Redis has taken.
+    private var backlog: [(Int, FleetCall, connection: Int)] = []
+    /// The provider's address of a name, by the time of the change.
+    private var truths: [Name: [(address: UInt32, at: Instant)]] = [:]
+    private var nextWaiter: UInt64 = 0
+    private let provider: SharedProvider
+    private let keys: FleetKeys
+
+    init(members count: Int, seed: UInt64, questionsPerSecond: Int? = nil, hasSystem: Bool = false) throws {
+        chance = SeededRandom(seed: seed)
+        keys = try FleetKeys([[UInt8](repeating: 7, count: 32)])
+        var provider = SharedProvider(name: "p", identity: "p", account: "p")
+        provider.questionsPerSecond = questionsPerSecond
+        self.provider = provider
+        let traits = ProviderTraits(id: ProviderID(0), types: .any, questionsPerSecond: questionsPerSecond)
+        for number in 0..<count {
+            let member = Member(number, now: now)
+            members.append(member)
+            member.membership.configure(Membership.Terms(keys: keys, site: "s", member: "host\(number)"), now: now)
+            member.membership.restore(nil)
+            handle(number, .policyChanged(Policy()))
+            handle(number, .upstreamsChanged(providers: [traits], hasSystem: hasSystem))
+            settle(number)
+        }
+    }
+
+    var sum: SharedFetches.Counts {
+        var sum = SharedFetches.Counts()
+        for member in members {
+            let counts = member.membership.counts
+            sum.answers += counts.answers
+            sum.awaited += counts.awaited
+            sum.leases += counts.leases
+            sum.timeouts += counts.timeouts
+            sum.alone += counts.alone
+            sum.putOff += counts.putOff
+        }
+        return sum
+    }
+
+    var sizes: Set<Int> { Set(members.map(\.membership.size)) }
+    var refusals: UInt64 { members.reduce(0) { $0 + $1.membership.refusals.values.reduce(0, +) } }
+    var membersInUse: Int { members.count { $0.breaker.isInUse } }
+
+    static func question(_ number: Int) -> Question { Question(Name("n\(number).example") ?? .root, .a) }
+
+    // MARK: what happens
+
+    mutating func ask(_ number: Int, _ question: Question) {
+        let member = members[number]
+        guard member.isAlive else { return }
+        if let hit = member.cache.ask(question, now: now) {
+            given(hit.answer, to: question)
+            if hit.isFirstWhenDue { handle(number, .prefetchDue(question)) }
+            if hit.isAwaited { handle(number, .servedAgain(question)) }
+        } else {
+            nextWaiter += 1
+            let waiter = Waiter(nextWaiter)
+            member.waiting[waiter] = (question, now)
+            let expired = member.cache.expired(question, within: member.resolver.limits(for: question), now: now)
+            handle(number, .asked(question, waiter, expired: expired))
+        }
+        settle(number)
+    }
+
+    mutating func change(_ question: Question) {
+        let address = UInt32.random(in: 0x1400_0001...0x14FF_FFFE, using: &chance)
+        truths[question.name, default: []].append((address, now))
+    }
+
+    /// - Returns: why that is not possible.
+    mutating func flush(by number: Int, _ scope: QuestionScope) -> String? {
+        defer { settle(number) }
+        return members[number].membership.orderFlush(scope, now: now)
+    }
+
+    mutating func kill(_ number: Int) { members[number].isAlive = false }
+
+    mutating func setRedis(_ state: RedisState) {
+        let former = redisState
+        redisState = state
+        if state == .dead {
+            redis.lose()
+            backlog = []
+            for number in members.indices { lost(number) }
+        } else if state == .works, former == .stopped {
+            let waiting = backlog
+            backlog = []
+            for (number, call, connection) in waiting { run(number, call, connection) }
+        }
+    }
+
+    mutating func pass(_ duration: Duration) {
+        let end = now + duration
+        while let next = due.earliest, next <= end {
+            now = max(now, next)
+            guard let slot = due.popDue(now), let event = events[slot].take() else { continue }
+            free.append(slot)
+            carryOut(event)
+        }
+        now = end
+    }
+
+    // MARK: events
+
+    private mutating func plan(_ event: Coming, after delay: Duration) {
+        let slot = free.popLast() ?? events.count
+        if slot == events.count { events.append(event) } else { events[slot] = event }
+        due.set(now + delay, for: slot)
+    }
+
+    private mutating func carryOut(_ event: Coming) {
+        switch event {
+        case .wake(let number):
+            let member = members[number]
+            member.wakesAt = nil
+            guard member.isAlive else { return }
+            if let deadline = member.resolver.nextDeadline, deadline <= now { handle(number, .timePassed) }
+            for _ in 0..<member.membership.timePassed(now: now) { timedOut(number) }
+            if member.membership.isPresenceDue(now) { member.membership.announce([1], now: now) }
+            if let testAt = member.breaker.testAt, testAt <= now { test(number) }
+            settle(number)
+        case .call(let number, let call, let connection): run(number, call, connection)
+        case .reply(let number, let call, let reply, let sentAt, let connection):
+            let member = members[number]
+            guard member.isAlive, member.connection == connection else { return }
+            if member.breaker.isInUse, now - sentAt <= .milliseconds(5) { member.breaker.answered() }
+            member.membership.replied(to: call, reply, now: now)
+            settle(number)
+        case .message(let number, let message, let connection):
+            let member = members[number]
+            guard member.isAlive, member.connection == connection else { return }
+            member.membership.heard(message.bytes, on: message.channel, now: now)
+            settle(number)
+        case .tested(let number, let connection):
+            let member = members[number]
+            guard member.isAlive, member.connection == connection, redisState == .works else { return timedOut(number) }
+            let wasInUse = member.breaker.isInUse
+            member.breaker.answered()
+            if !wasInUse { member.membership.switchedOn(now: now) }
+            settle(number)
+        case .answer(let number, let id, let question): answered(number, id, question)
+        }
+    }
+
+    private mutating func test(_ number: Int) {
+        members[number].breaker.testBegan()
+        guard redisState != .dead else { return members[number].breaker.lost(now: now) }
+        plan(.tested(number, connection: members[number].connection), after: redisDelay * 2)
+    }
+
+    private mutating func timedOut(_ number: Int) {
+        let member = members[number]
+        let wasInUse = member.breaker.isInUse
+        member.breaker.timedOut(now: now)
+        if wasInUse, !member.breaker.isInUse { member.membership.switchedOff(now: now) }
+    }
+
+    private mutating func lost(_ number: Int) {
+        let member = members[number]
+        member.connection += 1
+        let wasInUse = member.breaker.isInUse
+        member.breaker.lost(now: now)
+        if wasInUse { member.membership.switchedOff(now: now) }
+        settle(number)
+    }
+
+    private mutating func run(_ number: Int, _ call: FleetCall, _ connection: Int) {
+        guard members[number].connection == connection, redisState != .dead else { return }
+        guard redisState == .works else { return backlog.append((number, call, connection)) }
+        let (reply, messages) = redis.run(call, now: now)
+        figures.moved += call.keys.reduce(0) { $0 + $1.utf8.count } + call.arguments.reduce(0) { $0 + $1.count } + 120
+        plan(
+            .reply(number, call, reply, sentAt: now - redisDelay, connection: connection), after: redisDelay)
+        for message in messages {
+            for (other, member) in members.enumerated() where member.membership.channels.contains(message.channel) {
+                guard Double.random(in: 0..<1, using: &chance) >= messageLoss else { continue }
+                figures.moved += message.bytes.count
+                plan(.message(other, message, connection: member.connection), after: redisDelay)
+            }
+        }
+    }
+
+    private mutating func answered(_ number: Int, _ id: FetchID, _ question: Question) {
+        let member = members[number]
+        guard member.isAlive, member.resolver.lookupOfFetch[id] != nil else { return }
+        let answer = truth(question)
+        if let shareable = member.resolver.shareable(question, answer, from: ProviderID(0)) {
+            member.membership.answered(id.number, shareable, now: now)
+        }
+        handle(number, .fetchFinished(id, .success(answer)))
+        settle(number)
+    }
+
+    /// Carries out what follows in a member, and plans when it wakes.
+    private mutating func settle(_ number: Int) {
+        let member = members[number]
+        var hasMore = true
+        while hasMore {
+            for call in member.membership.takeCalls() {
+                if member.breaker.isInUse {
+                    plan(.call(number, call, connection: member.connection), after: redisDelay)
+                } else {
+                    member.membership.unsent(call, now: now)
+                }
+            }
+            let outcomes = member.membership.takeOutcomes()
+            for outcome in outcomes { carryOut(number, outcome) }
+            hasMore = !outcomes.isEmpty
+        }
+        member.membership.settle()
+        for call in member.membership.takeCalls() where member.breaker.isInUse {
+            plan(.call(number, call, connection: member.connection), after: redisDelay)
+        }
+        let deadlines = [member.resolver.nextDeadline, member.membership.nextDeadline, member.breaker.testAt]
+        guard let next = deadlines.compactMap({ $0 }).min(), member.wakesAt.map({ next < $0 }) ?? true else { return }
+        member.wakesAt = next
+        plan(.wake(number), after: max(.zero, now.duration(to: next)))
+    }
+
+    private mutating func carryOut(_ number: Int, _ outcome: Membership.Outcome) {
+        switch outcome {
+        case .ask(let id): request(number, FetchID(number: id), members[number].membership.question(of: id))
+        case .deferred(let id, let end): handle(number, .fetchDeferred(FetchID(number: id), until: end))
+        case .answered(let id, let answer): handle(number, .fetchShared(FetchID(number: id), answer))
+        case .late(let id, let answer):
+            guard let question = members[number].membership.question(of: id) else { return }
+            handle(number, .volunteered(question, answer, ProviderID(0)))
+        case .demandElsewhere(let question, let perSecond):
+            handle(number, .demandElsewhere(question, perSecond: perSecond))
+        case .flush(let scope):
+            members[number].cache.forget(scope.name == .root ? nil : Question(scope.name, .a))
+            handle(number, .forgotten(scope))
+        case .suspected(let suspicion): handle(number, .suspected(suspicion.name, suspicion.address))
+        case .seen, .billed: break
+        }
+    }
+
+    private mutating func request(_ number: Int, _ id: FetchID, _ question: Question?) {
+        guard let question else { return }
+        figures.requests[question, default: []].append(now)
+        plan(.answer(number, id, question), after: providerDelay)
+    }
+
+    // MARK: the resolver
+
+    private mutating func handle(_ number: Int, _ event: Event) {
+        let member = members[number]
+        var actions: [Action] = []
+        member.resolver.handle(event, now: now, actions: &actions)
+        for action in actions { perform(number, action) }
+    }
+
+    private mutating func perform(_ number: Int, _ action: Action) {
+        let member = members[number]
+        switch action {
+        case .fetch(let id, let question, .system, _):
+            figures.systemRequests += 1
+            plan(.answer(number, id, question), after: providerDelay)
+        case .fetch(let id, let question, .provider, let purpose):
+            var fetch = Membership.Fetch(question, at: provider)
+            fetch.isForClient = !purpose.isRefresh
+            fetch.isLastResort = purpose.isLastResort
+            fetch.perSecond = member.resolver.demand(for: question, now: now)
+            if purpose.isRefresh { fetch.life = member.cache.life(of: question, now: now) }
+            if !member.membership.begin(id.number, fetch, now: now) { request(number, id, question) }
+        case .shadow(let id, let question, _): plan(.answer(number, id, question), after: providerDelay)
+        case .abandon(let id): member.membership.abandon(id.number)
+        case .store(let question, let answer, let source):
+            member.cache.store(question, answer, isSystems: source == .system, now: now)
+        case .reply(let waiter, let answer, _):
+            guard let (question, at) = member.waiting.removeValue(forKey: waiter) else { return }
+            figures.longestWait = max(figures.longestWait, now - at)
+            given(answer, to: question)
+        case .replyExpired(let waiter, _, _):
+            member.waiting[waiter] = nil
+            figures.expired += 1
+        case .fail(let waiter, _, _):
+            member.waiting[waiter] = nil
+            figures.failures += 1
+        case .rearrange(let question, let answer, let source):
+            member.cache.rearrange(question, answer, isSystems: source == .system)
+        case .remove(let question): member.cache.forget(question)
+        case .withdraw(let question, let source): member.cache.withdraw(question, isSystems: source == .system)
+        case .awaitAsk(let question, let source): member.cache.awaitHit(question, isSystems: source == .system)
+        case .countHits(let questions):
+            handle(number, .hitsCounted(questions.map { ($0, member.cache.takeHits($0)) }))
+        case .probe, .probeNews, .diverged, .contradicted, .portal: break
+        }
+    }
+
+    // MARK: the truth
+
+    private mutating func truth(_ question: Question) -> Answer {
+        if truths[question.name] == nil { change(question) }
+        let address = truths[question.name]?.last?.address ?? 0
+        return Answer(records: [ResourceRecord(owner: question.name, address: .v4(address), ttlSeconds: ttlSeconds)])
+    }
+
+    /// An answer may be given as long as its TTL allows after it stopped to be true, with a second for rounding.
+    private mutating func given(_ answer: Answer, to question: Question) {
+        figures.replies += 1
+        let known = truths[question.name] ?? []
+        guard let index = known.lastIndex(where: { .v4($0.address) == answer.addresses.first }) else {
+            return figures.wrong.append("\(question.name): \(answer.addresses), never true")
+        }
+        guard index + 1 < known.count else { return }
+        let left = now - known[index + 1].at + .seconds(Int64(answer.ttlSeconds))
+        if left > .seconds(Int64(ttlSeconds)) + .seconds(1.5) + providerDelay {
+            figures.wrong.append("\(question.name): \(left.seconds) s after it was true, TTL \(answer.ttlSeconds) s")
+        }
+    }
+}

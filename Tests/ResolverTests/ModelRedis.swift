@@ -1,0 +1,184 @@
+// A model of the fleet's Redis on the virtual clock: does in Swift what the scripts' descriptions say, with faults. It
+// shares no code with the scripts.
+
+import DNSWire
+import Fleet
+import TestSupport
+
+struct ModelRedis {
+    enum Lie: CaseIterable {
+        /// Every value is of another entry.
+        case exchangedValues
+        /// Values of before are put again, for a day.
+        case oldValues
+        /// Others have every lease, for an hour.
+        case foreignLeases
+        /// Everybody gets every lease.
+        case freeLeases
+        /// Budgets are used up for an hour.
+        case usedUp
+        case garbage
+    }
+
+    struct Message {
+        let channel: String
+        let bytes: [UInt8]
+    }
+
+    private struct Value {
+        let bytes: [UInt8]
+        let putAt: Instant
+        let endsAt: Instant
+    }
+
+    /// Of its clock at the beginning of the virtual time.
+    private static let beginMilliseconds: Int64 = 1_700_000_000_000
+
+    var lie: Lie?
+    private(set) var calls = 0
+    private var values: [String: Value] = [:]
+    private var former: [String: [UInt8]] = [:]
+    private var leases: [String: (token: [UInt8], endsAt: Instant)] = [:]
+    private var waiters: [String: [String]] = [:]
+    private var demands: [String: (asks: Double, seconds: Double, at: Instant)] = [:]
+    private var paces: [String: Instant] = [:]
+    private var flushes: [FlushElement] = []
+    private var members: [String: (record: [UInt8], seenAt: Instant)] = [:]
+    private var bills: [String: Int] = [:]
+
+    /// After a restart without persistence.
+    mutating func lose() { self = ModelRedis(lie: lie, calls: calls) }
+
+    init(lie: Lie? = nil, calls: Int = 0) { (self.lie, self.calls) = (lie, calls) }
+
+    /// Bytes of all keys and values of shared answers.
+    func bytes(now: Instant) -> Int {
+        values.filter { $0.value.endsAt > now }.reduce(0) { $0 + $1.key.utf8.count + $1.value.bytes.count }
+    }
+
+    private func time(_ now: Instant) -> RedisTime {
+        RedisTime(ModelRedis.beginMilliseconds + Int64(Instant.testStart.duration(to: now).wholeMilliseconds))
+    }
+
+    mutating func run(_ call: FleetCall, now: Instant) -> (reply: FleetReply, messages: [Message]) {
+        calls += 1
+        let (keys, words) = (call.keys, call.arguments.map { String(decoding: $0, as: UTF8.self) })
+        switch call.script {
+        case .lease: return (changed(lease(keys, call.arguments, words, now), now), [])
+        case .pace: return (changed(pace(keys[0], words[0], words[1], now) ?? .useless, now), [])
+        case .publication: return (.done, publish(keys, call.arguments, words, now))
+        case .release: return (.done, release(keys, call.arguments[0], words[1], now))
+        case .flush:
+            let number = FlushNumber(Array("\(time(now).milliseconds)-\(flushes.count)".utf8))
+            if let number { flushes.append(FlushElement(number, call.arguments[0])) }
+            return (.done, [Message(channel: keys[1], bytes: [])])
+        case .flushes:
+            let after = words[0].hasPrefix("(") ? FlushNumber(Array(words[0].dropFirst().utf8)) : nil
+            return (.flushes(time(now), flushes.filter { element in after.map { $0 < element.number } ?? true }), [])
+        case .suspicion: return (.done, [Message(channel: keys[0], bytes: call.arguments[0])])
+        case .presence:
+            members[words[0]] = (call.arguments[1], now)
+            members = members.filter { now - $0.value.seenAt < .seconds(30) }
+            return (.presence(time(now), count: members.count), [])
+        case .members:
+            let all = members.map { (token: Array($0.key.utf8), record: $0.value.record) }
+            return (.members(time(now), count: all.count, all), [])
+        case .billing:
+            let sum = max(bills[keys[0]] ?? 0, Int(words[1]) ?? 0) + (Int(words[0]) ?? 0)
+            bills[keys[0]] = sum
+            return (.billing(time(now), sum: sum), [])
+        }
+    }
+
+    private mutating func lease(
+        _ keys: [String], _ arguments: [[UInt8]], _ words: [String], _ now: Instant
+    ) -> FleetReply {
+        let demand = demand(keys[2], Double(words[5]) ?? 0, now)
+        let milliseconds = words.map { Int($0) ?? 0 }
+        for (number, key) in keys.dropFirst(4).enumerated() {
+            guard let value = values[key], value.endsAt > now, now - value.putAt <= .milliseconds(milliseconds[3]),
+                value.endsAt - now >= .milliseconds(milliseconds[2])
+            else { continue }
+            return .value(time(now), demand: demand, key: number + 1, value.bytes, left: value.endsAt - now)
+        }
+        if let lease = leases[keys[0]], lease.endsAt > now {
+            waiters[keys[1], default: []].append(words[4])
+            return .theirs(time(now), demand: demand, left: lease.endsAt - now)
+        }
+        if words[6] != "0", let reply = pace(keys[3], words[6], words[7], now, demand: demand) {
+            guard case .ours = reply else { return reply }
+            leases[keys[0]] = (arguments[0], now + .milliseconds(milliseconds[1]))
+            return reply
+        }
+        leases[keys[0]] = (arguments[0], now + .milliseconds(milliseconds[1]))
+        return .ours(time(now), demand: demand, after: .zero)
+    }
+
+    private mutating func demand(_ key: String, _ thousandths: Double, _ now: Instant) -> Int64 {
+        var (asks, seconds, at) = demands[key] ?? (0, 0, now)
+        var (fading, passed) = (1.0, (now - at).seconds)
+        seconds += passed
+        // Half in ten minutes, in steps of a second.
+        while passed > 0 {
+            let step = min(passed, 1)
+            fading *= 1 - step * 0.001_154_578
+            passed -= step
+        }
+        asks = asks * fading + thousandths / 1000
+        seconds *= fading
+        at = now
+        demands[key] = (asks, seconds, at)
+        return Int64(asks / (seconds + 20) * 1_000_000)
+    }
+
+    private mutating func pace(
+        _ key: String, _ interval: String, _ patience: String, _ now: Instant, demand: Int64 = 0
+    ) -> FleetReply? {
+        guard let interval = Int(interval), let patience = Int(patience) else { return nil }
+        let at = min(max(paces[key] ?? now, now), now + .seconds(1))
+        let wait = now.duration(to: at)
+        if patience >= 0, wait > .microseconds(patience) {
+            return .usedUp(time(now), demand: demand, for: wait - .microseconds(patience))
+        }
+        paces[key] = at + .microseconds(interval)
+        return .ours(time(now), demand: demand, after: patience < 0 ? .zero : wait)
+    }
+
+    private mutating func publish(
+        _ keys: [String], _ arguments: [[UInt8]], _ words: [String], _ now: Instant
+    ) -> [Message] {
+        let life = Int(words[1]) ?? 0
+        values[keys[2]] = Value(bytes: arguments[0], putAt: now, endsAt: now + .milliseconds(life))
+        if former[keys[2]] == nil { former[keys[2]] = arguments[0] }
+        if leases[keys[0]]?.token == arguments[2] { leases[keys[0]] = nil }
+        let text = Array("\(keys[2]) \(life) ".utf8)
+        return (waiters.removeValue(forKey: keys[1]) ?? []).map { Message(channel: $0, bytes: text + arguments[0]) }
+    }
+
+    private mutating func release(_ keys: [String], _ token: [UInt8], _ word: String, _ now: Instant) -> [Message] {
+        if let lease = leases[keys[0]], lease.endsAt > now, lease.token != token { return [] }
+        leases[keys[0]] = nil
+        var channels = waiters.removeValue(forKey: keys[1]) ?? []
+        if word == "one", channels.count > 1 {
+            waiters[keys[1]] = Array(channels.dropFirst())
+            channels = [channels[0]]
+        }
+        return channels.map { Message(channel: $0, bytes: Array("\(keys[2]) \(word)".utf8)) }
+    }
+
+    private func changed(_ reply: FleetReply, _ now: Instant) -> FleetReply {
+        switch (lie, reply) {
+        case (.exchangedValues, .value(let time, let demand, let key, let bytes, let left)):
+            let other = values.first { $0.value.bytes != bytes }?.value.bytes ?? []
+            return .value(time, demand: demand, key: key, other, left: left)
+        case (.oldValues, .value), (.oldValues, .ours):
+            guard let old = former.values.first else { return reply }
+            return .value(time(now), demand: 0, key: 1, old, left: .seconds(86_400))
+        case (.foreignLeases, _): return .theirs(time(now), demand: 0, left: .seconds(3600))
+        case (.freeLeases, _): return .ours(time(now), demand: .max, after: .zero)
+        case (.usedUp, _): return .usedUp(time(now), demand: -5, for: .seconds(3600))
+        case (.garbage, _): return .useless
+        default: return reply
+        }
+    }
+}
