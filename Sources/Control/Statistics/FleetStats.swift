@@ -14,6 +14,10 @@ extension StatsReport {
         package var leases = 0
         /// Leases of other members that ended without an answer.
         package var endedLeases = 0
+        /// Requests not made, as the budget of the provider was used up by all members.
+        package var putOff = 0
+        /// How many members there are.
+        package var members = 0
         /// Requests made while Redis was not used.
         package var alone = 0
         /// Calls to Redis without a reply within `fleet.read-timeout`.
@@ -30,7 +34,8 @@ extension StatsReport {
         package init() {}
 
         package enum CodingKeys: String, CodingKey {
-            case answers, awaited, leases, alone, timeouts, useless, published, unpublished, refused, trips
+            case answers, awaited, leases, alone, timeouts, useless, published, unpublished, refused, trips, members
+            case putOff = "put_off"
             case inUse = "in_use"
             case endedLeases = "ended_leases"
         }
@@ -42,6 +47,9 @@ extension MetricFamily {
         .gauge("fleet_in_use", "1 if Redis is used for the fleet, otherwise 0.") {
             $0.fleet.map { [MetricSample($0.inUse)] } ?? []
         },
+        .gauge("fleet_members", "Members of the fleet, as far as Redis has told.") {
+            $0.fleet.map { [MetricSample($0.members)] } ?? []
+        },
         .counter("fleet_trips", "How often Redis was switched off.") {
             $0.fleet.map { [MetricSample($0.trips)] } ?? []
         },
@@ -50,7 +58,7 @@ extension MetricFamily {
             return [
                 ("answer", fleet.answers), ("awaited", fleet.awaited), ("lease", fleet.leases),
                 ("ended-lease", fleet.endedLeases), ("alone", fleet.alone), ("timeout", fleet.timeouts),
-                ("useless", fleet.useless),
+                ("useless", fleet.useless), ("put-off", fleet.putOff),
             ].map { MetricSample($0.1, ("result", $0.0)) }
         },
         .counter("fleet_published", "Answers shared with the fleet.") {

@@ -22,6 +22,8 @@ extension FleetLink {
         report.awaited = Int(counts.awaited)
         report.leases = Int(counts.leases)
         report.endedLeases = Int(counts.endedLeases)
+        report.putOff = Int(counts.putOff)
+        report.members = size
         report.alone = Int(counts.alone)
         report.timeouts = Int(counts.timeouts)
         report.useless = Int(counts.useless)

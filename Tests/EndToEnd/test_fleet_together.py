@@ -1,0 +1,151 @@
+# What a fleet counts and finds together: a provider's budget and quota, how often a name is asked, and addresses that are
+# forged.
+
+import json
+import socket
+import struct
+import time
+import unittest
+import urllib.parse
+
+from cases import Case
+from digging import dig
+from fakes import FakeNameserver, FakeProvider, question, reply
+from fleets import Member, Redis
+from places import eventually
+from programs import ctl
+from test_hijack import BANK, Played
+
+
+class Counting(FakeProvider):
+    """Answers each question with one address, and knows when it was asked."""
+
+    def __init__(self):
+        self.times = []
+        super().__init__(self._answer)
+
+    def _answer(self, head):
+        self.times.append(time.monotonic())
+        asked = urllib.parse.parse_qs(urllib.parse.urlsplit(head.split(b" ")[1].decode()).query)
+        name, type = asked["name"][0], {"A": 1, "AAAA": 28}.get(asked["type"][0], 0)
+        answer = [{"name": name, "type": 1, "TTL": 300, "data": "192.0.2.50"}] if type == 1 else []
+        body = json.dumps({
+            "Status": 0, "TC": False, "RD": True, "RA": True, "AD": False, "CD": False,
+            "Question": [{"name": name, "type": type}], "Answer": answer}).encode()
+        return (b"HTTP/1.1 200 OK\r\nContent-Type: application/dns-json\r\nConnection: close\r\nContent-Length: "
+                b"%d\r\n\r\n" % len(body) + body)
+
+    def most(self, begin, end):
+        """The most requests of a second that begins within these times."""
+        times = sorted(each for each in self.times if begin <= each < end + 1)
+        return max((sum(first <= each < first + 1 for each in times) for first in times if first <= end), default=0)
+
+
+class Together(Case):
+    expected_seconds = 25
+
+    def setUp(self):
+        self.redis = self.own(Redis()).up()
+        self.provider = Counting()
+        self.addCleanup(self.provider.close)
+        self.system = FakeNameserver(
+            lambda query, _: [reply(query, [(question(query)[0], 1, 300, bytes([192, 0, 2, 99]))])])
+        self.addCleanup(self.system.close)
+
+    def members(self, count, more="", **keys):
+        provider = {**self.provider.provider("json"), **keys}
+        members = []
+        for _ in range(count):
+            member = self.own(Member(
+                [provider], self.redis.server, system=[self.system.server], sections="[prefetch]\nenabled = false",
+                more=more)).up()
+            eventually(lambda: member.is_sharing, what="Redis is used")
+            members.append(member)
+        return members
+
+    def press(self, members, rate, seconds, prefix):
+        """New names at this rate, in turn at the members; how many have been answered, by response code."""
+        clients = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in members]
+        for client, member in zip(clients, members):
+            client.connect(member.address)
+            client.setblocking(False)
+        codes, begin = {}, time.monotonic()
+        for number in range(int(rate * seconds)):
+            while time.monotonic() < begin + number / rate:
+                time.sleep(0.0005)
+            labels = b"".join(bytes([len(each)]) + each.encode() for each in (f"{prefix}{number}", "many", "example"))
+            clients[number % len(clients)].send(struct.pack(">6H", number, 0x0100, 1, 0, 0, 0) + labels + b"\0\0\1\0\1")
+            self._take(clients, codes)
+        end = time.monotonic() + 3
+        while sum(codes.values()) < int(rate * seconds) and time.monotonic() < end:
+            self._take(clients, codes)
+            time.sleep(0.01)
+        for client in clients:
+            client.close()
+        return codes
+
+    @staticmethod
+    def _take(clients, codes):
+        for client in clients:
+            try:
+                while data := client.recv(4096):
+                    codes[data[3] & 15] = codes.get(data[3] & 15, 0) + 1
+            except OSError:
+                pass
+
+    def test_a_budget_holds_for_all_members_and_without_redis_as_well(self):
+        members = self.members(4, budget="50/s")
+        # Each knows how many they are.
+        time.sleep(10.5)
+        begin = time.monotonic()
+        codes = self.press(members, 150, 5, "together")
+        together = self.provider.most(begin, begin + 4)
+        self.assertEqual({0: 750}, codes)
+        asked = len(self.provider.times)
+        self.redis.kill()
+        died = time.monotonic()
+        codes = self.press(members, 150, 3, "alone")
+        print(f"    at most {together} a second together, {self.provider.most(died, died + 2)} after Redis died")
+        self.assertEqual({0: 450}, codes)
+        self.assertLessEqual(together, 52)
+        self.assertGreaterEqual(asked, 4 * 50)
+        self.assertLessEqual(self.provider.most(died, died + 2), 60)
+        self.assertGreater(sum(member.figures["put_off"] for member in members), 500)
+
+    def test_a_quota_is_counted_for_all_members(self):
+        members = self.members(2, quota="10/day")
+        for number in range(10):
+            dig(members[0], f"billed{number}.example", "A")
+        members[0].wait_for("is over its quota")
+        # The other one hears of it although it has asked nothing.
+        members[1].wait_for("is over its quota", within=25)
+        asked = len(self.provider.times)
+        self.assertEqual(["192.0.2.99"], [each[4] for each in dig(members[1], "more.example", "A").answer])
+        self.assertEqual(asked, len(self.provider.times))
+
+
+class Evidence(Played):
+    expected_seconds = 5
+
+    def test_an_address_that_one_finds_forged_is_probed_by_the_others(self):
+        redis = self.own(Redis()).up()
+        for lab, address in ((self.liar, self.forged), (self.honest, self.genuine)):
+            self.say(lab, BANK, address, ttl=300)
+        providers = [self.liar.provider("json", "liar"), self.honest.provider("json", "honest")]
+        finder, other, deaf = (
+            self.own(Member(providers, redis.server, sections=self.sites.settings(), more=more)).up()
+            for more in ("", "", 'share = ["answers", "leases"]'))
+        for member in (finder, other, deaf):
+            eventually(lambda: member.is_sharing)
+        # A name that is asked for once is not probed.
+        self.assertEqual([self.forged], [each[4] for each in dig(other, BANK, "A").answer])
+        self.assertEqual([self.forged], [each[4] for each in dig(deaf, BANK, "A").answer])
+        self.assertEqual(0, other.stats()["probe"]["done"])
+        eventually(lambda: dig(finder, BANK, "A") and self.evidence(finder), within=20, what="evidence of the finder")
+        eventually(lambda: self.verdicts(other).get("name-mismatch"), what="the other one probes")
+        eventually(lambda: [self.genuine] == [each[4] for each in dig(other, BANK, "A").answer], what="its own verdict")
+        self.assertEqual(0, deaf.stats()["probe"]["done"])
+
+
+if __name__ == "__main__":
+    unittest.main()
