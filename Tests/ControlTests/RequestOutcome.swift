@@ -18,7 +18,7 @@ func outcome(_ line: [UInt8]) -> String {
 
 private func words(_ command: Command) -> String {
     switch command {
-    case .status, .stats(asPrometheus: false), .evidence, .top, .inflight, .reload: command.word
+    case .status, .stats(asPrometheus: false), .fleet, .evidence, .top, .inflight, .reload: command.word
     case .help(let word): word.map { "help \($0)" } ?? command.word
     case .stats(asPrometheus: true): "stats for Prometheus"
     case .explain(let name, let type, let client): "explain \(name) \(type)\(client.map { " for \($0)" } ?? "")"
@@ -52,7 +52,7 @@ private func words(_ scope: QuestionScope) -> String {
 }
 
 let allowed =
-    "allowed: status, stats, cache, flush, prefetch, httpdns, rule, providers, network, "
+    "allowed: status, stats, cache, flush, prefetch, httpdns, rule, providers, network, fleet, "
     + "verify, verdicts, report, evidence, whois, explain, query, top, inflight, watch, recorder, log, "
     + "reload, help"
 

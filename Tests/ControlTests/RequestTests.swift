@@ -31,7 +31,8 @@ struct RequestTests {
             ("{\"command\":\"watch\",\"name\":\"*.example.com\"}", "watch some as JSON"),
             ("watch --name *.example.com --clients", "watch some with clients"), ("recorder dump", "recorder"),
             ("recorder dump --clients", "recorder with clients"), ("log debug", "log debug until changed"),
-            ("log info --for 10m", "log info 600 s"), ("reload", "reload"),
+            ("log info --for 10m", "log info 600 s"), ("reload", "reload"), ("fleet", "fleet"),
+            ("fleet --json", "fleet as JSON"), ("{\"command\":\"fleet\"}", "fleet as JSON"),
         ])
     func understood(_ line: String, _ expected: String) {
         #expect(outcome(line) == expected)
@@ -47,6 +48,7 @@ struct RequestTests {
             ("hlp", "error: unknown command \"hlp\"; did you mean \"help\"? \(allowed)\n"),
             ("detonate", "error: unknown command \"detonate\"; \(allowed)\n"),
             ("STATS", "error: unknown command \"STATS\"; \(allowed)\n"),
+            ("fleet --all", "error: unknown argument \"--all\" of fleet; allowed: --json\n"),
             ("stats --reset", "error: unknown argument \"--reset\" of stats; allowed: stats [--json|--prometheus]\n"),
             (
                 "stats -x --json",

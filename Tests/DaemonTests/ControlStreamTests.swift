@@ -129,7 +129,7 @@ struct ControlStreamTests {
             isSending = true
             stream.send(step)
             isSending = false
-            #expect(stream.unsent.count <= ControlStream.maxUnsentBytes)
+            #expect(stream.unsent.count <= ControlStream.usualUnsentBytes)
             try loop.turn(until: Clock.now())
             server.timePassed(now: Clock.now())
         }

@@ -2,6 +2,7 @@
 // others.
 
 import HTTPServer
+import TestSupport
 import Testing
 
 @testable import Control
@@ -55,6 +56,17 @@ struct ProgramPagesTests {
         let usage = Invocation.usage.split(separator: "\n").filter { $0.contains("COMMAND") || $0.contains("--help") }
         let known = options(in: usage.joined(separator: " ")).union(["-h"])
         #expect(page.tags(under: "OPTIONS").reduce(into: []) { $0.formUnion(options(in: $1)) } == known)
+    }
+
+    @Test("httpdnsd(8) gives a user of Redis the rights of the ACL file")
+    func rights() throws {
+        let top = TestFile.folder(of: TestFile.folder(of: TestFile.folder(of: #filePath)))
+        let file = String(decoding: try TestFile.bytes(at: "\(top)/etc/redis/httpdnsd.acl"), as: UTF8.self)
+        let lines = file.split(separator: "\n")
+        #expect(lines.count == 2 && lines[0] == "user default off")
+        let command = "ACL SETUSER httpdnsd "
+        let shown = try #require(try ManualPage("httpdnsd.8").lines.first { $0.hasPrefix(command) })
+        #expect(lines.last == "user httpdnsd \(shown.dropFirst(command.count))")
     }
 
     private static let sections: Set<String> = [

@@ -2,8 +2,8 @@
 # itself; ". etc/completion/httpdnsctl.bash" tries it out. It asks the daemon for the names of providers, and for
 # nothing else.
 
-_httpdnsctl_commands="status stats cache flush prefetch httpdns rule providers network verify verdicts report
-    evidence whois explain query top inflight watch recorder log reload help system doctor setup report-bug"
+_httpdnsctl_commands="status stats cache flush prefetch httpdns rule providers network fleet verify verdicts
+    report evidence whois explain query top inflight watch recorder log reload help system doctor setup report-bug"
 
 # What may stand behind a command.
 _httpdnsctl_words() {
@@ -17,6 +17,7 @@ _httpdnsctl_words() {
     rule) echo "add ls rm --for --json" ;;
     providers) echo "reset test --json" ;;
     network) echo "history --json" ;;
+    fleet) echo "--json" ;;
     verify) echo "--json" ;;
     verdicts) echo "--json" ;;
     report) echo "--json" ;;

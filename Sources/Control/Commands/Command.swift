@@ -31,6 +31,8 @@ package enum Command: Equatable, Sendable {
     case rule(RuleAction)
     case providers(ProvidersAction)
     case network(NetworkView)
+    /// The fleet: this member and the others. The members come from Redis.
+    case fleet
     /// Probes the addresses of a name now, and reports each result. Causes network traffic.
     case verify(Name)
     /// The known verdicts for the addresses of a name. Nil: of all names.
@@ -48,7 +50,7 @@ package enum Command: Equatable, Sendable {
 
     /// The first word of a request line.
     package enum Word: String, CaseIterable, Sendable {
-        case status, stats, cache, flush, prefetch, httpdns, rule, providers, network, verify, verdicts, report,
+        case status, stats, cache, flush, prefetch, httpdns, rule, providers, network, fleet, verify, verdicts, report,
             evidence
         case whois, explain, query, top, inflight, watch, recorder, log, reload, help
         /// Run by httpdnsctl itself, with or without a daemon.
@@ -72,6 +74,7 @@ package enum Command: Equatable, Sendable {
         case .providers(.reset): "\(Word.providers) \(ProvidersAction.Verb.reset)"
         case .providers(.test): "\(Word.providers) \(ProvidersAction.Verb.test)"
         case .network: Word.network.rawValue
+        case .fleet: Word.fleet.rawValue
         case .verify: Word.verify.rawValue
         case .verdicts: Word.verdicts.rawValue
         case .report: Word.report.rawValue
@@ -100,8 +103,8 @@ package enum Command: Equatable, Sendable {
         case .query(let terms): terms.isPastTheCache
         case .rule(let action): action != .list
         case .watch(_, let showsClients), .recorder(let showsClients): showsClients
-        case .status, .stats, .cache, .providers(.list), .network, .verdicts, .report, .evidence, .whois, .explain,
-            .top, .inflight, .help:
+        case .status, .stats, .cache, .providers(.list), .network, .fleet, .verdicts, .report, .evidence, .whois,
+            .explain, .top, .inflight, .help:
             false
         }
     }
@@ -111,7 +114,7 @@ package enum Command: Equatable, Sendable {
         switch self {
         case .providers(.test), .verify, .report, .query, .watch: true
         case .status, .stats, .cache, .flush, .prefetch, .httpdns, .rule, .providers(.list), .providers(.reset),
-            .network,
+            .network, .fleet,
             .verdicts, .evidence, .whois, .explain, .top, .inflight, .recorder, .log, .reload, .help:
             false
         }

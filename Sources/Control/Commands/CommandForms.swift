@@ -33,6 +33,7 @@ extension Command.Word {
                 CommandForm("network", "the network in use, its routes and nameservers, and known networks"),
                 CommandForm("network history", "network changes: time, cause, time until the first fresh answer"),
             ]
+        case .fleet: [CommandForm("fleet", "what the fleet shares and saves, and its members")]
         case .verify: [CommandForm("verify NAME", "probes the addresses of a name now: verdict, times, certificate")]
         case .verdicts:
             [CommandForm("verdicts [NAME]", "address verdicts, places in answers, and reasons")]
@@ -187,6 +188,7 @@ extension Command.Word {
         case .rule: "rule add ads.example.com answer=nxdomain --for 1h"
         case .providers: "providers test cloudflare"
         case .network: "network history"
+        case .fleet: "fleet"
         case .verify: "verify www.example.com"
         case .verdicts: "verdicts www.example.com"
         case .report: "report www.example.com 192.0.2.1"

@@ -29,6 +29,7 @@ package enum Reply: Sendable {
     case reset(Int)
     case network(NetworkReport)
     case networkHistory(NetworkHistoryReport)
+    case fleet(FleetReport)
     case explanation(ExplainReport)
     case inflight(InflightReport)
     case top(TopReport)
@@ -60,6 +61,7 @@ package enum Reply: Sendable {
         case .reset(let count): asJSON ? json(["reset": count]) : "reset \(counted(count, "provider", "providers"))\n"
         case .network(let report): asJSON ? json(report) : report.text
         case .networkHistory(let report): asJSON ? json(report) : report.text
+        case .fleet(let report): asJSON ? json(report) : report.text
         case .explanation(let report): asJSON ? json(report) : report.text
         case .inflight(let report): asJSON ? json(report) : report.text
         case .top(let report): asJSON ? json(report) : report.text(since: nil)

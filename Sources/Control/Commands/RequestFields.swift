@@ -42,7 +42,7 @@ struct RequestFields: Decodable {
         var rest = arguments[...]
         var places: [WritableKeyPath<RequestFields, String?>] = []
         switch word {
-        case .status, .stats, .evidence, .top, .inflight, .watch, .reload: break
+        case .status, .stats, .fleet, .evidence, .top, .inflight, .watch, .reload: break
         case .system, .doctor, .setup, .reportBug: throw RequestFields.isNotTheDaemons(word)
         case .help: places = [\.topic]
         case .explain, .query: places = [\.name, \.type]
@@ -115,6 +115,7 @@ struct RequestFields: Decodable {
         case .rule: .rule(try ruleAction())
         case .providers: .providers(try providersAction())
         case .network: .network(try networkView())
+        case .fleet: .fleet
         case .verify: .verify(try requiredName(word))
         case .verdicts: .verdicts(try name.map(readName))
         case .report: .report(try requiredName(word), try requiredAddress(word))

@@ -121,7 +121,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
             self.fault = fault
         }
 
-        fileprivate var text: String {
+        var text: String {
             "site \(site) | \(server) " + (fault.map { "not used: \($0)" } ?? "used")
         }
     }

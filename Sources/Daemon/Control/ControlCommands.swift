@@ -17,6 +17,7 @@ struct ControlCommands {
     let tests: ProviderTests
     let pendingProbes: PendingProbes
     let queries: PendingQueries
+    let fleetReports: PendingFleetReports
     let evidence: EvidenceLog
     let watches: QueryWatches
     let cache: AnswerCache
@@ -83,12 +84,12 @@ struct ControlCommands {
         case .httpdns(let change): return switched(change, request)
         case .rule(let action): return try changed(action, request)
         case .providers(.list):
-            return whole(
-                .providers(ProvidersReport(statistics.providers, nameservers: statistics.nameservers)),
-                asJSON: request.wantsJSON)
+            let report = ProvidersReport(statistics.providers, nameservers: statistics.nameservers)
+            return whole(.providers(report), asJSON: request.wantsJSON)
         case .network(.current):
             return whole(.network(statistics.networkReport), asJSON: request.wantsJSON)
         case .network(.history): return whole(.networkHistory(statistics.networkHistory), asJSON: request.wantsJSON)
+        case .fleet: return .stream(try fleetReports.begin(wantsJSON: request.wantsJSON, now: now))
         case .providers(.reset(let name)): return try reset(name, request)
         case .providers(.test(let name)): return try test(name, request)
         case .verify(let name): return .stream(try pendingProbes.verify(name, wantsJSON: request.wantsJSON, now: now))

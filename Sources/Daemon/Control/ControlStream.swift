@@ -1,5 +1,5 @@
-// An answer on the control socket that its producer sends step by step. Buffers unread data up to 64 KiB and never
-// waits for the client.
+// An answer on the control socket that its producer sends step by step. Buffers a bounded amount of unread data and
+// never waits for the client.
 
 import DNSWire
 import LinuxIO
@@ -18,16 +18,21 @@ final class ControlStream {
     /// stay idle forever.
     let silence: Duration?
     static let usualSilence: Duration = .seconds(30)
-    /// Bound of unread data, some thousand steps. A client with more is disconnected, for example one paused in a
-    /// pager.
-    static let maxUnsentBytes = 64 * 1024
+    /// Some thousand steps.
+    static let usualUnsentBytes = 64 * 1024
+    /// Bound of unread data. A client with more is disconnected, for example one paused in a pager.
+    let maxUnsentBytes: Int
 
     /// The longest time that data waits without the client reading any of it; nil if `silence` suffices.
     let patience: Duration?
 
-    init(silence: Duration? = ControlStream.usualSilence, patience: Duration? = nil) {
+    init(
+        silence: Duration? = ControlStream.usualSilence, patience: Duration? = nil,
+        maxUnsentBytes: Int = ControlStream.usualUnsentBytes
+    ) {
         self.silence = silence
         self.patience = patience
+        self.maxUnsentBytes = maxUnsentBytes
     }
 
     private enum Phase {
@@ -48,12 +53,12 @@ final class ControlStream {
     var isFinished: Bool { phase == .finished }
 
     /// Free buffer space in bytes, for producers that omit lines when it is short.
-    var room: Int { ControlStream.maxUnsentBytes - unsent.count }
+    var room: Int { maxUnsentBytes - unsent.count }
 
     /// Sends whole lines, so that a client can show them at once. Does nothing after the client has disconnected.
     func send(_ text: String) {
         guard phase == .open, !isOverfull else { return }
-        if unsent.count + text.utf8.count <= ControlStream.maxUnsentBytes {
+        if unsent.count + text.utf8.count <= maxUnsentBytes {
             unsent += Array(text.utf8)
         } else {
             isOverfull = true

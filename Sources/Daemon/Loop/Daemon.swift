@@ -47,6 +47,7 @@ final class Daemon {
     private let tests = ProviderTests()
     private let pendingProbes: PendingProbes
     private let queries: PendingQueries
+    private let fleetReports: PendingFleetReports
     private let evidence: EvidenceLog
     private let notifier: Notifier
     private let portalCheck: PortalCheck
@@ -142,8 +143,8 @@ final class Daemon {
             roaming = network.map { [cache, serving, resolving, translation, upstreams] network in
                 NetworkChangeHandler(network, cache, serving, resolving, translation, upstreams)
             }
-            (pendingProbes, queries) = (PendingProbes(resolving), PendingQueries(resolving))
-            (evidence, notifier) = (EvidenceLog(resolving), Notifier(resolving))
+            (pendingProbes, fleetReports) = (PendingProbes(resolving), PendingFleetReports(resolving))
+            (queries, evidence, notifier) = (PendingQueries(resolving), EvidenceLog(resolving), Notifier(resolving))
             portalCheck = PortalCheck(resolving) { [roaming] in roaming?.network.identity }
             threads = ServingThreads(
                 ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
@@ -667,10 +668,10 @@ final class Daemon {
         let now = Clock.now()
         return ControlCommands(
             statistics: statistics(now: now), resolving: resolving, switches: switches, rules: rules,
-            settings: settings,
-            tests: tests,
-            pendingProbes: pendingProbes, queries: queries, evidence: evidence, watches: watches, cache: cache,
-            log: log, topTexts: topTexts, reload: { [unowned self] in reload($0) }, now: now
+            settings: settings, tests: tests, pendingProbes: pendingProbes, queries: queries,
+            fleetReports: fleetReports, evidence: evidence,
+            watches: watches, cache: cache, log: log, topTexts: topTexts, reload: { [unowned self] in reload($0) },
+            now: now
         ).answer(to: line, from: peer)
     }
 }

@@ -1,0 +1,158 @@
+// `fleet`: how this member shares answers by Redis, and the members that Redis lists.
+
+package struct FleetReport: Codable, Equatable, Sendable {
+    /// The server of Redis that is used or tried, as the settings write it.
+    package let server: String
+    package let site: String
+    /// Why Redis is not used; nil: it is, or it was not tried yet.
+    package let fault: String?
+    /// How often Redis was switched off.
+    package let trips: Int
+    /// Nil before the first reply of Redis.
+    package let callMilliseconds: CallTimes?
+
+    // The counters of `StatsReport.Fleet`.
+    package let answers: Int
+    package let awaited: Int
+    package let leases: Int
+    package let endedLeases: Int
+    package let alone: Int
+    package let timeouts: Int
+    package let published: Int
+    package let refused: [String: Int]
+
+    /// Requests to providers that were not made: `answers` and `awaited`.
+    package let saved: Int
+    /// Share of `saved` in the requests that were saved or made; nil if there were none.
+    package let hitShare: Double?
+
+    package let members: [Member]
+    /// Members of the same site whose settings differ from this member's. Members of different sites share nothing.
+    package let drift: Int
+    /// Why the members could not be read; then `members` has this one only.
+    package let membersFault: String?
+
+    /// maxmemory-policy of Redis; nil: unknown.
+    package var evictionPolicy: String? {
+        didSet { evictionPolicy = evictionPolicy?.shown(maxBytes: FleetReport.maxWordBytes) }
+    }
+    /// maxmemory of Redis in bytes, 0 without a limit; nil: unknown.
+    package var maxMemoryBytes: Int?
+    /// Commands that the daemon's user of Redis may run and does not need.
+    package var excessRights: [String] = [] {
+        didSet { excessRights = excessRights.map { $0.shown(maxBytes: FleetReport.maxWordBytes) } }
+    }
+
+    /// A report with more members does not fit into an answer of the control socket. Further members are left out.
+    package static let maxMembers = 4096
+    /// A member gives a sign of life more often.
+    package static let lateSeconds = 30
+    fileprivate static let maxWordBytes = 64
+    private static let maxFaultBytes = 300
+
+    /// - Parameters:
+    ///   - members: must have this one, with `isThis`.
+    ///   - membersFault: why the others are missing.
+    package init(
+        _ state: StatusReport.Fleet, _ counts: StatsReport.Fleet, callMilliseconds: CallTimes?, members: [Member],
+        membersFault: String?
+    ) {
+        (server, site) = (state.server, state.site)
+        fault = state.fault?.shown(maxBytes: FleetReport.maxFaultBytes)
+        (trips, self.callMilliseconds) = (counts.trips, callMilliseconds)
+        (answers, awaited, leases, endedLeases) = (counts.answers, counts.awaited, counts.leases, counts.endedLeases)
+        (alone, timeouts, published, refused) = (counts.alone, counts.timeouts, counts.published, counts.refused)
+        saved = counts.saved
+        hitShare = counts.requests == 0 ? nil : Double(counts.saved) / Double(counts.requests)
+        self.members = Array(members.prefix(FleetReport.maxMembers))
+        let own = members.first(where: \.isThis)
+        drift = self.members.count { $0.differs(from: own) }
+        self.membersFault = membersFault?.shown(maxBytes: FleetReport.maxFaultBytes)
+    }
+
+    /// Parses an answer to `fleet --json`. Nil for any other text.
+    package init?(answer: [UInt8]) {
+        guard let report: FleetReport = decoded(String(decoding: answer, as: UTF8.self)) else { return nil }
+        self = report
+    }
+
+    package enum CodingKeys: String, CodingKey {
+        case server, site, fault, trips, answers, awaited, leases, alone, timeouts, published, refused, saved, members,
+            drift
+        case callMilliseconds = "call_ms"
+        case endedLeases = "ended_leases"
+        case hitShare = "hit_share"
+        case membersFault = "members_fault"
+        case evictionPolicy = "eviction_policy"
+        case maxMemoryBytes = "max_memory"
+        case excessRights = "excess_rights"
+    }
+
+    /// Of this member's calls to Redis, in milliseconds.
+    package struct CallTimes: Codable, Equatable, Sendable {
+        package var p50: Double
+        package var p95: Double
+
+        package init(p50: Double, p95: Double) { (self.p50, self.p95) = (p50, p95) }
+    }
+
+    package struct Member: Codable, Equatable, Sendable {
+        /// Host name.
+        package let member: String
+        package let site: String
+        /// Of httpdnsd.
+        package let version: String
+        /// Fingerprint of the settings that matter to the fleet, 8 hexadecimal digits; nil: unknown.
+        package let settings: String?
+        /// The member that was asked.
+        package let isThis: Bool
+        /// Since its last sign of life.
+        package var seenSeconds = 0
+        /// Nil: the member does not tell.
+        package var uptimeSeconds: Int?
+        package var saved = 0
+        package var leases = 0
+        package var alone = 0
+        package var callMillisecondsP95: Double?
+        /// Entries in its cache; nil: the member does not tell.
+        package var entriesInCache: Int?
+
+        package init(_ member: String, site: String, version: String, settings: String?, isThis: Bool = false) {
+            self.member = member.shown(maxBytes: FleetReport.maxWordBytes)
+            self.site = site.shown(maxBytes: FleetReport.maxWordBytes)
+            self.version = version.shown(maxBytes: FleetReport.maxWordBytes)
+            self.settings = settings?.shown(maxBytes: FleetReport.maxWordBytes)
+            self.isThis = isThis
+        }
+
+        package enum CodingKeys: String, CodingKey {
+            case member, site, version, settings, saved, leases, alone
+            case isThis = "is_this"
+            case seenSeconds = "seen_s"
+            case uptimeSeconds = "uptime_s"
+            case callMillisecondsP95 = "call_ms_p95"
+            case entriesInCache = "in_cache"
+        }
+
+        package var isLate: Bool { !isThis && seenSeconds > FleetReport.lateSeconds }
+
+        /// Whether the settings of two members that could share answers are known, and differ.
+        package func differs(from own: Member?) -> Bool {
+            guard let own, own.site == site, let settings, let others = own.settings else { return false }
+            return settings != others
+        }
+    }
+
+    package var own: Member? { members.first(where: \.isThis) }
+    /// The members that `drift` counts, by name.
+    package var drifting: [Member] {
+        members.filter { $0.differs(from: own) }.sorted { $0.member < $1.member }
+    }
+}
+
+extension StatsReport.Fleet {
+    /// Requests to providers that were not made.
+    fileprivate var saved: Int { answers + awaited }
+    /// Requests to providers that were made or saved.
+    fileprivate var requests: Int { saved + leases + alone + timeouts }
+}

@@ -1,0 +1,102 @@
+// `fleet` commands: the members are read from Redis, once for all commands that wait. Without a reply of Redis, this
+// member is reported alone.
+
+import Control
+import DNSWire
+import LinuxIO
+
+/// idle -> reading -> idle: by the report, or after `patience`
+final class PendingFleetReports: LoopPart {
+    /// Reads the members; calls its second argument at most once, maybe at once.
+    typealias Read = (Instant, @escaping (FleetReport) -> Void) -> Void
+    /// Reports this member alone, with the reason. Nil without [fleet].
+    typealias Own = (String?, Instant) -> FleetReport?
+
+    private struct Waiting {
+        let number: Int
+        let stream: ControlStream
+        let wantsJSON: Bool
+    }
+
+    /// Redis replies within milliseconds, or does not work.
+    static let patience: Duration = .seconds(1)
+    /// As long as `KeptReplies`: a command that is repeated all the time must not keep Redis and the main thread busy.
+    private static let lifetime: Duration = .milliseconds(250)
+    /// As for `query`.
+    static let maxWaiting = 16
+    /// More than a report with `FleetReport.maxMembers` members.
+    private static let maxReportBytes = 2 << 20
+    static let noFleet = "there is no fleet; add [fleet] to the settings"
+
+    private let read: Read
+    private let own: Own
+    private var waiting: [Waiting] = []
+    private var nextNumber = 0
+    /// Numbers the readings, so that a late report is not taken for a new one.
+    private var reading = 0
+    /// When the reading ends; nil: none is in progress.
+    private var readUntil: Instant?
+    private var kept: (report: FleetReport, until: Instant)?
+
+    init(own: @escaping Own, read: @escaping Read) { (self.own, self.read) = (own, read) }
+
+    convenience init(_ resolving: ResolvingLoop) {
+        self.init(
+            own: { [unowned resolving] in resolving.fleet.ownReport(membersFault: $0, now: $1) },
+            read: { [unowned resolving] in resolving.fleet.report(now: $0, $1) })
+    }
+
+    var nextDeadline: Instant? { readUntil }
+
+    func timePassed(now: Instant) {
+        guard let readUntil, readUntil <= now else { return }
+        end(own("Redis gave no reply in \(PendingFleetReports.patience.wholeSeconds) s", now))
+    }
+
+    func begin(wantsJSON: Bool, now: Instant) throws(Refusal) -> ControlStream {
+        guard own(nil, now) != nil else { throw Refusal(PendingFleetReports.noFleet, wantsJSON: wantsJSON) }
+        guard waiting.count < PendingFleetReports.maxWaiting else {
+            throw Refusal(
+                "\(PendingFleetReports.maxWaiting) reports are in progress; wait for one to end", wantsJSON: wantsJSON)
+        }
+        let stream = ControlStream(maxUnsentBytes: PendingFleetReports.maxReportBytes)
+        let number = nextNumber
+        nextNumber += 1
+        waiting.append(Waiting(number: number, stream: stream, wantsJSON: wantsJSON))
+        stream.onGone = { [weak self] in self?.waiting.removeAll { $0.number == number } }
+        if let kept, now < kept.until {
+            end(kept.report)
+        } else if readUntil == nil {
+            begin(now: now)
+        }
+        return stream
+    }
+
+    private func begin(now: Instant) {
+        reading += 1
+        readUntil = now + PendingFleetReports.patience
+        let number = reading
+        read(now) { [weak self] report in
+            guard let self, reading == number, readUntil != nil else { return }
+            kept = (report, Clock.now() + PendingFleetReports.lifetime)
+            end(report)
+        }
+    }
+
+    /// - Parameter report: nil: [fleet] was removed meanwhile.
+    private func end(_ report: FleetReport?) {
+        readUntil = nil
+        let ended = waiting
+        waiting = []
+        for each in ended {
+            let reply: Control.Reply =
+                if let report {
+                    .fleet(report)
+                } else {
+                    .refusal(Refusal(PendingFleetReports.noFleet, wantsJSON: each.wantsJSON))
+                }
+            each.stream.send(reply.rendered(asJSON: each.wantsJSON))
+            each.stream.finish()
+        }
+    }
+}
