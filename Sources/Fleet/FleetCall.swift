@@ -43,8 +43,7 @@ package enum FleetReply: Sendable {
     case flushes(RedisTime, [FlushElement])
     /// - Parameter count: of the members.
     case presence(RedisTime, count: Int)
-    /// Those that were seen last, each with its token and its sealed record.
-    case members(RedisTime, count: Int, [(token: [UInt8], record: [UInt8])])
+    case members(RedisTime, FleetMembers)
     /// - Parameter sum: of all members.
     case billing(RedisTime, sum: Int)
     case done
@@ -54,7 +53,7 @@ package enum FleetReply: Sendable {
     var time: RedisTime? {
         switch self {
         case .value(let time, _, _, _, _), .ours(let time, _, _), .theirs(let time, _, _), .usedUp(let time, _, _),
-            .flushes(let time, _), .presence(let time, _), .members(let time, _, _), .billing(let time, _):
+            .flushes(let time, _), .presence(let time, _), .members(let time, _), .billing(let time, _):
             time
         case .done, .useless: nil
         }
@@ -67,5 +66,32 @@ package enum FleetReply: Sendable {
             demand
         case .flushes, .presence, .members, .billing, .done, .useless: nil
         }
+    }
+}
+
+/// What Redis knows of the members and tells of itself.
+package struct FleetMembers: Sendable {
+    /// Also of those that are not listed.
+    package let count: Int
+    /// Those that were seen last, each with its token and its sealed record.
+    package let records: [(token: [UInt8], record: [UInt8])]
+    /// The memory part of INFO; empty: unknown.
+    package let memory: String
+    /// Commands that the user may run and does not need.
+    package let excessRights: [String]
+
+    package init(
+        count: Int, records: [(token: [UInt8], record: [UInt8])], memory: String = "", excessRights: [String] = []
+    ) {
+        (self.count, self.records, self.memory, self.excessRights) = (count, records, memory, excessRights)
+    }
+
+    /// In bytes, 0 without a limit; nil: unknown.
+    package var maxMemoryBytes: Int? { value("maxmemory").flatMap { Int($0) } }
+    package var evictionPolicy: String? { value("maxmemory_policy") }
+
+    private func value(_ key: String) -> String? {
+        let lines = memory.split(whereSeparator: \.isNewline)
+        return lines.first { $0.hasPrefix("\(key):") }.map { String($0.dropFirst(key.count + 1)) }
     }
 }

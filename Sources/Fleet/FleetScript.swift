@@ -153,12 +153,21 @@ package enum FleetScript: Int, CaseIterable, Sendable {
         """
 
     /// KEYS: the set of members. ARGV: how many, the life of a record, what precedes a token in the name of a record.
-    /// Returns an array: `now`, the number of members, tokens, records in the same order.
+    /// Returns an array: `now`, the number of members, tokens, records in the same order, the memory part of INFO, and
+    /// commands that the user may run and does not need (Redis 7).
     private static let membersText = """
+        local excess, info = {}, ''
+        if redis.acl_check_cmd then
+          local needless = {{'KEYS', '*'}, {'FLUSHALL'}, {'FLUSHDB'}, {'CONFIG', 'SET', 'maxmemory', '0'}, {'SHUTDOWN'}}
+          for _, command in ipairs(needless) do
+            if redis.acl_check_cmd(unpack(command)) then excess[#excess + 1] = command[1] end
+          end
+          if redis.acl_check_cmd('INFO', 'memory') then info = redis.call('INFO', 'memory') end
+        end
         redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[2])
         local tokens, records = redis.call('ZREVRANGE', KEYS[1], 0, ARGV[1] - 1), {}
         for number, token in ipairs(tokens) do records[number] = redis.call('GET', ARGV[3] .. token) or '' end
-        return {now, redis.call('ZCARD', KEYS[1]), tokens, records}
+        return {now, redis.call('ZCARD', KEYS[1]), tokens, records, info, excess}
 
         """
 

@@ -440,7 +440,7 @@ package struct Membership: Sendable {
         }
     }
 
-    /// Asks Redis for the members; `members(in:)` reads the reply.
+    /// Asks Redis for the members; `records` reads the reply.
     package mutating func askForMembers() {
         let life = Membership.number(Membership.presenceLife.wholeMilliseconds)
         calls.append(
@@ -450,9 +450,9 @@ package struct Membership: Sendable {
     }
 
     /// The records of a reply to `askForMembers` that are authentic, and how old they are.
-    package func members(in reply: FleetReply) -> [(record: [UInt8], age: Duration, isThis: Bool)] {
-        guard let terms, case .members(let now, _, let members) = reply else { return [] }
-        return members.compactMap { token, record in
+    package func records(in reply: FleetReply) -> [(record: [UInt8], age: Duration, isThis: Bool)] {
+        guard let terms, case .members(let now, let members) = reply else { return [] }
+        return members.records.compactMap { token, record in
             let place = Membership.recordPrefix + String(decoding: token, as: UTF8.self)
             guard let (plain, time) = try? terms.keys.open(record, .member, place: place) else { return nil }
             return (plain, max(.zero, now - time), token == self.token)

@@ -58,6 +58,17 @@ extension Settings.Fleet {
     ]
 }
 
+extension Settings {
+    /// The settings that members of a fleet should have in common, as a settings file.
+    package var commonInFleet: String {
+        var common = self
+        (common.server, common.network, common.control, common.log) = (Server(), Network(), Control(), Log())
+        (common.cache, common.receivers, common.fleet) = (Cache(), [], Fleet())
+        (common.systemResolver.servers, common.systemResolver.resolvConf) = ([], SystemResolver().resolvConf)
+        return common.effectiveTOML
+    }
+}
+
 extension Settings.Fleet.Server: CustomStringConvertible {
     private static let localScheme = "unix:"
     private static let remoteScheme = "redis://"

@@ -82,7 +82,7 @@ struct ModelRedis {
             return (.presence(time(now), count: members.count), [])
         case .members:
             let all = members.map { (token: Array($0.key.utf8), record: $0.value.record) }
-            return (.members(time(now), count: all.count, all), [])
+            return (.members(time(now), FleetMembers(count: all.count, records: all)), [])
         case .billing:
             let sum = max(bills[keys[0]] ?? 0, Int(words[1]) ?? 0) + (Int(words[0]) ?? 0)
             bills[keys[0]] = sum

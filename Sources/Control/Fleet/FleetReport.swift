@@ -134,6 +134,18 @@ package struct FleetReport: Codable, Equatable, Sendable {
             case entriesInCache = "in_cache"
         }
 
+        /// For other members, as JSON.
+        package var record: [UInt8] { Array(json(self).utf8) }
+
+        /// Another member, from its `record`; nil for anything else.
+        package init?(record: [UInt8]) {
+            guard let member: Member = decoded(String(decoding: record, as: UTF8.self)) else { return nil }
+            self.init(member.member, site: member.site, version: member.version, settings: member.settings)
+            (uptimeSeconds, saved, leases) = (member.uptimeSeconds, member.saved, member.leases)
+            (alone, callMillisecondsP95) = (member.alone, member.callMillisecondsP95)
+            entriesInCache = member.entriesInCache
+        }
+
         package var isLate: Bool { !isThis && seenSeconds > FleetReport.lateSeconds }
 
         /// Whether the settings of two members that could share answers are known, and differ.

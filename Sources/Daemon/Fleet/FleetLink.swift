@@ -55,8 +55,11 @@ final class FleetLink: LoopPart {
     private var requests: [UInt64: Request] = [:]
     /// Accounts whose sums of billed questions have changed.
     private var billed: Set<String> = []
-    /// Returns what other members are told about this one.
-    var record: () -> [UInt8] = { [] }
+    /// Fingerprint of the settings that matter to the fleet.
+    private(set) var fingerprint: String?
+    let startedAt = Clock.now()
+    /// Entries in the cache.
+    var entries: () -> Int? = { nil }
     private var callLatency = LatencyHistogram()
 
     init(loop: EventLoop, seed: UInt64) {
@@ -73,8 +76,8 @@ final class FleetLink: LoopPart {
     var size: Int { member.size }
     var host: String? { setup?.member }
 
-    func configure(_ setup: FleetSetup?, rules: String?, now: Instant) {
-        self.rules = rules
+    func configure(_ setup: FleetSetup?, rules: String?, fingerprint: String?, now: Instant) {
+        (self.rules, self.fingerprint) = (rules, fingerprint)
         guard setup != self.setup else { return }
         self.setup = setup
         member.configure(setup?.terms, now: now)
@@ -246,21 +249,23 @@ final class FleetLink: LoopPart {
 
     // MARK: members
 
-    /// Reads the members.
+    /// What a member has told of itself.
+    struct MemberRecord {
+        let record: [UInt8]
+        let age: Duration
+        let isThis: Bool
+    }
+
+    private var membersWanted: [([MemberRecord], FleetMembers) -> Void] = []
+
+    /// Reads the members from Redis.
     ///
     /// - Parameter done: not called if the connection ends before the reply.
-    /// - Returns: false if Redis does not read.
-    func readMembers(
-        now: Instant, _ done: @escaping ([(record: [UInt8], age: Duration, isThis: Bool)]) -> Void
-    ) -> Bool {
-        guard redis.isInUse else { return false }
+    func readMembers(now: Instant, _ done: @escaping ([MemberRecord], FleetMembers) -> Void) {
         member.askForMembers()
         membersWanted.append(done)
         carryOut(now: now)
-        return true
     }
-
-    private var membersWanted: [([(record: [UInt8], age: Duration, isThis: Bool)]) -> Void] = []
 
     // MARK: calls
 
@@ -278,11 +283,13 @@ final class FleetLink: LoopPart {
 
     private func hear(_ reply: FleetReply, to call: FleetCall, now: Instant) {
         member.replied(to: call, reply, now: now)
-        if case .members = call.purpose {
+        if case .members(_, let members) = reply {
             let wanted = membersWanted
             membersWanted = []
-            let members = member.members(in: reply)
-            for done in wanted { done(members) }
+            let records = member.records(in: reply).map {
+                MemberRecord(record: $0.record, age: $0.age, isThis: $0.isThis)
+            }
+            for done in wanted { done(records, members) }
         }
         carryOut(now: now)
     }
@@ -302,7 +309,7 @@ final class FleetLink: LoopPart {
         redis.timePassed(now: now)
         take(redis.takeNews(), now: now)
         for _ in 0..<member.timePassed(now: now) { redis.callTimedOut(now: now) }
-        if member.isPresenceDue(now) { member.announce(record(), now: now) }
+        if member.isPresenceDue(now) { member.announce(record(now: now), now: now) }
         carryOut(now: now)
         take(redis.takeNews(), now: now)
     }

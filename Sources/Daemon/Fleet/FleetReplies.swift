@@ -49,13 +49,18 @@ extension FleetReply {
     }
 
     private init?(ofMembers reply: RedisReply) {
-        guard let (time, rest) = reply.timed(3), let count = rest[0].number, let tokens = rest[1].elements,
-            let records = rest[2].elements
+        guard let (time, rest) = reply.timed(5), let count = rest[0].number, let tokens = rest[1].elements,
+            let records = rest[2].elements, let memory = rest[3].bytes, let excess = rest[4].elements
         else { return nil }
         let members = zip(tokens, records).compactMap { token, record in
             token.bytes.flatMap { token in record.bytes.map { (token: token, record: $0) } }
         }
-        self = .members(time, count: Int(clamping: count), members)
+        let rights = excess.compactMap(\.bytes).map { String(decoding: $0, as: UTF8.self) }
+        self = .members(
+            time,
+            FleetMembers(
+                count: Int(clamping: count), records: members, memory: String(decoding: memory, as: UTF8.self),
+                excessRights: rights))
     }
 }
 

@@ -1,7 +1,9 @@
-// The fleet in `stats` and `status`.
+// The fleet in `stats`, `status` and `fleet`, and what other members are told about this one.
 
 import Control
+import DNSWire
 import Fleet
+import LinuxIO
 import Settings
 
 extension FleetLink {
@@ -31,5 +33,57 @@ extension FleetLink {
         report.unpublished = Int(unpublished)
         for (refusal, count) in refusals { report.refused[refusal.rawValue] = Int(count) }
         return report
+    }
+
+    /// Reports this member and those that Redis lists.
+    ///
+    /// - Parameter done: called at most once, maybe before this returns; not called without [fleet], or if Redis does
+    ///   not reply.
+    func report(now: Instant, _ done: @escaping (FleetReport) -> Void) {
+        guard redis.isInUse else {
+            let fault = "Redis is not used: \(redis.fault ?? "it has not answered yet")"
+            return ownReport(membersFault: fault, now: now).map(done) ?? ()
+        }
+        readMembers(now: now) { [unowned self] records, redis in
+            guard let own, let status, let statistics else { return }
+            // What others had is up to 10 s old.
+            let others = records.filter { !$0.isThis }.compactMap { record -> FleetReport.Member? in
+                var member = FleetReport.Member(record: record.record)
+                member?.seenSeconds = Int(record.age.wholeSeconds)
+                return member
+            }
+            var report = FleetReport(
+                status, statistics, callMilliseconds: callTimes, members: [own] + others, membersFault: nil)
+            (report.maxMemoryBytes, report.evictionPolicy) = (redis.maxMemoryBytes, redis.evictionPolicy)
+            report.excessRights = redis.excessRights
+            done(report)
+        }
+    }
+
+    /// Reports what is known without Redis. Nil without [fleet].
+    func ownReport(membersFault: String?, now: Instant) -> FleetReport? {
+        guard let own, let status, let statistics else { return nil }
+        return FleetReport(
+            status, statistics, callMilliseconds: callTimes, members: [own], membersFault: membersFault)
+    }
+
+    /// What other members are told about this one.
+    func record(now: Instant) -> [UInt8] { own?.record ?? [] }
+
+    private var own: FleetReport.Member? {
+        guard let settings, let host else { return nil }
+        var own = FleetReport.Member(
+            host, site: settings.site ?? "", version: programVersion, settings: fingerprint, isThis: true)
+        own.uptimeSeconds = Int(startedAt.duration(to: Clock.now()).wholeSeconds)
+        own.saved = Int(counts.answers + counts.awaited)
+        (own.leases, own.alone) = (Int(counts.leases), Int(counts.alone))
+        own.callMillisecondsP95 = callMilliseconds(95)
+        own.entriesInCache = entries()
+        return own
+    }
+
+    private var callTimes: FleetReport.CallTimes? {
+        guard let p50 = callMilliseconds(50), let p95 = callMilliseconds(95) else { return nil }
+        return FleetReport.CallTimes(p50: p50, p95: p95)
     }
 }

@@ -15,6 +15,12 @@ struct FleetSetup: Equatable {
     /// This machine, for `explain` on others.
     let member: String
 
+    /// Of what members should have in common: 8 hexadecimal digits.
+    static func fingerprint(of settings: Settings) -> String? {
+        let digest = try? Digest.sha256(Array(settings.commonInFleet.utf8)).prefix(4)
+        return digest?.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
     var terms: Membership.Terms {
         Membership.Terms(
             keys: keys, site: settings.site ?? "", member: member, readTimeout: settings.readTimeout,

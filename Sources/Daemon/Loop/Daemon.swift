@@ -426,7 +426,8 @@ final class Daemon {
         resolving.addressSets.configure(new.rules, cache, socket: settings.control.nftsetSocket, now: now)
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
         resolving.fleet.configure(
-            provisions.fleet, rules: new.acceptanceDigest { resolving.name(of: .provider($0)) }, now: now)
+            provisions.fleet, rules: new.acceptanceDigest { resolving.name(of: .provider($0)) },
+            fingerprint: FleetSetup.fingerprint(of: settings), now: now)
         linkMonitor.setOn((settings.rules + rules.rules).contains { $0.resolver == .link }, now: now)
     }
 
