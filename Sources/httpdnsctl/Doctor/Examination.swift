@@ -13,6 +13,7 @@ struct Examination {
     /// Nil if the daemon gave none.
     let status: StatusReport?
     private let knowledge: DaemonCheck.Knowledge
+    private let fleet: FleetCheck
     private let isSocketUnitUp: Bool
     /// The daemon's listen addresses from its `status`, else from the settings.
     private let places: [SocketAddress]
@@ -23,6 +24,8 @@ struct Examination {
 
     private static let controlTimeout = Duration.seconds(2)
     private static let maxStatusBytes = 1 << 20
+    /// A fleet of thousands.
+    private static let maxFleetBytes = 4 << 20
 
     /// - Parameters:
     ///   - path: settings file; nil: that of the daemon at the socket, else the default path.
@@ -33,6 +36,8 @@ struct Examination {
         socket = isDefault ? presumed.settings.control.socket : given
         let control: DaemonCheck.Control
         (control, status) = Examination.ask(socket)
+        fleet = FleetCheck(
+            state: status?.fleet, report: status?.fleet == nil ? nil : Examination.fleet(socket))
         // A daemon that answers names its own file, which is the one that counts.
         let file = path == nil ? status?.settingsFile : nil
         settings = file.map { $0 == presumed.path ? presumed : ExaminedSettings($0) } ?? presumed
@@ -52,8 +57,7 @@ struct Examination {
                     quotas: $0.quotas ?? [],
                     faultySets: ($0.nftsets ?? []).compactMap { each in
                         each.fault.map { "\(each.set) gets no addresses: \($0)" }
-                    },
-                    fleetFault: $0.fleet.flatMap { fleet in fleet.fault.map { "Redis at \(fleet.server): \($0)" } })
+                    })
             } ?? .none
         places =
             status?.listeners.compactMap { SocketAddress(withZone: $0) } ?? settings.settings.server.listen
@@ -85,7 +89,7 @@ struct Examination {
             + resolvConf.findings + switches.findings + providers.clock.findings + providers.authorities.findings
             + providers.check.findings
             + NameserverCheck(servers: nameservers.map(\.server), named: named.map(\.server)).findings
-            + providers.routes.findings + buffers(isUp: daemonCheck.isUp).findings + files.findings
+            + fleet.findings + providers.routes.findings + buffers(isUp: daemonCheck.isUp).findings + files.findings
             + container(isUp: daemonCheck.isUp, resolvConf).findings + rewriters(resolvConf)
         return DoctorReport(
             findings: findings.map {
@@ -105,6 +109,14 @@ struct Examination {
             if error.isPermissionDenied { return (.denied, nil) }
             return (error.call == "connect" ? .absent(error.description) : .silent, nil)
         }
+    }
+
+    /// Nil if the daemon does not know the command, or its answer is no report.
+    private static func fleet(_ socket: String?) -> FleetReport? {
+        guard let socket else { return nil }
+        let answer = try? LocalExchange.ask(
+            "fleet --json", at: socket, timeout: controlTimeout, maxBytes: maxFleetBytes)
+        return answer.flatMap { FleetReport(answer: $0) }
     }
 
     /// Searches for the process that holds a port, only if the daemon does not answer there.

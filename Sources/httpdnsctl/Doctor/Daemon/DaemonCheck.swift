@@ -67,8 +67,6 @@ struct DaemonCheck: Equatable, Sendable {
         var quotas: [QuotaWarning] = []
         /// Sets of nftables that get no addresses, each with the reason.
         var faultySets: [String] = []
-        /// Why no answers are shared with the fleet.
-        var fleetFault: String?
 
         static let none = Knowledge(loopingServers: [], portal: nil, isSwitchedOff: false, unresolvedProviders: [])
     }
@@ -123,13 +121,6 @@ struct DaemonCheck: Equatable, Sendable {
             Finding(
                 .warning, .daemon, "nftables set \(set)",
                 remedy: "without the helper: systemctl enable --now httpdnsd-nftset.socket; otherwise as it says")
-        }
-        if let fault = knowledge.fleetFault {
-            findings.append(
-                Finding(
-                    .warning, .daemon, "no answers are shared with the fleet: \(fault)",
-                    remedy: "redis-cli with the same server, user and password should answer PING; see A FLEET in "
-                        + "httpdnsd(8) for the rights that the user needs"))
         }
         if let portal = knowledge.portal {
             findings.append(
