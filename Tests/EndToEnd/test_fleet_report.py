@@ -48,7 +48,7 @@ class Report(Case):
 
 
 class Files(Case):
-    def test_the_rights_in_the_file_are_enough_and_nobody_else_may_do_anything(self):
+    def test_the_rights_in_the_file_are_enough_and_the_default_user_is_off(self):
         redis = self.own(Redis())
         rights = (places.ROOT / "etc/redis/httpdnsd.acl").read_text().replace("PASSWORD", "secret")
         (redis.directory / "httpdnsd.acl").write_text(rights)
