@@ -413,6 +413,7 @@ package struct Membership: Sendable {
 
     /// How often a member shows that it is there, and how long others believe it.
     private static let (presencePause, presenceLife): (Duration, Duration) = (.seconds(10), .seconds(30))
+    private static let firstPause: Duration = .milliseconds(100)
     private static let memberSet = "h1:n"
     private static let recordPrefix = "h1:n:"
     /// Of the members that are listed.
@@ -423,11 +424,12 @@ package struct Membership: Sendable {
 
     /// - Parameter record: about this member, for `members`.
     package mutating func announce(_ record: [UInt8], now: Instant) {
-        presenceAt = now + Membership.presencePause
+        let time = clock.time(at: now)
+        // Before the first reply, Redis's time is not known, and the record is empty.
+        presenceAt = now + (time == nil ? Membership.firstPause : Membership.presencePause)
         guard let terms else { return }
         let place = Membership.recordPrefix + String(decoding: token, as: UTF8.self)
-        // Before the first reply, Redis's time is not known: the record is put at the next one.
-        let sealed = clock.time(at: now).flatMap { try? terms.keys.seal(record, .member, place: place, at: $0) } ?? []
+        let sealed = time.flatMap { try? terms.keys.seal(record, .member, place: place, at: $0) } ?? []
         let life = Membership.number(Membership.presenceLife.wholeMilliseconds)
         calls.append(FleetCall(.presence, keys: [Membership.memberSet, place], [token, sealed, life], .presence))
         for (account, count, sum) in bills.takeUntold() {
