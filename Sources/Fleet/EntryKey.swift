@@ -49,8 +49,11 @@ extension FleetKeys.Key {
     private static let nameBytes = 16
 
     fileprivate func name(_ prefix: String, _ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> String {
-        let code = try code(purpose, fields).prefix(FleetKeys.Key.nameBytes)
-        return prefix + code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        var text = Array(prefix.utf8)
+        for byte in try code(purpose, fields).prefix(FleetKeys.Key.nameBytes) {
+            for digit in [byte >> 4, byte & 15] { text.append(digit < 10 ? 0x30 + digit : 0x57 + digit) }
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }
 

@@ -19,7 +19,7 @@ package struct FleetKeys: Equatable, Sendable {
     package static let maxKeys = 2
 
     /// - Parameter keys: one, or two while they are changed; each of at least `minBytes`.
-    /// - Throws: if SHA-256 cannot be used.
+    /// - Throws: if SHA-256 or AES-128-GCM cannot be used.
     package init(_ keys: [[UInt8]]) throws(CryptoError) {
         precondition(1...FleetKeys.maxKeys ~= keys.count, "one key, or two while they are changed")
         var named: [Key] = []
@@ -29,6 +29,7 @@ package struct FleetKeys: Equatable, Sendable {
             named.append(Key(bytes: key, id: digest.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }))
         }
         self.keys = named
+        _ = try seal([], .member, place: "", at: RedisTime(0))
     }
 }
 
@@ -38,6 +39,7 @@ extension FleetKeys.Key {
     /// - Parameter purpose: keeps codes for one purpose from being used for another one.
     func code(_ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> [UInt8] {
         var message: [UInt8] = []
+        message.reserveCapacity(fields.reduce(32) { $0 + $1.count + 4 })
         for field in [Array(purpose.utf8)] + fields {
             message += UInt32(field.count).bigEndianBytes
             message += field

@@ -269,7 +269,7 @@ package struct Membership: Sendable {
 
     private mutating func call(_ id: ID, now: Instant) {
         guard let fetch = requests[id], let terms = fetches.terms(of: id) else { return }
-        let interval = Membership.number(self.interval(fetch.provider).map { $0.wholeMicroseconds } ?? 0)
+        let interval = Membership.number(self.interval(fetch.provider)?.wholeMicroseconds ?? 0)
         let patience = Membership.number(fetch.isLastResort ? -1 : Pace.patience.wholeMicroseconds)
         let pace = paceKey(fetch.provider)
         guard let entry = terms.entry else {
@@ -305,8 +305,10 @@ package struct Membership: Sendable {
         return provider.questionsPerSecond.map { .seconds(1) / $0 }
     }
 
+    /// Without a budget, the script does not use it.
     private func paceKey(_ provider: SharedProvider) -> String {
-        (try? terms?.keys.name("h1:b:", "budget", [Array(provider.account.utf8)])) ?? "h1:b:"
+        guard interval(provider) != nil else { return "h1:b:" }
+        return (try? terms?.keys.name("h1:b:", "budget", [Array(provider.account.utf8)])) ?? "h1:b:"
     }
 
     private mutating func askAlone(_ id: ID, now: Instant) {

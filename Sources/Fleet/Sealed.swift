@@ -38,7 +38,7 @@ extension FleetKeys {
         let key = keys[0]
         let head = [FleetKeys.version] + key.id.bigEndianBytes + time.milliseconds.bigEndianBytes.suffix(6)
         var chance = SystemRandomNumberGenerator()
-        let nonce = (0..<FleetKeys.nonceBytes).map { _ in UInt8.random(in: 0...255, using: &chance) }
+        let nonce = Array((chance.next().bigEndianBytes + chance.next().bigEndianBytes).prefix(FleetKeys.nonceBytes))
         return try head + nonce
             + Cipher.aesGCM(encrypt: plain, key: FleetKeys.cipherKey(key, purpose, place, head), iv: nonce)
     }

@@ -11,13 +11,18 @@ struct SharedBills: Sendable {
 
     /// Longer than a month. Another period has another account.
     static let life: Duration = .seconds(40 * 24 * 3600)
-    /// Those of the last and the present day and month.
-    private static let maxCount = 256
+    /// Each provider has an account for the present period; those of former periods go first.
+    private static let maxCount = 16
 
     private var bills: [String: Bill] = [:]
+    /// The oldest first.
+    private var accounts: [String] = []
 
     mutating func add(_ count: Int, _ account: String) {
-        if bills.count >= SharedBills.maxCount, bills[account] == nil { bills = [:] }
+        if bills[account] == nil {
+            accounts.append(account)
+            if accounts.count > SharedBills.maxCount { bills[accounts.removeFirst()] = nil }
+        }
         bills[account, default: Bill()].untold += count
     }
 
@@ -28,7 +33,7 @@ struct SharedBills: Sendable {
     /// Returns what Redis has to be told: also accounts without news, as others may have changed their sums, and Redis
     /// may have lost them.
     mutating func takeUntold() -> [(account: String, count: Int, sum: Int)] {
-        bills.keys.sorted().map { account in
+        accounts.map { account in
             defer { bills[account]?.untold = 0 }
             return (account, bills[account]?.untold ?? 0, bills[account]?.sum ?? 0)
         }

@@ -8,7 +8,14 @@ package struct RedisCommand: Equatable, Sendable {
     package init(_ words: String...) { self.init(words.map { Array($0.utf8) }) }
 
     package var bytes: [UInt8] {
-        Array("*\(words.count)\r\n".utf8)
-            + words.flatMap { Array("$\($0.count)\r\n".utf8) + $0 + Array("\r\n".utf8) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(words.reduce(16) { $0 + $1.count + 16 })
+        bytes += "*\(words.count)\r\n".utf8
+        for word in words {
+            bytes += "$\(word.count)\r\n".utf8
+            bytes += word
+            bytes += [13, 10]
+        }
+        return bytes
     }
 }

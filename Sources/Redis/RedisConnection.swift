@@ -26,6 +26,8 @@ package final class RedisConnection {
     private var registration: EventLoop.Registration?
     private var isConnected = false
     private var unsent: [UInt8] = []
+    /// For reading.
+    private var room = [UInt8](repeating: 0, count: RedisConnection.readBytes)
     private let isSubscriber: Bool
     private let tell: (RedisConnection, News) -> Void
 
@@ -33,7 +35,7 @@ package final class RedisConnection {
     package static let maxUnsentBytes = 1 << 20
     private static let silenceMilliseconds: Int32 = 5000
     private static let idleSeconds: Int32 = 2
-    private static let readBytes = 64 * 1024
+    private static let readBytes = 16 * 1024
     private static let maxReadsPerTurn = 16
 
     /// Starts to connect. Commands may be sent at once.
@@ -82,11 +84,11 @@ package final class RedisConnection {
             }
             flush()
             for _ in 0..<RedisConnection.maxReadsPerTurn where registration != nil {
-                switch try socket.read(maxBytes: RedisConnection.readBytes) {
-                case .bytes(let bytes): take(bytes)
-                case .wouldBlock: return
-                case .ended: return end("it closed the connection")
-                }
+                guard let count = try socket.read(over: &room) else { return }
+                guard count > 0 else { return end("it closed the connection") }
+                take(Array(room[..<count]))
+                // There is no more; otherwise the loop tells.
+                if count < room.count { return }
             }
         } catch {
             end(error.description)

@@ -5,6 +5,7 @@ import bisect
 import itertools
 import math
 import random
+import re
 import selectors
 import socket
 import statistics
@@ -34,14 +35,20 @@ class Size:
     seconds: int
     ttls: tuple
     misses: int
+    # Fewer members, to see what one more costs.
+    steps: tuple = ()
+    starts: int = 1
 
 
-FULL = Size(members=50, names=2000, rate=20, seconds=120, ttls=(5, 60), misses=5000)
-SMOKE = Size(members=4, names=40, rate=20, seconds=6, ttls=(3, 6), misses=200)
+FULL = Size(members=50, names=2000, rate=20, seconds=120, ttls=(5, 60), misses=5000, steps=(1, 10), starts=7)
+SMOKE = Size(members=4, names=40, rate=20, seconds=6, ttls=(3, 6), misses=200, steps=(1,))
+# Of a step.
+STEP_SECONDS = 30
 
 # The goals.
 MAX_PER_TTL, MAX_STAMPEDE, MAX_AFTER_KILL, MAX_LATER, MAX_P50, MAX_P99, MAX_FLUSH = 1.10, 1, 2, 10, 0.3, 2.0, 100
 MIN_NEWCOMER = 0.95
+MAX_LATER_START, MAX_MICROSECONDS = 1, 15
 
 
 class Clients:
@@ -51,6 +58,7 @@ class Clients:
         self.selector = selectors.DefaultSelector()
         self.sockets = []
         self.waiting, self.milliseconds, self.failed = {}, [], 0
+        self.of_member = [[] for _ in daemons]
         self.ids = itertools.count()
         for daemon in daemons:
             client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -78,6 +86,7 @@ class Clients:
                 began = self.waiting.pop((member, int.from_bytes(packet[:2], "big")), None)
                 if began is not None:
                     self.milliseconds.append((time.perf_counter() - began) * 1000)
+                    self.of_member[member].append(self.milliseconds[-1])
                     self.failed += packet[3] & 15 != 0
 
     def finish(self, within=5):
@@ -100,12 +109,16 @@ class Bench:
         for number, ttl in enumerate(self.ttls):
             self.lab.record(self.name(number), "A", "192.0.2.60", ttl=ttl)
         self.lab.fault("delay", provider="json", value=PROVIDER_MILLISECONDS)
-        weights = list(itertools.accumulate(1 / rank for rank in range(1, size.names + 1)))
-        self.schedule = []
-        count = size.members * size.rate * size.seconds
-        for turn in range(count):
-            name = bisect.bisect_left(weights, self.random.random() * weights[-1])
-            self.schedule.append((turn / (size.members * size.rate), self.random.randrange(size.members), name))
+        self.weights = list(itertools.accumulate(1 / rank for rank in range(1, size.names + 1)))
+        self.schedule = self.plan(size.members, size.seconds)
+
+    def plan(self, members, seconds):
+        """When which member is asked for which name."""
+        rate = members * self.size.rate
+        return [(turn / rate, self.random.randrange(members), self.any_name()) for turn in range(rate * seconds)]
+
+    def any_name(self):
+        return bisect.bisect_left(self.weights, self.random.random() * self.weights[-1])
 
     @staticmethod
     def name(number):
@@ -145,15 +158,15 @@ class Bench:
             first.setdefault(name, at)
         return sum(math.ceil((self.size.seconds - at) / self.ttls[name]) for name, at in first.items())
 
-    def play(self, daemons):
-        clients = Clients(daemons)
+    def play(self, daemons, schedule=None):
+        clients, schedule = Clients(daemons), schedule or self.schedule
         began = time.monotonic()
-        for at, member, name in self.schedule:
+        for at, member, name in schedule:
             while (left := began + at - time.monotonic()) > 0:
                 clients.receive(left)
             clients.ask(member, self.name(name))
             if len(clients.milliseconds) % 1000 == 0:
-                progress(f"{len(clients.milliseconds)} of {len(self.schedule)} answers ...")
+                progress(f"{len(clients.milliseconds)} of {len(schedule)} answers ...")
         lost = clients.finish()
         return clients, lost
 
@@ -176,8 +189,10 @@ class Bench:
             redis = self.redis() if label == "fleet" else None
             daemons = self.daemons(self.size.members, redis)
             before = self.lab.requests()["total"]
+            counters = Counters(redis) if redis else None
             clients, lost = self.play(daemons)
             requests = self.lab.requests()["total"] - before
+            row = counters.row(self.size.members, self.size.seconds, requests) if redis else None
             p50, p99 = percentile(clients.milliseconds, 50), percentile(clients.milliseconds, 99)
             print(f"{label:10} {requests:9} {requests / lifetimes:8.2f} {p50:7.2f} {p99:7.2f} {clients.failed:7} {lost:5}")
             if redis:
@@ -188,6 +203,9 @@ class Bench:
                 self.goal("requests per name and TTL", requests / lifetimes, MAX_PER_TTL, is_judged)
             for daemon in daemons:
                 daemon.kill()
+            if redis:
+                redis.kill()
+                self.growth(row)
 
     def report(self, redis, daemons):
         sums = {}
@@ -202,21 +220,68 @@ class Bench:
               f"{(redis.info('total_net_input_bytes') + redis.info('total_net_output_bytes')) / 1e6:.1f} MB moved\n")
 
     def newcomer(self, redis, peer, is_judged):
-        """A new member and an old one get the same queries. Answers without a request to the provider are quick."""
-        new = self.daemons(1, redis)[0]
-        names = [name for _, _, name in self.schedule[:self.size.rate * 20]]
+        """A new member and an old one get queries of the same kind at the same time. Answers without a request to the
+        provider are quick."""
+        both = [peer, *self.daemons(1, redis)]
+        clients = Clients(both)
+        for number in range(2 * 20 * self.size.rate):
+            clients.ask(number % 2, self.name(self.any_name()))
+            clients.receive(0.5 / self.size.rate)
+        clients.finish()
         shares = []
-        for daemon in (peer, new):
-            clients = Clients([daemon])
-            for name in names:
-                clients.ask(0, self.name(name))
-                clients.receive(0.5 / self.size.rate)
-            clients.finish()
-            after = clients.milliseconds[len(names) // 2:]
+        for took in clients.of_member:
+            after = took[len(took) // 2:]
             shares.append(sum(each < PROVIDER_MILLISECONDS / 2 for each in after) / len(after))
         print(f"quick answers of a member {shares[0]:.3f}, of a new one after 10 s {shares[1]:.3f}")
         lacking = 1 - shares[1] / shares[0]
         self.goal("share of quick answers that a new member lacks", lacking, 1 - MIN_NEWCOMER, is_judged)
+
+    def first_answers(self, is_judged):
+        """The first answer after the start, with and without a fleet, in turn."""
+        redis, firsts = self.redis(), {True: [], False: []}
+        for number in range(self.size.starts * 2):
+            has_fleet = number % 2 == 0
+            name = f"first{number}.lab.example"
+            self.lab.record(name, "A", "192.0.2.62", ttl=600)
+            options = {"server": "threads = 1\n", "sections": "[probe]\nenabled = false\n"}
+            providers = [self.lab.provider("json")]
+            daemon = self.own(Member(providers, redis.server, **options) if has_fleet else Daemon(providers, **options))
+            daemon.expected_exit = -9
+            daemon.up()
+            began = time.perf_counter()
+            self.address(daemon, name)
+            firsts[has_fleet].append((time.perf_counter() - began) * 1000)
+            daemon.kill()
+        with_fleet, alone = (statistics.median(firsts[key]) for key in (True, False))
+        print(f"first answer after the start, median of {self.size.starts}: alone {alone:.2f} ms, "
+              f"in a fleet {with_fleet:.2f} ms")
+        self.goal("the first answer in a fleet over one alone, ms", with_fleet - alone, MAX_LATER_START, is_judged)
+
+    def growth(self, last):
+        """What one more member costs. `last` is the row of the whole fleet."""
+        rows = []
+        for members in self.size.steps:
+            redis = self.redis()
+            daemons = self.daemons(members, redis)
+            seconds = min(self.size.seconds, STEP_SECONDS)
+            before, counters = self.lab.requests()["total"], Counters(redis)
+            self.play(daemons, self.plan(members, seconds))
+            rows.append(counters.row(members, seconds, self.lab.requests()["total"] - before))
+            for daemon in daemons:
+                daemon.kill()
+            redis.kill()
+        rows.append(last)
+        print(f"\n{'daemons':>8} {'requests/s':>11} {'calls/s':>8} {'Redis CPU %':>12} {'KB/s':>7} {'MB':>5}")
+        for row in rows:
+            print(f"{row.members:8} {row.requests:11.1f} {row.calls:8.0f} {row.cpu * 100:12.2f} "
+                  f"{row.bytes / 1000:7.0f} {row.memory / 1e6:5.1f}")
+        most = sum(1 / ttl for ttl in self.ttls)
+        calls, micros, size = last.calls / last.members, last.cpu / last.calls * 1e6, last.bytes / last.calls
+        many = 10_000
+        print(f"A fleet of n daemons like these: at most {most:.0f} requests/s (each name once per TTL), "
+              f"{calls:.1f} n calls/s, {calls * micros / 1e6 * 100:.3f} n % of a processor ({micros:.0f} us a call), "
+              f"{calls * size / 1000:.2f} n KB/s.\nn = {many:,}: {calls * many:,.0f} calls/s, "
+              f"{calls * micros * many / 1e6:.1f} processors, {calls * size * many / 1e6:.0f} MB/s.")
 
     def flush(self, daemons, is_judged):
         name = "flushed.lab.example"
@@ -282,17 +347,59 @@ class Bench:
         queries.write_text("".join(f"{name} A\n" for name in names))
         dnsperf(writer, queries, 1000)
         places.eventually(lambda: len(redis.entries()) >= len(names), within=20, what="all names are in Redis")
-        before = cpu_seconds(reader)
-        took = dnsperf(reader, queries, 1000)
-        used = (cpu_seconds(reader) - before) / len(names) * 1e6
+        # The same for a daemon that asks the provider.
+        alone = self.daemons(1, None)[0]
+        used = {}
+        for daemon in (reader, alone):
+            before = cpu_microseconds(daemon)
+            took = dnsperf(daemon, queries, 1000)
+            used[daemon] = (cpu_microseconds(daemon) - before) / len(names)
+            if daemon is reader:
+                from_redis = took
+        before = cpu_microseconds(reader)
         hits = dnsperf(reader, queries, 1000)
-        figures = reader.figures
-        print(f"\n{len(names)} names of another member at 1,000 a second: {figures['answers']} from Redis, "
-              f"p50 {percentile(took, 50):.2f} ms, p99 {percentile(took, 99):.2f} ms; "
-              f"then from the cache: p50 {percentile(hits, 50):.2f} ms; CPU of each {used:.0f} us in all")
+        cached = (cpu_microseconds(reader) - before) / len(names)
+        print(f"\n{len(names)} names of another member at 1,000 a second: {reader.figures['answers']} from Redis, "
+              f"p50 {percentile(from_redis, 50):.2f} ms, p99 {percentile(from_redis, 99):.2f} ms; "
+              f"then from the cache: p50 {percentile(hits, 50):.2f} ms\nCPU of each: {used[reader]:.0f} us from Redis, "
+              f"{used[alone]:.0f} us from the provider, {cached:.0f} us from the cache")
         self.goal("a hit in Redis, p50 over one in the cache, ms",
-                  percentile(took, 50) - percentile(hits, 50), MAX_P50, is_judged)
-        self.goal("a hit in Redis, p99, ms", percentile(took, 99), MAX_P99, is_judged)
+                  percentile(from_redis, 50) - percentile(hits, 50), MAX_P50, is_judged)
+        self.goal("a hit in Redis, p99, ms", percentile(from_redis, 99), MAX_P99, is_judged)
+        self.goal("a hit in Redis, CPU over one in the cache, us", used[reader] - cached, MAX_MICROSECONDS, is_judged)
+
+
+@dataclass(frozen=True)
+class Row:
+    """Of a fleet, per second; `cpu` in seconds, `memory` in bytes at most."""
+
+    members: int
+    requests: float
+    calls: float
+    cpu: float
+    bytes: float
+    memory: float
+
+
+class Counters:
+    """What Redis does from now on."""
+
+    def __init__(self, redis):
+        self.redis = redis
+        self.before = self._read()
+
+    def _read(self):
+        read = self.redis.info
+        calls = sum(float(re.search("calls=([0-9]+)", line).group(1))
+                    for line in self.redis.command("info", "commandstats").decode().splitlines()
+                    if line.startswith("cmdstat_evalsha:"))
+        return (calls, read("used_cpu_user") + read("used_cpu_sys"),
+                read("total_net_input_bytes") + read("total_net_output_bytes"))
+
+    def row(self, members, seconds, requests):
+        calls, cpu, size = (now - before for now, before in zip(self._read(), self.before))
+        return Row(members, requests / seconds, calls / seconds, cpu / seconds, size / seconds,
+                   self.redis.info("used_memory_peak"))
 
 
 def percentile(values, percent):
@@ -307,9 +414,10 @@ def dnsperf(daemon, queries, rate):
     return [float(line.split()[-1]) * 1000 for line in done.stdout.splitlines() if line.startswith("> NOERROR")]
 
 
-def cpu_seconds(daemon):
-    fields = Path(f"/proc/{daemon.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / 100
+def cpu_microseconds(daemon):
+    """Of all its threads."""
+    tasks = Path(f"/proc/{daemon.process.pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1000
 
 
 def progress(text):
@@ -326,9 +434,11 @@ def main(arguments):
     try:
         bench.sharing(not is_smoke)
         bench.hits_in_redis(not is_smoke)
+        bench.first_answers(not is_smoke)
     finally:
         bench.close()
     return 1 if bench.missed else 0
 
 
-sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -6,11 +6,14 @@ import signal
 import socket
 import statistics
 import struct
+import subprocess
 import threading
 import time
 import unittest
+from pathlib import Path
 
 import places
+import wire
 from cases import Case
 from digging import dig
 from fleets import KEY, Member, Redis
@@ -38,15 +41,20 @@ class Slow:
                 return
             server = socket.socket(socket.AF_UNIX)
             server.connect(str(self.path))
-            for one, other, waits in ((client, server, False), (server, client, True)):
-                threading.Thread(target=self._carry, args=(one, other, waits), daemon=True).start()
+            for one, other, is_reply in ((client, server, False), (server, client, True)):
+                threading.Thread(target=self._carry, args=(one, other, is_reply), daemon=True).start()
 
-    def _carry(self, one, other, waits):
+    def _pass(self, data, other, is_reply):
+        """Returns false for the end of the connection."""
+        if is_reply:
+            time.sleep(self.seconds)
+        other.sendall(data)
+        return True
+
+    def _carry(self, one, other, is_reply):
         try:
-            while data := one.recv(65536):
-                if waits:
-                    time.sleep(self.seconds)
-                other.sendall(data)
+            while (data := one.recv(65536)) and self._pass(data, other, is_reply):
+                pass
         except OSError:
             pass
         for each in (one, other):
@@ -59,8 +67,25 @@ class Slow:
         self.listener.close()
 
 
+class Cut(Slow):
+    """Ends each connection in the middle of a reply, once this many bytes have come from there; None: never."""
+
+    def __init__(self, path):
+        super().__init__(path, 0)
+        self.after, self.cuts, self.carried = None, 0, 0
+
+    def _pass(self, data, other, is_reply):
+        if is_reply and self.after is not None:
+            self.carried += len(data)
+            if self.carried > self.after:
+                self.cuts, self.carried = self.cuts + 1, 0
+                other.sendall(data[:len(data) // 2])
+                return False
+        return super()._pass(data, other, is_reply)
+
+
 class Fleet(Case):
-    expected_seconds = 5
+    expected_seconds = 12
 
     def setUp(self):
         self.redis = self.own(Redis()).up()
@@ -212,6 +237,85 @@ class Fleet(Case):
         self.ask_new(member, 40, "slowest")
         self.assertEqual(3, member.figures["timeouts"])
         self.assertFalse(member.is_sharing)
+
+    def under_load(self, member, seconds, prefix, rate=100):
+        """New names at this rate; the names' number, milliseconds and response code, by the time of the question."""
+        count = int(rate * seconds)
+        for number in range(count):
+            self.provider.record(f"{prefix}{number}.lab.example", "A", "192.0.2.51", ttl=60)
+        took, waiting = [], {}
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.connect(member.address)
+            client.setblocking(False)
+            begin = time.monotonic()
+            number = 0
+            while number < count or waiting and time.monotonic() < begin + seconds + 5:
+                if number < count and time.monotonic() >= begin + number / rate:
+                    client.send(wire.query(f"{prefix}{number}.lab.example", id=number))
+                    waiting[number] = time.monotonic()
+                    number += 1
+                try:
+                    while packet := client.recv(4096):
+                        at = waiting.pop(int.from_bytes(packet[:2], "big"))
+                        took.append((at, (time.monotonic() - at) * 1000, packet[3] & 15))
+                except BlockingIOError:
+                    time.sleep(0.0005)
+        self.assertEqual({}, waiting)
+        return sorted(took)
+
+    def judge(self, label, usual, took):
+        usual = statistics.median(each for _, each, _ in usual)
+        self.assertEqual({0}, {code for _, _, code in took}, label)
+        slow = sorted(each for _, each, _ in took)
+        print(f"    {label}: usual {usual:.2f} ms; of {len(took)} the median {statistics.median(slow):.2f} ms, the "
+              f"slowest four {[round(each, 1) for each in slow[-4:]]}")
+        self.assertLess(statistics.median(slow), usual + 2, label)
+
+    def test_faults_of_redis_under_load_cost_three_questions(self):
+        member = self.member()
+        usual = self.under_load(member, 2, "usual")
+        seconds = 60 if places.is_full else 6
+        self.redis.signal(signal.SIGSTOP)
+        self.addCleanup(self.redis.signal, signal.SIGCONT)
+        took = self.under_load(member, seconds, "stopped")
+        self.judge(f"stopped for {seconds} s", usual, took)
+        self.assertEqual(3, member.figures["timeouts"])
+        self.redis.signal(signal.SIGCONT)
+        began = time.monotonic()
+        eventually(lambda: member.is_sharing, what="Redis is used again", every=0.01)
+        print(f"    in use again after {time.monotonic() - began:.2f} s")
+        self.assertLess(time.monotonic() - began, 1.2)
+
+    def test_a_connection_that_is_cut_in_the_middle_of_a_reply_costs_no_answer(self):
+        cut = self.own(Cut(self.redis.path)).up()
+        member = self.member(redis=f"redis://127.0.0.1:{cut.port}")
+        usual = self.under_load(member, 2, "usual")
+        cut.after = 2000
+        took = self.under_load(member, 4, "cut")
+        self.assertGreater(cut.cuts, 2)
+        self.judge(f"cut {cut.cuts} times", usual, took)
+        cut.after = None
+        eventually(lambda: member.is_sharing, within=5)
+
+    def test_the_clocks_of_machines_do_not_count(self):
+        """Redis is a day behind the members, or ahead of them."""
+        for offset in (-86_400, 86_400):
+            with self.subTest(offset):
+                library = self.redis.directory / f"clock{offset}.so"
+                subprocess.run(
+                    ["gcc", "-shared", "-fPIC", f"-DOFFSET={offset}", "-o", library,
+                     Path(__file__).with_name("other-clock.c")], check=True)
+                redis = self.own(Redis()).up(prefix=("env", f"LD_PRELOAD={library}"))
+                told = int(redis.command("time").split()[0])
+                self.assertTrue(80_000 < abs(told - time.time()) < 90_000)
+                one, other = self.member(redis.server), self.member(redis.server)
+                name = f"clock{told}.lab.example"
+                self.provider.record(name, "A", "192.0.2.50", ttl=60)
+                self.address(one, name)
+                time.sleep(2.1)
+                ttl = int(dig(other, name, "A").answer[0][1])
+                self.assertTrue(56 <= ttl <= 58, ttl)
+                self.assertEqual((1, {}), (self.provider.asked(name), other.figures["refused"]))
 
     def test_the_owner_of_a_lease_dies(self):
         owner, other = self.member(), self.member()

@@ -81,6 +81,8 @@ struct FleetWorld {
     private(set) var figures = Figures()
     private(set) var now = Instant.testStart
     private var members: [Member] = []
+    /// By their own channels. All listen to the others.
+    private var listeners: [String: [Int]] = [:]
     private var chance: SeededRandom
     private var events: [Coming?] = []
     private var free: [Int] = []
@@ -103,6 +105,7 @@ struct FleetWorld {
         for number in 0..<count {
             let member = Member(number, now: now)
             members.append(member)
+            listeners[member.membership.channel] = [number]
             member.membership.configure(Membership.Terms(keys: keys, site: "s", member: "host\(number)"), now: now)
             member.membership.restore(nil)
             handle(number, .policyChanged(Policy()))
@@ -260,7 +263,8 @@ struct FleetWorld {
         plan(
             .reply(number, call, reply, sentAt: now - redisDelay, connection: connection), after: redisDelay)
         for message in messages {
-            for (other, member) in members.enumerated() where member.membership.channels.contains(message.channel) {
+            for other in listeners[message.channel] ?? Array(members.indices) {
+                let member = members[other]
                 guard Double.random(in: 0..<1, using: &chance) >= messageLoss else { continue }
                 figures.moved += message.bytes.count
                 plan(.message(other, message, connection: member.connection), after: redisDelay)

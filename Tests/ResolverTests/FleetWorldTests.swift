@@ -44,6 +44,23 @@ import Testing
         #expect(world.sizes == [members])
     }
 
+    /// The provider's load has a bound, each name once per TTL, and Redis's grows with the members.
+    @Test func oneMoreMemberCostsRedisCallsAndTheProviderNothing() throws {
+        var callsOfMember: [Double] = []
+        for members in [1, 10, 50, 200] {
+            var world = try FleetWorld(members: members, seed: 1)
+            world.ttlSeconds = 5
+            world.pass(.seconds(1))
+            let before = (calls: world.redis.calls, requests: world.figures.requestCount)
+            Self.load(&world, members: members, names: 50, perSecond: 2, for: .seconds(10), seed: 3, changes: false)
+            // Two TTLs pass, and the first and the last request of a name may be in others.
+            #expect(Double(world.figures.requestCount - before.requests) <= 50 * 3 * 1.1, "\(members) members")
+            callsOfMember.append(Double(world.redis.calls - before.calls) / Double(members))
+        }
+        // Two calls for a query, with publications and refreshes, however many members there are.
+        #expect(callsOfMember.allSatisfy { 20...50 ~= $0 }, "\(callsOfMember)")
+    }
+
     @Test(arguments: 1...5 as ClosedRange<UInt64>)
     func aStampedeIsOneRequest(seed: UInt64) throws {
         var (world, chance) = (try FleetWorld(members: 50, seed: seed), SeededRandom(seed: seed))

@@ -4,6 +4,7 @@
 import Control
 import DNSWire
 import LinuxIO
+import Serving
 
 /// idle -> reading -> idle: by the report, or after `patience`
 final class PendingFleetReports: LoopPart {
@@ -40,7 +41,9 @@ final class PendingFleetReports: LoopPart {
 
     init(own: @escaping Own, read: @escaping Read) { (self.own, self.read) = (own, read) }
 
-    convenience init(_ resolving: ResolvingLoop) {
+    /// - Parameter cache: whose number of entries other members are told.
+    convenience init(_ resolving: ResolvingLoop, _ cache: AnswerCache) {
+        resolving.fleet.entries = { cache.counts().entries }
         self.init(
             own: { [unowned resolving] in resolving.fleet.ownReport(membersFault: $0, now: $1) },
             read: { [unowned resolving] in resolving.fleet.report(now: $0, $1) })

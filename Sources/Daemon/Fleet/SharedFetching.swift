@@ -39,9 +39,10 @@ extension ResolvingLoop {
             now: now)
     }
 
-    /// Handles a provider's event, and shares its answer with the fleet.
-    func handleShared(_ event: Event, now: Instant) {
-        if fleet.isBusy {
+    /// Shares what providers have answered.
+    func share(_ heard: [Event], now: Instant) {
+        guard fleet.isBusy else { return }
+        for event in heard {
             switch event {
             case .fetchFinished(let id, let result): share(result, of: id, now: now)
             case .volunteered(let question, let answer, let id):
@@ -53,7 +54,6 @@ extension ResolvingLoop {
             default: break
             }
         }
-        handle(event, now: now)
     }
 
     private func share(_ result: FetchResult, of id: FetchID, now: Instant) {

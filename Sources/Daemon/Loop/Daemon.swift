@@ -143,8 +143,7 @@ final class Daemon {
             roaming = network.map { [cache, serving, resolving, translation, upstreams] network in
                 NetworkChangeHandler(network, cache, serving, resolving, translation, upstreams)
             }
-            resolving.fleet.entries = { [cache] in cache.counts().entries }
-            (pendingProbes, fleetReports) = (PendingProbes(resolving), PendingFleetReports(resolving))
+            (pendingProbes, fleetReports) = (PendingProbes(resolving), PendingFleetReports(resolving, cache))
             (queries, evidence, notifier) = (PendingQueries(resolving), EvidenceLog(resolving), Notifier(resolving))
             portalCheck = PortalCheck(resolving) { [roaming] in roaming?.network.identity }
             threads = ServingThreads(

@@ -117,12 +117,15 @@ final class ResolvingLoop: LoopPart {
         }
         repeat {
             for outcome in fleet.takeOutcomes() { carryOut(outcome, now: now) }
-            for event in providers.takeEvents() { handleShared(event, now: now) }
+            let heard = providers.takeEvents()
+            for event in heard { handle(event, now: now) }
             for (id, result) in system.takeFinished() + nameservers.takeFinished() {
                 handle(.fetchFinished(id, result), now: now)
             }
             for (id, result) in probes.takeFinished() { handle(.probeFinished(id, result), now: now) }
             sendReplies()
+            // After the replies: clients do not wait for other members.
+            share(heard, now: now)
             providers.flush(now: now)
         } while providers.hasFinished || system.hasFinished || probes.hasFinished || fleet.hasOutcomes
         fleet.settle(now: now)

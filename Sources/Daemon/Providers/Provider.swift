@@ -93,7 +93,7 @@ final class Provider {
     var dialectName: String { settings.dialect.rawValue }
 
     /// Whose questions the vendor limits and counts together, equal on every machine with the same settings.
-    var accountIdentity: String { "\(dialectName) \(settings.url) \(settings.account ?? "")" }
+    private(set) lazy var accountIdentity = "\(dialectName) \(settings.url) \(settings.account ?? "")"
 
     /// What decides its answer for a name, equal on every machine with the same settings.
     func identity(for name: Name) -> String { "\(accountIdentity) \(parameters.text(for: name))" }
