@@ -91,6 +91,10 @@ remote-control:
     control-enable: no
 """)
 
+    @property
+    def address(self):
+        return self.host, self.port
+
     def run(self):
         self.start(self.program, "-d", "-c", self.directory / "unbound.conf")
         return self
@@ -103,9 +107,10 @@ class Comparison(Bench):
         return self.own(Redis("--port", self.port)).up(prefix=("chrt", "--rr", "10"))
 
     def measure(self, label, daemons, asked, redis):
-        before = asked()
+        """`asked` tells how often the upstream was asked, for all names or for one label."""
+        before = asked(None)
         clients, lost = self.play(daemons)
-        requests = asked() - before
+        requests = asked(None) - before
         p50, p99 = percentile(clients.milliseconds, 50), percentile(clients.milliseconds, 99)
         stampedes = [self.stampede_of(daemons, asked, f"s{number}{label}") for number in range(5)]
         redis.signal(signal.SIGSTOP)
@@ -123,11 +128,11 @@ class Comparison(Bench):
               flush=True)
 
     def stampede_of(self, daemons, asked, name):
-        before, clients = asked(), Clients(daemons)
+        clients = Clients(daemons)
         for member in range(len(daemons)):
             clients.ask(member, f"{name}.lab.example")
         clients.finish(within=3)
-        return asked() - before
+        return asked(name)
 
 
 def main(arguments):
@@ -145,7 +150,8 @@ def main(arguments):
               f"{'stopped: p50':>13} {'most':>8} {'lost':>5}")
         redis = bench.redis()
         daemons = bench.daemons(bench.size.members, redis)
-        bench.measure("httpdnsd", daemons, lambda: bench.lab.requests()["total"], redis)
+        bench.measure("httpdnsd", daemons, lambda label: (
+            bench.lab.asked(f"{label}.lab.example") if label else bench.lab.requests()["total"]), redis)
         for daemon in daemons:
             daemon.kill()
         redis = bench.redis()
@@ -154,7 +160,8 @@ def main(arguments):
             progress(f"starting {number + 1} ...")
             peers.append(bench.own(Unbound(arguments[0], authority.port, bench.port)).run().wait_until_it_answers())
         authority.asked.clear()
-        bench.measure("unbound", peers, lambda: len(authority.asked), redis)
+        bench.measure("unbound", peers, lambda label: (
+            authority.asked.count(label) if label else len(authority.asked)), redis)
     finally:
         bench.close()
         authority.close()

@@ -47,7 +47,7 @@ struct FleetCheck: Sendable {
         return Finding(
             .warning, .fleet, "Redis at \(report.server) has no memory limit and may use all memory of its machine",
             remedy: "redis-cli CONFIG SET maxmemory 256mb, and the same in the file of its settings; an entry takes "
-                + "about 300 bytes")
+                + "about 460 bytes")
     }
 
     private func eviction(_ report: FleetReport) -> Finding? {
