@@ -416,6 +416,8 @@ package struct Membership: Sendable {
     /// How often a member shows that it is there, and how long others believe it.
     private static let (presencePause, presenceLife): (Duration, Duration) = (.seconds(10), .seconds(30))
     private static let firstPause: Duration = .milliseconds(100)
+    /// Whatever Redis says: with more, no member would have a share of a budget.
+    private static let maxSize = 10_000
     private static let memberSet = "h1:n"
     private static let recordPrefix = "h1:n:"
     /// Of the members that are listed.
@@ -482,7 +484,7 @@ package struct Membership: Sendable {
         case (.fetch(let id), _): takeReply(reply, to: id, call, now: now)
         case (.flushes(let isWhole), .flushes(let time, let elements)):
             takeFlushes(elements, isWhole: isWhole, at: time, now: now)
-        case (.presence, .presence(_, let count)): size = max(1, count)
+        case (.presence, .presence(_, let count)): size = min(max(1, count), Membership.maxSize)
         case (.billing(let account, _), .billing(_, let sum)):
             bills.set(sum, account)
             outcomes.append(.billed(account: account))

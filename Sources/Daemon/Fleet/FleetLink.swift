@@ -300,12 +300,12 @@ final class FleetLink: LoopPart {
     // MARK: loop
 
     var nextDeadline: Instant? {
-        guard isOn else { return nil }
+        guard isBusy else { return nil }
         return Instant.earliest(redis.nextDeadline, member.nextDeadline)
     }
 
     func timePassed(now: Instant) {
-        guard isOn else { return }
+        guard isBusy else { return }
         redis.timePassed(now: now)
         take(redis.takeNews(), now: now)
         for _ in 0..<member.timePassed(now: now) { redis.callTimedOut(now: now) }

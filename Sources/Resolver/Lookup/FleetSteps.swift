@@ -21,7 +21,7 @@ extension Resolver {
     mutating func fetchDeferred(_ id: FetchID, until end: Instant, now: Instant) {
         guard let number = lookupOfFetch[id], let question = lookups[number]?.question else { return }
         change(number, now: now) { $0.fetchDeferred(id, until: end, now: now, &$1) }
-        if case nil = numberOfQuestion[question], isPlanned(question) { plan.deferred(question, until: end) }
+        if numberOfQuestion[question] == nil, isPlanned(question) { plan.deferred(question, until: end) }
     }
 
     /// Queries per second of this machine's clients; nil for a question that was not asked lately.
