@@ -83,6 +83,8 @@ package struct Membership: Sendable {
     private static let leastLife: Duration = .milliseconds(500)
     /// What a release tells: one of those that wait, which gets the next lease; or all, which ask at once.
     static let (one, all) = ("one", "all")
+    /// Why a command fails without [fleet].
+    package static let noFleet = "there is no fleet; add [fleet] to the settings"
     /// The name of a stream, and of the channel that tells of its news.
     package static let flushStream = "h1:f"
     package static let suspicionChannel = "h1:v"
@@ -116,8 +118,6 @@ package struct Membership: Sendable {
 
     package var counts: SharedFetches.Counts { fetches.counts }
     package var isOn: Bool { terms != nil }
-    /// Whether there is a fetch whose end counts, also one that began before [fleet] was removed.
-    package var isBusy: Bool { isOn || !requests.isEmpty }
     package var hasOutcomes: Bool { !outcomes.isEmpty }
     /// Other members' answers come to it.
     package var channel: String { "h1:m:" + String(decoding: token, as: UTF8.self) }
@@ -182,9 +182,6 @@ package struct Membership: Sendable {
             clientSubnet: fetch.provider.clientSubnet, rules: fetch.rules)
         return (try? terms.keys.entries(entryTerms)) ?? []
     }
-
-    /// Whether the resolver still waits for the request.
-    package func isOpen(_ id: ID) -> Bool { requests[id] != nil }
 
     package func question(of id: ID) -> Question? { requests[id]?.question }
 
@@ -350,7 +347,7 @@ package struct Membership: Sendable {
     ///
     /// - Returns: why that is not possible.
     package mutating func orderFlush(_ scope: QuestionScope, now: Instant) -> String? {
-        guard let terms else { return "there is no fleet; add [fleet] to the settings" }
+        guard let terms else { return Membership.noFleet }
         guard terms.share.contains(.flush) else { return "fleet.share has no \"flush\"" }
         guard let time = clock.time(at: now) else { return "Redis has not told its time yet" }
         do throws(CryptoError) {

@@ -3,6 +3,7 @@
 
 import Control
 import DNSWire
+import Fleet
 import LinuxIO
 import Serving
 
@@ -27,7 +28,6 @@ final class PendingFleetReports: LoopPart {
     static let maxWaiting = 16
     /// More than a report with `FleetReport.maxMembers` members.
     private static let maxReportBytes = 2 << 20
-    static let noFleet = "there is no fleet; add [fleet] to the settings"
 
     private let read: Read
     private let own: Own
@@ -56,10 +56,10 @@ final class PendingFleetReports: LoopPart {
         end(own("Redis gave no reply in \(PendingFleetReports.patience.wholeSeconds) s", now))
     }
 
-    func begin(wantsJSON: Bool, now: Instant) throws(Refusal) -> ControlStream {
-        guard own(nil, now) != nil else { throw Refusal(PendingFleetReports.noFleet, wantsJSON: wantsJSON) }
+    func begin(wantsJSON: Bool, now: Instant) throws(Control.Refusal) -> ControlStream {
+        guard own(nil, now) != nil else { throw Control.Refusal(Membership.noFleet, wantsJSON: wantsJSON) }
         guard waiting.count < PendingFleetReports.maxWaiting else {
-            throw Refusal(
+            throw Control.Refusal(
                 "\(PendingFleetReports.maxWaiting) reports are in progress; wait for one to end", wantsJSON: wantsJSON)
         }
         let stream = ControlStream(maxUnsentBytes: PendingFleetReports.maxReportBytes)
@@ -96,7 +96,7 @@ final class PendingFleetReports: LoopPart {
                 if let report {
                     .fleet(report)
                 } else {
-                    .refusal(Refusal(PendingFleetReports.noFleet, wantsJSON: each.wantsJSON))
+                    .refusal(Control.Refusal(Membership.noFleet, wantsJSON: each.wantsJSON))
                 }
             each.stream.send(reply.rendered(asJSON: each.wantsJSON))
             each.stream.finish()

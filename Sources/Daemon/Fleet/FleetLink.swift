@@ -53,8 +53,8 @@ final class FleetLink: LoopPart {
     private var rules: String?
     /// By the numbers of their fetches.
     private var requests: [UInt64: Request] = [:]
-    /// Accounts whose sums of billed questions have changed.
-    private var billed: Set<String> = []
+    /// Redis has told sums of billed questions since `takeBilled`.
+    private var hasNewSums = false
     /// Fingerprint of the settings that matter to the fleet.
     private(set) var fingerprint: String?
     let startedAt = Clock.now()
@@ -175,19 +175,19 @@ final class FleetLink: LoopPart {
         guard member.hasOutcomes else { return [] }
         return member.takeOutcomes().compactMap { outcome in
             switch outcome {
-            case .ask(let id): requests[id].map { .ask($0) }
-            case .deferred(let id, let until): requests.removeValue(forKey: id).map { .deferred($0, until: until) }
-            case .answered(let id, let answer): requests.removeValue(forKey: id).map { .answered($0, answer) }
-            case .late(let id, let answer): requests[id].map { .late($0, answer) }
-            case .demandElsewhere(let question, let perSecond): .demandElsewhere(question, perSecond: perSecond)
-            case .flush(let scope): .flush(scope)
-            case .seen(let flush): .seen(flush)
-            case .suspected(let suspicion): .suspected(suspicion.name, suspicion.address)
-            case .billed(let account):
-                {
-                    billed.insert(account)
-                    return nil
-                }()
+            case .ask(let id): return requests[id].map { .ask($0) }
+            case .deferred(let id, let until):
+                return requests.removeValue(forKey: id).map { .deferred($0, until: until) }
+            case .answered(let id, let answer): return requests.removeValue(forKey: id).map { .answered($0, answer) }
+            case .late(let id, let answer): return requests[id].map { .late($0, answer) }
+            case .demandElsewhere(let question, let perSecond):
+                return .demandElsewhere(question, perSecond: perSecond)
+            case .flush(let scope): return .flush(scope)
+            case .seen(let flush): return .seen(flush)
+            case .suspected(let suspicion): return .suspected(suspicion.name, suspicion.address)
+            case .billed:
+                hasNewSums = true
+                return nil
             }
         }
     }
@@ -211,10 +211,10 @@ final class FleetLink: LoopPart {
     /// The questions of all members in the period, as far as it is known; nil: nothing is.
     func billed(_ account: String) -> Int? { member.billed(account) }
 
-    /// Whether sums have changed since the last call.
+    /// Whether Redis has told sums since the last call.
     func takeBilled() -> Bool {
-        defer { billed = [] }
-        return !billed.isEmpty
+        defer { hasNewSums = false }
+        return hasNewSums
     }
 
     // MARK: flushes
@@ -222,14 +222,15 @@ final class FleetLink: LoopPart {
     /// Answers that a provider gave before are not used any more.
     func flushed(_ scope: QuestionScope, now: Instant) { member.flushed(scope, now: now) }
 
+    /// Why Redis is not used, if it is not.
+    var whyNotUsed: String { "Redis is not used: \(redis.fault ?? "it has not answered yet")" }
+
     /// Orders all members to flush.
     ///
     /// - Returns: why that is not possible.
     func orderFlush(_ scope: QuestionScope, now: Instant) -> String? {
         guard !isOn || redis.isInUse else {
-            return
-                "Redis is not used: \(redis.fault ?? "it has not answered yet"); without --fleet, this machine alone "
-                + "is flushed"
+            return "\(whyNotUsed); without --fleet, this machine alone is flushed"
         }
         let fault = member.orderFlush(scope, now: now)
         carryOut(now: now)
@@ -309,7 +310,7 @@ final class FleetLink: LoopPart {
         redis.timePassed(now: now)
         take(redis.takeNews(), now: now)
         for _ in 0..<member.timePassed(now: now) { redis.callTimedOut(now: now) }
-        if member.isPresenceDue(now) { member.announce(record(now: now), now: now) }
+        if member.isPresenceDue(now) { member.announce(record, now: now) }
         carryOut(now: now)
         take(redis.takeNews(), now: now)
     }

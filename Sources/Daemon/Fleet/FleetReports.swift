@@ -41,8 +41,7 @@ extension FleetLink {
     ///   not reply.
     func report(now: Instant, _ done: @escaping (FleetReport) -> Void) {
         guard redis.isInUse else {
-            let fault = "Redis is not used: \(redis.fault ?? "it has not answered yet")"
-            return ownReport(membersFault: fault, now: now).map(done) ?? ()
+            return ownReport(membersFault: whyNotUsed, now: now).map(done) ?? ()
         }
         readMembers(now: now) { [unowned self] records, redis in
             guard let own, let status, let statistics else { return }
@@ -68,7 +67,7 @@ extension FleetLink {
     }
 
     /// What other members are told about this one.
-    func record(now: Instant) -> [UInt8] { own?.record ?? [] }
+    var record: [UInt8] { own?.record ?? [] }
 
     private var own: FleetReport.Member? {
         guard let settings, let host else { return nil }
