@@ -38,13 +38,6 @@ import Testing
         loop.reply(id).map { String(decoding: $0.body, as: UTF8.self) }
     }
 
-    /// Returns a port without a listener.
-    private func closedPort() -> UInt16 {
-        let (descriptor, port) = Sockets.listen()
-        Sockets.end(descriptor)
-        return port
-    }
-
     @Test("what the other machine does not even acknowledge is sent once more early")
     func unacknowledged() throws {
         let scripts: [Script] = [
@@ -123,7 +116,7 @@ import Testing
             .awaitRequest, SilenceTests.answer("one"), .awaitRequest, .hold, SilenceTests.answer("late"), .hang,
         ]
         try StubServer.with(script) { server in
-            for elsewhere in [[], [try endpoint(closedPort())]] {
+            for elsewhere in [[], [try endpoint(Sockets.closedPorts[0])]] {
                 let request = request(try endpoint(server.port), elsewhere: elsewhere)
                 #expect(loop.reply(to: request) != nil)
                 let id = loop.start(request)
@@ -209,7 +202,7 @@ import Testing
         try StubServer.with(late) { server in
             try StubServer.with([.awaitRequest, .hold, SilenceTests.answer("two"), .hang]) { other in
                 let (first, second) = (try endpoint(server.port), try endpoint(other.port))
-                let request = request(first, elsewhere: [answers ? second : try endpoint(closedPort())])
+                let request = request(first, elsewhere: [answers ? second : try endpoint(Sockets.closedPorts[0])])
                 #expect(loop.reply(to: request) != nil)
                 let id = loop.start(request)
                 loop.run { !loop.isAcknowledged }
@@ -264,7 +257,7 @@ import Testing
     @Test("a place that refuses costs no time, and when all refuse the last one is what failed")
     func refused() throws {
         try StubServer.with([.awaitRequest, SilenceTests.answer("third"), .hang]) { server in
-            let closed = [try endpoint(closedPort()), try endpoint(closedPort())]
+            let closed = try Sockets.closedPorts.map { try endpoint($0) }
             let id = loop.start(request(closed[0], elsewhere: [closed[1], try endpoint(server.port)]))
             loop.run { loop.results[id] != nil }
             #expect(text(id) == "third")
@@ -281,7 +274,7 @@ import Testing
     @Test("an answer that is no good is the answer, wherever else it could have been sent")
     func answered() throws {
         try StubServer.with([.awaitRequest, .send("SSH-2.0-OpenSSH_9.2\r\n\r\n")]) { server in
-            let id = loop.start(request(try endpoint(server.port), elsewhere: [try endpoint(closedPort())]))
+            let id = loop.start(request(try endpoint(server.port), elsewhere: [try endpoint(Sockets.closedPorts[0])]))
             loop.run { loop.results[id] != nil }
             #expect(loop.failure(id)?.kind == "garbage" && loop.client.takeAttemptFailures().isEmpty)
         }

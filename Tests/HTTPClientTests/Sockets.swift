@@ -5,6 +5,13 @@ import Glibc
 enum Sockets {
     /// On a free port of the loopback address.
     static func listen(ipv6: Bool = false) -> (descriptor: Int32, port: UInt16) {
+        let socket = bound(ipv6: ipv6)
+        precondition(Glibc.listen(socket.descriptor, 64) == 0, "no listener")
+        return socket
+    }
+
+    /// Holds a free port of the loopback address.
+    private static func bound(ipv6: Bool) -> (descriptor: Int32, port: UInt16) {
         // Programs that other tests start at the same time must not keep the port open.
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(ipv6 ? AF_INET6 : AF_INET, kind, 0)
@@ -24,8 +31,7 @@ enum Sockets {
         }
         let bound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
-                unsafe bind(descriptor, name, size) == 0 && Glibc.listen(descriptor, 64) == 0
-                    && getsockname(descriptor, name, &size) == 0
+                unsafe bind(descriptor, name, size) == 0 && getsockname(descriptor, name, &size) == 0
             }
         }
         precondition(bound, "no free port")
@@ -48,6 +54,9 @@ enum Sockets {
         precondition(isConnected || !waits, "nobody at port \(port)")
         return descriptor
     }
+
+    /// Ports without a listener. They are held, so that no server of another test gets them.
+    static let closedPorts = (0..<2).map { _ in bound(ipv6: false).port }
 
     /// A port whose server takes no connection: its backlog is full, so that nothing acknowledges a dial.
     static func withFullBacklog(_ use: (_ port: UInt16) throws -> Void) rethrows {
