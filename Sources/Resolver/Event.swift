@@ -26,11 +26,13 @@ package enum Event: Sendable {
     case forgotten(QuestionScope)
     /// A fetch ended. Results of abandoned fetches are ignored.
     case fetchFinished(FetchID, FetchResult)
-    /// Another member of the fleet got this answer from the provider of the fetch. Ends the fetch, and says nothing
-    /// about the provider's latency.
+    /// The fetch is not sent before the fleet allows it. Leads to one of the following three.
+    case fetchAwaitsFleet(FetchID)
+    /// The fetch is sent now.
+    case fetchSent(FetchID)
+    /// Another member of the fleet got this answer from the provider of the fetch. Ends the fetch.
     case fetchShared(FetchID, Answer)
-    /// The budget of the provider that the fleet shares is used up until then, and the fetch was not sent. Ends the
-    /// fetch, and says nothing else about the provider.
+    /// The budget of the provider that the fleet shares is used up until then. Ends the fetch.
     case fetchDeferred(FetchID, until: Instant)
     /// Queries per second that other members of the fleet have for the question.
     case demandElsewhere(Question, perSecond: Double)

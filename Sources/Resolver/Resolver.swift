@@ -68,6 +68,8 @@ package struct Resolver {
         case .restored(let answers): restore(answers, now: now)
         case .forgotten(let scope): forget(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
+        case .fetchAwaitsFleet(let id): fetchAwaitsFleet(id, now: now)
+        case .fetchSent(let id): fetchSent(id, now: now)
         case .fetchShared(let id, let answer): fetchShared(id, answer, now: now)
         case .fetchDeferred(let id, let end): fetchDeferred(id, until: end, now: now)
         case .demandElsewhere(let question, let perSecond): plan.demanded(question, perSecond: perSecond, now: now)
@@ -462,6 +464,7 @@ package struct Resolver {
         {
             return plan.charged(question, to: first, from: startAt)
         }
+        if let end = budgetEnd(of: route, now: now) { return plan.deferred(question, until: end, within: .seconds(1)) }
         guard !route.hasOnlyThrottled else { return plan.failed(question, retryAt: now + Bounds.throttleFloor) }
         refreshes.started += 1
         begin(question, along: route, policy, isRefresh: true, now: now) { _, _ in }

@@ -65,12 +65,12 @@ struct ResolverState {
 
     mutating func end(_ attempt: Lookup.Attempt, isHeard: Bool, now: Instant) {
         ended.append(attempt.id)
-        guard case .provider(let provider) = attempt.upstream else { return }
+        guard attempt.isSent, case .provider(let provider) = attempt.upstream else { return }
         ranking.ended(provider, attempt.domain, isHeard: isHeard, now: now)
     }
 
     mutating func answered(_ attempt: Lookup.Attempt, by provider: ProviderID, now: Instant) {
-        guard attempt.isMeasured else { return }
+        guard attempt.isSent else { return }
         ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
     }
 

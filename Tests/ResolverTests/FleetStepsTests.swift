@@ -32,10 +32,32 @@ struct FleetStepsTests {
         ProviderTraits(id: ProviderID(number), types: .any, questionsPerSecond: questionsPerSecond)
     }
 
+    /// All fetches from providers await the fleet.
     private func handle(_ event: Event, _ resolver: inout Resolver, after: Duration = .zero) -> [Action] {
         var actions: [Action] = []
         resolver.handle(event, now: now + after, actions: &actions)
+        for case .fetch(let id, _, .provider, _) in actions {
+            resolver.handle(.fetchAwaitsFleet(id), now: now + after, actions: &actions)
+        }
         return actions
+    }
+
+    /// Passes time until this moment, and refreshes without hits.
+    private func pass(
+        _ resolver: inout Resolver, from begin: Duration, to end: Duration,
+        _ carryOut: (FetchID, Upstream, Question, inout Resolver, Duration) throws -> Void
+    ) rethrows {
+        var time = begin
+        while let deadline = resolver.nextDeadline, deadline <= now + end {
+            time = max(time, now.duration(to: deadline))
+            var actions = handle(.timePassed, &resolver, after: time)
+            for case .countHits(let questions) in actions {
+                actions += handle(.hitsCounted(questions.map { ($0, 0) }), &resolver, after: time)
+            }
+            for case .fetch(let id, let question, let upstream, _) in actions {
+                try carryOut(id, upstream, question, &resolver, time)
+            }
+        }
     }
 
     private func fetches(_ actions: [Action]) -> [(id: FetchID, upstream: Upstream, purpose: FetchPurpose)] {
@@ -56,6 +78,7 @@ struct FleetStepsTests {
         let other = Question(try #require(Name("other.example")), .a)
         let others = fetches(handle(.asked(other, Waiter(2), expired: nil), &resolver))
         #expect(others.map(\.upstream) == [.provider(ProviderID(1))])
+        _ = handle(.fetchSent(next[0].id), &resolver)
         let replies = handle(.fetchFinished(next[0].id, .success(try answer())), &resolver, after: .milliseconds(20))
         #expect(replies.contains { if case .reply = $0 { true } else { false } })
         #expect(resolver.estimate(of: ProviderID(0), now: now)?.successShare == 1)
@@ -75,29 +98,94 @@ struct FleetStepsTests {
         #expect(waited < .seconds(1))
     }
 
-    @Test func aRefreshWaitsForTheBudget() throws {
+    /// The system resolver's answer is no substitute for a moment's patience: not for the one that was deferred, nor
+    /// for those that fall due meanwhile.
+    @Test func refreshesWaitForTheBudget() throws {
         var resolver = resolver(limited(0), hasSystem: true)
-        _ = handle(.requested([question]), &resolver)
-        var (deferred, times): (Int, [Duration]) = (0, [])
-        var time: Duration = .zero
-        while time < .seconds(30), deferred < 5 {
-            guard let deadline = resolver.nextDeadline else { break }
-            time = max(time, now.duration(to: deadline))
-            var actions = handle(.timePassed, &resolver, after: time)
-            for case .countHits(let questions) in actions {
-                actions += handle(.hitsCounted(questions.map { ($0, 0) }), &resolver, after: time)
-            }
-            for fetch in fetches(actions) {
-                // The system resolver's answer is no substitute for a moment's patience.
-                #expect(fetch.upstream == .provider(ProviderID(0)))
-                deferred += 1
-                times.append(time)
-                _ = handle(.fetchDeferred(fetch.id, until: now + time + .milliseconds(400)), &resolver, after: time)
+        let questions = try (0..<20).map { Question(try #require(Name("n\($0).example")), .a) }
+        _ = handle(.requested(questions), &resolver)
+        var times: [Question: [Duration]] = [:]
+        let budgetIsBack: Duration = .seconds(3)
+        pass(&resolver, from: .zero, to: .seconds(5)) { id, upstream, question, resolver, time in
+            #expect(upstream == .provider(ProviderID(0)))
+            times[question, default: []].append(time)
+            let end = time < budgetIsBack ? now + time + .milliseconds(400) : nil
+            if let end {
+                _ = handle(.fetchDeferred(id, until: end), &resolver, after: time)
+            } else {
+                _ = handle(.fetchSent(id), &resolver, after: time)
+                let answer = Answer(
+                    records: [ResourceRecord(owner: question.name, address: .v4(0xCB00_7107), ttlSeconds: 600)])
+                _ = handle(.fetchFinished(id, .success(answer)), &resolver, after: time)
             }
         }
-        #expect(deferred == 5)
-        for (earlier, later) in zip(times, times.dropFirst()) { #expect(later - earlier >= .milliseconds(400)) }
+        #expect(times.count == questions.count)
+        for times in times.values {
+            #expect(times.count < 9 && times.last ?? .zero >= budgetIsBack)
+            for (earlier, later) in zip(times, times.dropFirst()) { #expect(later - earlier >= .milliseconds(400)) }
+        }
+        // Not all at once.
+        let last = times.values.compactMap(\.last)
+        #expect((last.max() ?? .zero) - (last.min() ?? .zero) > .milliseconds(300))
         #expect(resolver.lookupsInFlight == 0)
+    }
+
+    /// What Redis answers costs the provider nothing.
+    @Test func onlyWhatIsSentUsesTheBudgetUp() throws {
+        var resolver = resolver(limited(0, 5), hasSystem: true)
+        for number in 0..<100 {
+            let question = Question(try #require(Name("n\(number).example")), .a)
+            let asked = handle(.asked(question, Waiter(UInt64(number)), expired: nil), &resolver)
+            let fetch = try #require(fetches(asked).first)
+            #expect(fetch.upstream == .provider(ProviderID(0)))
+            let answer = Answer(
+                records: [ResourceRecord(owner: question.name, address: .v4(0xCB00_7107), ttlSeconds: 60)])
+            _ = handle(.fetchShared(fetch.id, answer), &resolver)
+        }
+        #expect(resolver.state(of: ProviderID(0), now: now) != .overBudget)
+        for number in 100..<105 {
+            let question = Question(try #require(Name("n\(number).example")), .a)
+            let asked = handle(.asked(question, Waiter(UInt64(number)), expired: nil), &resolver)
+            _ = handle(.fetchSent(try #require(fetches(asked).first).id), &resolver)
+        }
+        #expect(resolver.state(of: ProviderID(0), now: now) == .overBudget)
+    }
+
+    /// A refresh asks two providers, and one of them is over its budget: the other one's answer counts.
+    @Test func whatIsUnderWayGoesOnWhenAnotherFetchIsDeferred() throws {
+        var resolver = resolver(limited(0, nil), limited(1))
+        let actions = handle(.requested([question]), &resolver)
+        #expect(fetches(actions).isEmpty)
+        var (asked, stored): ([(FetchID, Duration)], Int) = ([], 0)
+        pass(&resolver, from: .zero, to: .seconds(1)) { id, _, _, resolver, time in
+            asked.append((id, time))
+            if asked.count == 1 { _ = handle(.fetchSent(id), &resolver, after: time) }
+        }
+        #expect(asked.count == 2)
+        let time = try #require(asked.last).1
+        let end = now + time + .milliseconds(400)
+        _ = handle(.fetchDeferred(asked[1].0, until: end), &resolver, after: time)
+        #expect(resolver.lookupsInFlight == 1)
+        for case .store in handle(.fetchFinished(asked[0].0, .success(try answer())), &resolver, after: time) {
+            stored += 1
+        }
+        #expect(stored == 1 && resolver.lookupsInFlight == 0)
+    }
+
+    /// Whatever Redis says of a request of last resort.
+    @Test func aDeferredLastResortIsNotRepeated() throws {
+        var resolver = resolver(limited(0))
+        let first = try #require(fetches(handle(.asked(question, Waiter(1), expired: nil), &resolver)).first)
+        var fetched = 0
+        var next = fetches(handle(.fetchDeferred(first.id, until: now + .seconds(1)), &resolver))
+        pass(&resolver, from: .zero, to: .seconds(1)) { id, upstream, _, _, _ in
+            next.append((id, upstream, first.purpose))
+        }
+        while let fetch = next.popLast() {
+            fetched += 1
+            next += fetches(handle(.fetchDeferred(fetch.id, until: now + .seconds(1)), &resolver, after: .seconds(1)))
+        }
+        #expect(fetched == 1)
     }
 
     /// A name that is asked every ten minutes here is not worth a refresh of each answer of 5 s; 50 machines ask for it
@@ -109,25 +197,35 @@ struct FleetStepsTests {
         for after in [Duration.zero, again] {
             let actions = handle(.asked(question, Waiter(1), expired: nil), &resolver, after: after)
             let id = try #require(fetches(actions).first).id
+            _ = handle(.fetchSent(id), &resolver, after: after)
             _ = handle(.fetchFinished(id, .success(try answer(ttl: 5))), &resolver, after: after)
         }
         if perSecond > 0 { _ = handle(.demandElsewhere(question, perSecond: perSecond), &resolver, after: again) }
         var refreshes = 0
-        var time = again
-        while let deadline = resolver.nextDeadline, deadline <= now + end {
-            time = max(time, now.duration(to: deadline))
-            var actions = handle(.timePassed, &resolver, after: time)
-            for case .countHits(let questions) in actions {
-                actions += handle(.hitsCounted(questions.map { ($0, 0) }), &resolver, after: time)
-            }
-            refreshes += fetches(actions).count
-            for fetch in fetches(actions) {
-                _ = handle(.fetchFinished(fetch.id, .success(try answer(ttl: 300))), &resolver, after: time)
-            }
+        try pass(&resolver, from: again, to: end) { id, _, _, resolver, time in
+            refreshes += 1
+            _ = handle(.fetchSent(id), &resolver, after: time)
+            _ = handle(.fetchFinished(id, .success(try answer(ttl: 300))), &resolver, after: time)
         }
         #expect((refreshes > 0) == isRefreshed)
         let own = try #require(resolver.demand(for: question, now: now + end))
         #expect(own < 0.01)
+    }
+
+    /// Others' clients never read this machine's answers: a name that nobody asks for here is given up.
+    @Test func aNameThatIsReadElsewhereOnlyIsGivenUp() throws {
+        var resolver = resolver(limited(0, nil))
+        let id = try #require(fetches(handle(.asked(question, Waiter(1), expired: nil), &resolver)).first).id
+        _ = handle(.fetchSent(id), &resolver)
+        _ = handle(.fetchFinished(id, .success(try answer(ttl: 10))), &resolver)
+        var refreshes = 0
+        try pass(&resolver, from: .zero, to: .seconds(3600)) { id, _, _, resolver, time in
+            refreshes += 1
+            _ = handle(.demandElsewhere(question, perSecond: 100), &resolver, after: time)
+            _ = handle(.fetchSent(id), &resolver, after: time)
+            _ = handle(.fetchFinished(id, .success(try answer(ttl: 10))), &resolver, after: time)
+        }
+        #expect(1...Bounds.maxUnreadRefreshes ~= refreshes)
     }
 
     @Test func theDemandForAnUnknownQuestionIsNotKept() {
@@ -144,9 +242,8 @@ struct FleetStepsTests {
         _ = stand.takeRearranged()
         stand.suspected(1)
         #expect(stand.running.isEmpty, "its verdict is fresh")
+        stand.suspected(1)
         stand.pass(Bounds.suspicionPause)
-        stand.suspected(1)
-        stand.suspected(1)
         #expect(stand.running.map(\.target.address) == [VerificationStand.address(1)])
         #expect(stand.place(of: 1) != .quarantined)
         var rearranged = stand.takeRearranged()

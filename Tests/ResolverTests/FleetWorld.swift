@@ -311,7 +311,9 @@ struct FleetWorld {
 
     private mutating func carryOut(_ number: Int, _ outcome: Membership.Outcome) {
         switch outcome {
-        case .ask(let id): request(number, FetchID(number: id), members[number].membership.question(of: id))
+        case .ask(let id):
+            handle(number, .fetchSent(FetchID(number: id)))
+            request(number, FetchID(number: id), members[number].membership.question(of: id))
         case .deferred(let id, let end): handle(number, .fetchDeferred(FetchID(number: id), until: end))
         case .answered(let id, let answer): handle(number, .fetchShared(FetchID(number: id), answer))
         case .late(let id, let answer):
@@ -354,7 +356,8 @@ struct FleetWorld {
             fetch.isLastResort = purpose.isLastResort
             fetch.perSecond = member.resolver.demand(for: question, now: now)
             if purpose.isRefresh { fetch.life = member.cache.life(of: question, now: now) }
-            if !member.membership.begin(id.number, fetch, now: now) { request(number, id, question) }
+            guard member.membership.begin(id.number, fetch, now: now) else { return request(number, id, question) }
+            handle(number, .fetchAwaitsFleet(id))
         case .shadow(let id, let question, _): plan(.answer(number, id, question), after: providerDelay)
         case .abandon(let id): member.membership.abandon(id.number)
         case .store(let question, let answer, let source):

@@ -33,6 +33,7 @@ struct SharedFetchTests {
         var fetches: [FetchID] = []
         for case .fetch(let id, _, _, _) in actions { fetches.append(id) }
         let id = try #require(fetches.first)
+        resolver.handle(.fetchAwaitsFleet(id), now: now, actions: &actions)
         actions = []
         let shared = try answer("192.168.1.1", "203.0.113.7")
         resolver.handle(.fetchShared(id, shared), now: now + .milliseconds(900), actions: &actions)
@@ -62,6 +63,7 @@ struct SharedFetchTests {
             resolver.handle(.asked(question, Waiter(UInt64(number)), expired: nil), now: at, actions: &actions)
             for case .fetch(let id, _, _, _) in actions {
                 var further: [Action] = []
+                resolver.handle(.fetchAwaitsFleet(id), now: at, actions: &further)
                 let answer = Answer(
                     records: [ResourceRecord(owner: question.name, address: .v4(0xCB00_7107), ttlSeconds: 60)])
                 resolver.handle(.fetchShared(id, answer), now: at + .milliseconds(200), actions: &further)
@@ -70,6 +72,33 @@ struct SharedFetchTests {
         let end = now + .seconds(6)
         #expect(!resolver.state.ranking.areUnresponsive([provider.id], for: name, end))
         #expect(!resolver.state.ranking.mayBeSilent(provider.id, end))
+    }
+
+    /// Leases of dead members: the provider is not asked, and none of the other names may suffer.
+    @Test func aProviderIsNotSilentWhileFetchesWaitForTheFleet() throws {
+        var (resolver, ids) = (resolver(), [FetchID]())
+        for number in 0..<5 {
+            var actions: [Action] = []
+            let question = Question(try #require(Name("www.n\(number).example")), .a)
+            resolver.handle(.asked(question, Waiter(UInt64(number)), expired: nil), now: now, actions: &actions)
+            for case .fetch(let id, _, _, _) in actions { ids.append(id) }
+            resolver.handle(.fetchAwaitsFleet(ids[number]), now: now, actions: &actions)
+        }
+        let end = now + .milliseconds(1500)
+        #expect(!resolver.state.ranking.areUnresponsive([provider.id], for: name, end))
+        var actions: [Action] = []
+        for id in ids { resolver.handle(.fetchSent(id), now: end, actions: &actions) }
+        #expect(resolver.state.ranking.areUnresponsive([provider.id], for: name, end + .milliseconds(1500)))
+        // Only the time of the request is measured, and it has the provider's whole time-out.
+        let answer = Answer(
+            records: [
+                ResourceRecord(owner: try #require(Name("www.n0.example")), address: .v4(0xCB00_7107), ttlSeconds: 60)
+            ])
+        actions = []
+        resolver.handle(.timePassed, now: now + .milliseconds(3100), actions: &actions)
+        #expect(!actions.contains { if case .abandon = $0 { true } else { false } })
+        resolver.handle(.fetchFinished(ids[0], .success(answer)), now: end + .seconds(2), actions: &actions)
+        #expect(resolver.estimate(of: provider.id, now: end)?.latencyMilliseconds == 2000)
     }
 
     @Test func whatIsSharedHasNoVerdictsAndNoPrivateAddresses() throws {

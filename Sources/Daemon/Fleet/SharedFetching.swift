@@ -13,7 +13,9 @@ extension ResolvingLoop {
             let request = FleetLink.Request(id: id, question: question, provider: provider, purpose: purpose)
             let perSecond = inPlace { $0.demand(for: question, now: now) }
             let life = purpose.isRefresh ? answers.life(of: question, now: now) : nil
-            if fleet.begin(request, at: asked, replacing: life, perSecond: perSecond, now: now) { return }
+            if fleet.begin(request, at: asked, replacing: life, perSecond: perSecond, now: now) {
+                return handle(.fetchAwaitsFleet(id), now: now)
+            }
         }
         providers.start(id, question, provider, for: purpose.holder, purpose.cause, now: now)
     }
@@ -34,6 +36,7 @@ extension ResolvingLoop {
     }
 
     private func ask(_ request: FleetLink.Request, now: Instant) {
+        handle(.fetchSent(request.id), now: now)
         providers.start(
             request.id, request.question, request.provider, for: request.purpose.holder, request.purpose.cause,
             now: now)

@@ -72,7 +72,8 @@ final class FlightRecorder {
             event.network = network.number
             records.ofMainThread.record(event)
         case .asked, .prefetchDue, .servedAgain, .answeredFromCache, .hitsCounted, .requested, .restored, .forgotten,
-            .volunteered, .fetchShared, .fetchDeferred, .demandElsewhere, .suspected, .probeFinished, .probeRequested,
+            .volunteered, .fetchAwaitsFleet, .fetchSent, .fetchShared, .fetchDeferred, .demandElsewhere, .suspected,
+            .probeFinished, .probeRequested,
             .switchedOff, .throttled, .overQuota,
             .unacknowledged,
             .providerReset, .upstreamsChanged, .policyChanged, .hostsChanged, .leasesChanged, .redirected, .network,

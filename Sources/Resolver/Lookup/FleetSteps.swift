@@ -18,10 +18,28 @@ extension Resolver {
         return policy.withoutPrivateAddresses(answer)
     }
 
+    mutating func fetchAwaitsFleet(_ id: FetchID, now: Instant) {
+        guard let number = lookupOfFetch[id] else { return }
+        change(number, now: now) { $0.fetchAwaitsFleet(id, now: now, &$1) }
+    }
+
+    mutating func fetchSent(_ id: FetchID, now: Instant) {
+        guard let number = lookupOfFetch[id] else { return }
+        change(number, now: now) { $0.fetchSent(id, now: now, &$1) }
+    }
+
     mutating func fetchDeferred(_ id: FetchID, until end: Instant, now: Instant) {
         guard let number = lookupOfFetch[id], let question = lookups[number]?.question else { return }
         change(number, now: now) { $0.fetchDeferred(id, until: end, now: now, &$1) }
-        if numberOfQuestion[question] == nil, isPlanned(question) { plan.deferred(question, until: end) }
+        guard numberOfQuestion[question] == nil, isPlanned(question) else { return }
+        plan.deferred(question, until: end, within: .seconds(1))
+    }
+
+    /// When the fleet's budget allows the refresh to begin; nil: at once. It does not go to the system resolver for
+    /// such a pause.
+    func budgetEnd(of route: Lookup.Route, now: Instant) -> Instant? {
+        guard route.providers.isEmpty, route.trialPending.isEmpty, !route.isSystemFirst else { return nil }
+        return route.throttled.compactMap { state.ranking.overBudgetUntil($0, now) }.min()
     }
 
     /// Queries per second of this machine's clients; nil for a question that was not asked lately.
@@ -29,25 +47,47 @@ extension Resolver {
 }
 
 extension Lookup {
+    /// What the wait costs is not the provider's.
+    mutating func fetchAwaitsFleet(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
+        guard let index = running.firstIndex(where: { $0.id == id && $0.isSent }),
+            let provider = running[index].provider
+        else { return }
+        running[index].isSent = false
+        state.ranking.unbegun(provider, running[index].domain, now: now)
+    }
+
+    mutating func fetchSent(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
+        guard let index = running.firstIndex(where: { $0.id == id && !$0.isSent }),
+            let provider = running[index].provider
+        else { return }
+        running[index].isSent = true
+        running[index].startedAt = now
+        running[index].until = now + state.ranking.timeout(of: provider)
+        state.ranking.begun(provider, running[index].domain, now: now)
+    }
+
     mutating func fetchShared(_ id: FetchID, _ answer: Answer, now: Instant, _ state: inout ResolverState) {
-        guard let index = running.firstIndex(where: { $0.id == id }) else { return }
-        var attempt = running.remove(at: index)
-        attempt.isMeasured = false
-        state.end(attempt, isHeard: true, now: now)
+        guard let attempt = takeUnsent(id, now: now, &state) else { return }
         answered(attempt, answer, now: now, &state)
         proceed(now: now, &state)
     }
 
-    /// The request was not made. A refresh waits for the budget; a client gets the answer of another upstream, and the
-    /// provider is its last resort.
+    /// A refresh waits for the budget; a client gets the answer of another upstream, and the provider is its last
+    /// resort.
     mutating func fetchDeferred(_ id: FetchID, until end: Instant, now: Instant, _ state: inout ResolverState) {
-        guard let index = running.firstIndex(where: { $0.id == id }) else { return }
-        let attempt = running.remove(at: index)
-        state.end(attempt, isHeard: false, now: now)
-        guard let provider = attempt.provider else { return }
+        guard let attempt = takeUnsent(id, now: now, &state), let provider = attempt.provider else { return }
         state.ranking.overBudget(provider, until: end)
-        if isRefresh, waiters.isEmpty { return leaveNetwork(now: now, &state) }
+        if isRefreshAlone, isAsking, !isSystemFirst, running.isEmpty { return displaced(now: now, &state) }
         providers.spare(provider, now: now)
         proceed(now: now, &state)
+    }
+
+    /// Ends an attempt that was not sent.
+    private mutating func takeUnsent(_ id: FetchID, now: Instant, _ state: inout ResolverState) -> Attempt? {
+        guard let index = running.firstIndex(where: { $0.id == id && !$0.isSent }) else { return nil }
+        let attempt = running.remove(at: index)
+        state.end(attempt, isHeard: false, now: now)
+        if isRefresh, let provider = attempt.provider { state.ranking.unspend(on: provider, now: now) }
+        return attempt
     }
 }

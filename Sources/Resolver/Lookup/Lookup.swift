@@ -343,8 +343,7 @@ struct Lookup {
         phase = .finished(.answered)
     }
 
-    /// Ends the lookup in favour of another one. Clients get the best answer at hand, and no upstream is charged with a
-    /// failure.
+    /// Ends the lookup before its time. Clients get the best answer at hand, and no upstream is charged with a failure.
     mutating func displaced(now: Instant, _ state: inout ResolverState) {
         replyExpired(.failure, &state)
         state.actions += waiters.map { .fail($0, .notReady) }

@@ -17,7 +17,7 @@ extension Lookup {
         let usable = policy.withoutPrivateAddresses(answer)
         state.words.said(
             question, answer, usable: usable, by: attempt.source,
-            took: attempt.isMeasured ? attempt.startedAt.duration(to: now) : nil, now: now)
+            took: attempt.isSent ? attempt.startedAt.duration(to: now) : nil, now: now)
         guard let answer = usable else {
             return hasOnlyPrivateAddresses(attempt, answer, now: now, &state)
         }
@@ -235,7 +235,7 @@ extension Lookup {
     /// Whether every request to a provider has been in flight for more than twice that provider's usual answer time.
     func areRequestsOverdue(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
         running.allSatisfy { attempt in
-            attempt.provider.map { ranking.isOverdue($0, since: attempt.startedAt, now) } ?? true
+            attempt.provider.map { attempt.isSent && ranking.isOverdue($0, since: attempt.startedAt, now) } ?? true
         }
     }
 
@@ -446,6 +446,7 @@ extension Lookup {
     private mutating func abandonAll(now: Instant, _ state: inout ResolverState) {
         for attempt in running {
             state.abandon(attempt, now: now)
+            guard attempt.isSent else { continue }
             let elapsed = attempt.startedAt.duration(to: now)
             if let provider = attempt.provider {
                 state.ranking.overtaken(provider, after: elapsed)

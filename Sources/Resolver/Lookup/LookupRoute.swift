@@ -110,10 +110,10 @@ extension Lookup {
         let upstream: Upstream
         /// The registrable domain of the question's name.
         let domain: Name
-        let startedAt: Instant
-        let until: Instant
-        /// Its end tells the upstream's latency.
-        var isMeasured = true
+        var startedAt: Instant
+        var until: Instant
+        /// False while it waits for a fleet: nothing about it concerns the upstream.
+        var isSent = true
 
         var source: Source {
             switch upstream {

@@ -127,11 +127,13 @@ struct ProviderQueue {
         throttled = []
     }
 
-    /// Makes a provider a last resort whose request was not made, and asks the next one.
+    /// Makes a provider a last resort whose request was not sent, and asks the next one. If it was of last resort
+    /// already, it is not asked again.
     mutating func spare(_ provider: ProviderID, now: Instant) {
+        makeNextDue(now)
+        guard !areLastResorts else { return }
         throttled.append(provider)
         attemptsLeft += 1
-        makeNextDue(now)
     }
 
     mutating func addOverQuota() {

@@ -293,11 +293,15 @@ struct RefreshPlan {
         schedule(number, at: retryAt + chance.duration(upTo: Bounds.afterExpiryDelay))
     }
 
-    /// Postpones the refresh of a question in use, as no provider replies.
-    mutating func deferred(_ question: Question, until instant: Instant) {
+    /// Postpones the refresh of a question in use, as no provider replies or may be asked.
+    ///
+    /// - Parameter spread: the refresh begins within this time, so that not all begin at once.
+    mutating func deferred(
+        _ question: Question, until instant: Instant, within spread: Duration = Bounds.afterExpiryDelay
+    ) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
-        schedule(number, at: instant + chance.duration(upTo: Bounds.afterExpiryDelay))
+        schedule(number, at: instant + chance.duration(upTo: spread))
     }
 
     /// Schedules questions that failed, the most asked first, after a provider has answered again. The provider's

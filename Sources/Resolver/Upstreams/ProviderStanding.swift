@@ -249,6 +249,13 @@ final class ProviderStanding {
         if let rate = traits.questionsPerSecond { questions.charge(perSecond: rate, now: now) }
     }
 
+    /// Takes `begun` back: the request is not sent yet, or never.
+    func unbegun(_ domain: Name, now: Instant) {
+        ended(domain, isHeard: false, now: now)
+        if unanswered.isEmpty { unansweredSince = nil }
+        if let rate = traits.questionsPerSecond { questions.refund(perSecond: rate, now: now) }
+    }
+
     /// Ignored if no request is in flight any more.
     func unacknowledged() { isUnacknowledged = outstanding > 0 }
 
@@ -370,6 +377,9 @@ final class ProviderStanding {
     func spend(now: Instant) -> Instant? {
         refreshes.spend(perSecond: traits.budgetPerSecond, now: now)
     }
+
+    /// Takes `spend` back.
+    func unspend(now: Instant) { refreshes.refund(perSecond: traits.budgetPerSecond, now: now) }
 
     func canSpend(_ now: Instant) -> Bool { refreshes.tokens(perSecond: traits.budgetPerSecond, now: now) >= 1 }
 }

@@ -32,4 +32,10 @@ struct TokenBucket {
         tokens = max(tokens(perSecond: perSecond, now: now) - 1, -Double(perSecond) * Bounds.budgetBurst)
         countedAt = now
     }
+
+    /// Gives the token of a question back that is not asked.
+    mutating func refund(perSecond: Int, now: Instant) {
+        tokens = min(tokens(perSecond: perSecond, now: now) + 1, max(1, Double(perSecond) * Bounds.budgetBurst))
+        countedAt = now
+    }
 }

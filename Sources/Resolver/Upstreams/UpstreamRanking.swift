@@ -424,6 +424,11 @@ struct UpstreamRanking {
         update(provider) { $0.begun(domain, now: now) }
     }
 
+    /// Takes `begun` back.
+    mutating func unbegun(_ provider: ProviderID, _ domain: Name, now: Instant) {
+        update(provider) { $0.unbegun(domain, now: now) }
+    }
+
     /// - Parameter isHeard: whether a reply arrived, a failure included.
     mutating func ended(_ provider: ProviderID, _ domain: Name, isHeard: Bool, now: Instant) {
         if isInTrouble(provider, now) { hasTrialEnded = true }
@@ -489,6 +494,11 @@ struct UpstreamRanking {
         update(provider) { $0.overQuotaUntil = end }
     }
 
+    /// Until when the budget that the fleet shares is used up; nil: it is not.
+    func overBudgetUntil(_ provider: ProviderID, _ now: Instant) -> Instant? {
+        index(of: provider).flatMap { standings[$0].overBudgetUntil }.flatMap { $0 > now ? $0 : nil }
+    }
+
     /// The budget that the fleet shares is used up.
     mutating func overBudget(_ provider: ProviderID, until end: Instant) {
         update(provider) { $0.overBudgetUntil = end }
@@ -502,6 +512,9 @@ struct UpstreamRanking {
         update(provider) { notBefore = $0.spend(now: now) }
         return notBefore
     }
+
+    /// Gives back what the last refresh was charged, as its request is not sent.
+    mutating func unspend(on provider: ProviderID, now: Instant) { update(provider) { $0.unspend(now: now) } }
 
     private func index(of provider: ProviderID) -> Int? {
         for index in standings.indices where standings[index].traits.id == provider { return index }

@@ -152,8 +152,8 @@ struct Verification {
         for holder in known.numbers(of: name).map({ known.names[$0] }) where holder.terms.allows(address) {
             guard holder.terms.scope != .nothing else { continue }
             for check in holder.known(address)?.checks ?? [] {
-                guard check.probedAt.map({ now - $0 >= Bounds.suspicionPause }) ?? true else { continue }
-                plan.add(holder.target(address, check), isRequested: false, notBefore: now, now: now)
+                let begin = max(now, check.probedAt.map { $0 + Bounds.suspicionPause } ?? now)
+                plan.add(holder.target(address, check), isRequested: false, notBefore: begin, now: now)
             }
         }
         begin(now: now)
