@@ -1,27 +1,37 @@
-// The questions that a member has called Redis for: how many queries it has not told yet, and whose answer it has.
+// What a member remembers of questions that it has called Redis for.
 
 import DNSWire
 
 struct AskedQuestions: Sendable {
     private struct Entry {
-        /// When the queries were told.
+        /// When this member's queries were told.
         var toldAt: Instant?
         /// Who asked a provider for the answer in use; nil: this member.
         var origin: (member: String, at: Instant)?
+        /// Other members have queries for it, as Redis told last.
+        var isAskedElsewhere = false
     }
 
-    /// Then all are forgotten.
-    private static let maxCount = 10_000
+    /// The memory holds up to two generations of this size, and forgets the older one as a whole.
+    private static let generationSize = 5000
 
-    private var entries: [Question: Entry] = [:]
+    private var young: [Question: Entry] = [:]
+    private var old: [Question: Entry] = [:]
 
     /// Returns the queries since the last call for the question, as far as the rate tells. Without an earlier call, a
     /// client's is one.
     mutating func count(_ question: Question, perSecond: Double?, isForClient: Bool, now: Instant) -> Double {
-        let toldAt = entries[question]?.toldAt
+        let toldAt = self[question]?.toldAt
         change(question) { $0.toldAt = now }
         let before = toldAt.map { $0.duration(to: now).seconds * (perSecond ?? 0) } ?? 0
         return isForClient ? max(1, before) : before
+    }
+
+    /// Whether the demand of others is news: there is one, or there was.
+    mutating func isNews(_ question: Question, demandElsewhere: Double) -> Bool {
+        let (isNow, was) = (demandElsewhere > 0, self[question]?.isAskedElsewhere ?? false)
+        if isNow != was { change(question) { $0.isAskedElsewhere = isNow } }
+        return isNow || was
     }
 
     mutating func put(_ question: Question, by member: String, at instant: Instant) {
@@ -29,12 +39,19 @@ struct AskedQuestions: Sendable {
     }
 
     /// This member has asked a provider.
-    mutating func answered(_ question: Question) { entries[question]?.origin = nil }
+    mutating func answered(_ question: Question) {
+        if self[question]?.origin != nil { change(question) { $0.origin = nil } }
+    }
 
-    func origin(of question: Question) -> (member: String, at: Instant)? { entries[question]?.origin }
+    func origin(of question: Question) -> (member: String, at: Instant)? { self[question]?.origin }
+
+    private subscript(_ question: Question) -> Entry? { young[question] ?? old[question] }
 
     private mutating func change(_ question: Question, _ change: (inout Entry) -> Void) {
-        if entries.count >= AskedQuestions.maxCount, entries[question] == nil { entries = [:] }
-        change(&entries[question, default: Entry()])
+        if young[question] == nil {
+            if young.count >= AskedQuestions.generationSize { (young, old) = ([:], young) }
+            young[question] = old.removeValue(forKey: question)
+        }
+        change(&young[question, default: Entry()])
     }
 }

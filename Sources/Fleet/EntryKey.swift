@@ -34,13 +34,20 @@ extension FleetKeys {
             Array((terms.rules ?? "").utf8),
         ]
         var entries: [String] = []
-        for key in keys { entries.append(try key.name("h1:e:", "entry", fields)) }
+        for key in keys { entries.append(try key.name(FleetKeys.entryPrefix, "entry", fields)) }
         return entries
     }
 
-    /// Returns a name in Redis that depends on the first key and on the fields.
+    /// Whether a name in Redis is one of `entries`, or could be.
+    static func isEntry(_ name: String) -> Bool { name.hasPrefix(entryPrefix) }
+
+    private static let entryPrefix = "h1:e:"
+
+    /// Returns a name in Redis that depends on the fields and on one key: the same for members that have the same two
+    /// keys, whichever comes first.
     func name(_ prefix: String, _ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> String {
-        try keys[0].name(prefix, purpose, fields)
+        let key = keys.min { $0.id < $1.id } ?? keys[0]
+        return try key.name(prefix, purpose, fields)
     }
 }
 

@@ -17,6 +17,7 @@ package struct FleetCall: Equatable, Sendable {
         case billing(account: String, count: Int)
         /// Of a publication: whether it was sent is counted.
         case publication
+        case flushOrder(Membership.FlushOrderID)
         /// The reply says nothing.
         case order
     }
@@ -39,7 +40,7 @@ package enum FleetReply: Sendable {
     case value(RedisTime, demand: Int64, key: Int, [UInt8], left: Duration)
     case ours(RedisTime, demand: Int64, after: Duration)
     case theirs(RedisTime, demand: Int64, left: Duration)
-    case usedUp(RedisTime, demand: Int64, for: Duration)
+    case deferred(RedisTime, demand: Int64, for: Duration)
     case flushes(RedisTime, [FlushElement])
     /// - Parameter count: of the members.
     case presence(RedisTime, count: Int)
@@ -48,11 +49,11 @@ package enum FleetReply: Sendable {
     case billing(RedisTime, sum: Int)
     case done
     /// An error, or not what the script returns.
-    case useless
+    case useless(String)
 
     var time: RedisTime? {
         switch self {
-        case .value(let time, _, _, _, _), .ours(let time, _, _), .theirs(let time, _, _), .usedUp(let time, _, _),
+        case .value(let time, _, _, _, _), .ours(let time, _, _), .theirs(let time, _, _), .deferred(let time, _, _),
             .flushes(let time, _), .presence(let time, _), .members(let time, _), .billing(let time, _):
             time
         case .done, .useless: nil
@@ -62,7 +63,7 @@ package enum FleetReply: Sendable {
     var demand: Int64? {
         switch self {
         case .value(_, let demand, _, _, _), .ours(_, let demand, _), .theirs(_, let demand, _),
-            .usedUp(_, let demand, _):
+            .deferred(_, let demand, _):
             demand
         case .flushes, .presence, .members, .billing, .done, .useless: nil
         }

@@ -28,12 +28,17 @@ package enum FleetScript: Int, CaseIterable, Sendable {
 
         """
 
-    /// `Pace` for all members: returns true and the microseconds to wait, or false and those after which a wait is
-    /// short enough. With a patience of -1 the request is made in any case.
+    // A key may hold anything that another program has put there. Then it is read as if it were missing, and
+    // overwritten.
+
+    /// `Pace` for all members. Returns true and the microseconds that the request has to wait; or false and the
+    /// microseconds after which such a wait would be within the patience. A patience of -1: the request is made at once
+    /// in any case.
     private static let paceFunction = """
         local function pace(key, interval, patience)
           local micros = time[1] * 1000000 + time[2]
-          local next = tonumber(redis.call('GET', key) or 0) or 0
+          local next = tonumber(redis.pcall('GET', key)) or 0
+          if not (next <= micros + 1000000 + interval) then next = micros end
           local at = math.min(math.max(micros, next), micros + 1000000)
           if patience >= 0 and at - micros > patience then return false, at - micros - patience end
           redis.call('SET', key, at + interval, 'PX', 3000)
@@ -51,13 +56,16 @@ package enum FleetScript: Int, CaseIterable, Sendable {
     /// - kind 1, an answer: number of the key, value, remaining life in milliseconds.
     /// - kind 2, a lease that is the member's now: microseconds to wait before the request.
     /// - kind 3, another member's lease: its remaining milliseconds. Then its answer comes to the channel.
-    /// - kind 4, the pace allows no request: microseconds until it does.
+    /// - kind 4, the request is deferred: microseconds until the pace allows it.
     ///
     /// Only Redis's clock counts: a value lives as long as Redis keeps it, and tells when it was put.
     private static let leaseText = """
         local asks, seconds, at = 0, 0, now
-        local stored = redis.call('GET', KEYS[3])
-        if stored and #stored == 24 then asks, seconds, at = struct.unpack('>ddd', stored) end
+        local stored = redis.pcall('GET', KEYS[3])
+        if type(stored) == 'string' and #stored == 24 then asks, seconds, at = struct.unpack('>ddd', stored) end
+        if not (asks >= 0 and asks < 1e9 and seconds >= 0 and seconds < 1e9 and at <= now) then
+          asks, seconds, at = 0, 0, now
+        end
         local passed = math.max(0, now - at) / 1000
         local fading = 0.5 ^ (passed / \(memorySeconds))
         asks, seconds = asks * fading + ARGV[6] / 1000, (seconds + passed) * fading
@@ -66,14 +74,16 @@ package enum FleetScript: Int, CaseIterable, Sendable {
         for number = 5, #KEYS do
           local left = redis.call('PTTL', KEYS[number])
           if left >= tonumber(ARGV[3]) and left > 0 then
-            local value, put = redis.call('GET', KEYS[number]), 0
-            for place = 6, 11 do put = put * 256 + (string.byte(value, place) or 0) end
-            if now - put <= tonumber(ARGV[4]) then return {1, now, demand, number - 4, value, left} end
+            local value, put = redis.pcall('GET', KEYS[number]), 0
+            if type(value) == 'string' then
+              for place = 6, 11 do put = put * 256 + (string.byte(value, place) or 0) end
+              if now - put <= tonumber(ARGV[4]) then return {1, now, demand, number - 4, value, left} end
+            end
           end
         end
         local left = redis.call('PTTL', KEYS[1])
         if ARGV[2] ~= '0' and left ~= -2 then
-          redis.call('SADD', KEYS[2], ARGV[5])
+          redis.pcall('SADD', KEYS[2], ARGV[5])
           redis.call('PEXPIRE', KEYS[2], 2 * ARGV[2])
           return {3, now, demand, left}
         end
@@ -103,9 +113,9 @@ package enum FleetScript: Int, CaseIterable, Sendable {
     /// sends it to the members that wait for it, and ends the lease if it is still this member's.
     private static let publicationText = """
         redis.call('SET', KEYS[3], ARGV[1], 'PX', ARGV[2])
-        if redis.call('GET', KEYS[1]) == ARGV[3] then redis.call('DEL', KEYS[1]) end
+        if redis.pcall('GET', KEYS[1]) == ARGV[3] then redis.call('DEL', KEYS[1]) end
         local message = KEYS[3] .. ' ' .. ARGV[2] .. ' ' .. ARGV[1]
-        for _, channel in ipairs(redis.call('SMEMBERS', KEYS[2])) do redis.call('PUBLISH', channel, message) end
+        for _, channel in ipairs(redis.pcall('SMEMBERS', KEYS[2])) do redis.pcall('PUBLISH', channel, message) end
         redis.call('DEL', KEYS[2])
 
         """
@@ -113,17 +123,17 @@ package enum FleetScript: Int, CaseIterable, Sendable {
     /// KEYS: lease, waiters, entry. ARGV: the member's token, and whether `one` of those that wait is told, or `all`.
     /// Ends the lease without an answer, if it is still this member's. Without a lease, they are told in any case.
     private static let releaseText = """
-        local owner = redis.call('GET', KEYS[1])
-        if owner and owner ~= ARGV[1] then return end
+        local owner = redis.pcall('GET', KEYS[1])
+        if type(owner) == 'string' and owner ~= ARGV[1] then return end
         redis.call('DEL', KEYS[1])
-        local channels = {}
+        local channels
         if ARGV[2] == 'all' then
-          channels = redis.call('SMEMBERS', KEYS[2])
+          channels = redis.pcall('SMEMBERS', KEYS[2])
           redis.call('DEL', KEYS[2])
         else
-          channels[1] = redis.call('SPOP', KEYS[2]) or nil
+          channels = redis.pcall('SPOP', KEYS[2], 1)
         end
-        for _, channel in ipairs(channels) do redis.call('PUBLISH', channel, KEYS[3] .. ' ' .. ARGV[2]) end
+        for _, channel in ipairs(channels) do redis.pcall('PUBLISH', channel, KEYS[3] .. ' ' .. ARGV[2]) end
 
         """
 
@@ -171,10 +181,12 @@ package enum FleetScript: Int, CaseIterable, Sendable {
 
         """
 
-    /// KEYS: questions in a period. ARGV: those that the member has not told yet, the sum that it knows, in which Redis
-    /// may have lost some, and the life of the key in milliseconds. Returns an array: `now`, the sum.
+    /// KEYS: questions in a period. ARGV: those that the member has not told yet, the sum that it knows (Redis may have
+    /// lost some), and the life of the key in milliseconds. Returns an array: `now`, the sum.
     private static let billingText = """
-        local sum = math.max(tonumber(redis.call('GET', KEYS[1]) or 0) or 0, tonumber(ARGV[2])) + ARGV[1]
+        local stored = tonumber(redis.pcall('GET', KEYS[1])) or 0
+        if not (stored >= 0 and stored <= \(SharedBills.maxSum)) then stored = 0 end
+        local sum = math.max(stored, tonumber(ARGV[2])) + ARGV[1]
         redis.call('SET', KEYS[1], sum, 'PX', ARGV[3])
         return {now, sum}
 

@@ -22,19 +22,19 @@ struct FlushLog: Sendable {
     }
 
     private var flushes = Flushes()
-    /// The last flush that was carried out before the start; nil: none is known.
-    private var seenBefore: FlushNumber?
-    /// `seenBefore` is known: the store was read, or there is none.
+    /// All up to this one are carried out, also before the start; nil: none is known.
+    private var done: FlushNumber?
+    /// `done` is known: the store was read, or there is none.
     private(set) var isRestored = false
-    /// The flushes that were read, by number; nil: none were read yet.
-    private var seen: Set<String>?
-    /// The last of them since Redis is used; nil: none were read since then.
-    private var lastSeen: String?
+    /// The stream was read since the start.
+    private var hasRead = false
+    /// The last element that was read since Redis is used; nil: none was.
+    private var lastRead: FlushNumber?
     private(set) var isCaughtUp = false
 
     /// - Parameter note: of `News`, before the start.
     mutating func restore(_ note: String?) {
-        (seenBefore, isRestored) = (note.flatMap { FlushNumber(Array($0.utf8)) }, true)
+        (done, isRestored) = (note.flatMap { FlushNumber(Array($0.utf8)) }, true)
     }
 
     /// Answers that a provider gave before are not used any more.
@@ -44,40 +44,39 @@ struct FlushLog: Sendable {
     func age(of question: Question, now: Instant) -> Duration? { flushes.age(of: question, now: now) }
 
     /// Redis is not used any more; it may have another stream when it is used again.
-    mutating func switchedOff() { (isCaughtUp, lastSeen) = (false, nil) }
+    mutating func switchedOff() { (isCaughtUp, lastRead) = (false, nil) }
 
     /// The first element that is wanted, as XRANGE takes it, and whether that is the whole stream.
-    var next: (first: String, isWhole: Bool) { (lastSeen.map { "(\($0)" } ?? "-", lastSeen == nil) }
+    var next: (first: String, isWhole: Bool) { (lastRead.map { "(\($0.text)" } ?? "-", lastRead == nil) }
 
-    /// After the start, those are carried out that this machine has not carried out before it; later all that are new.
+    /// Carries out what is new. The first reading after the start also tells which shared answers are too old.
     ///
     /// - Parameter isWhole: all flushes that the stream has were asked for.
     mutating func take(
         _ elements: [FlushElement], isWhole: Bool, at time: RedisTime, _ keys: FleetKeys, now: Instant
     ) -> News {
         var news = News()
-        let (before, isFirst) = (seen ?? [], seen == nil)
-        if isWhole { seen = [] }
-        var hasNew = false
+        let present = FlushNumber(before: time)
+        // Redis's clock was set back, or this is another Redis: its new elements have lower numbers.
+        if isWhole, let former = done, present < former { done = present }
+        let before = done
         for element in elements {
-            lastSeen = element.number.text
-            seen?.insert(element.number.text)
-            guard !before.contains(element.number.text) else { continue }
-            hasNew = true
+            lastRead = element.number
+            let isNew = before.map { $0 < element.number } ?? hasRead
+            guard isNew || !hasRead else { continue }
+            done = max(done ?? element.number, element.number)
             do throws(Refusal) {
                 let put = RedisTime(element.number.milliseconds)
                 let order = try FlushOrder.read(element.order, at: put, keys)
                 flushes.add(order.scope, at: now - max(.zero, time - put), now: now)
-                if !isFirst || seenBefore.map({ $0 < element.number }) ?? false { news.scopes.append(order.scope) }
+                if isNew, !news.scopes.contains(order.scope) { news.scopes.append(order.scope) }
             } catch {
                 news.refusals.append(error)
             }
         }
-        isCaughtUp = true
-        // The next reading is whole, and leaves out those that the stream has no more.
-        if (seen ?? []).count > 2 * Flushes.maxCount { lastSeen = nil }
-        // Elements that come later have this number or a greater one.
-        if isFirst || hasNew { news.note = "\(time.milliseconds - 1)-0" }
+        (isCaughtUp, hasRead) = (true, true)
+        done = max(done ?? present, present)
+        if done != before { news.note = done?.text }
         return news
     }
 }

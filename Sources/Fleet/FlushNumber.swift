@@ -13,6 +13,9 @@ package struct FlushNumber: Comparable, Sendable {
         (self.milliseconds, self.count) = (milliseconds, count)
     }
 
+    /// Elements that are put from this time on have greater numbers.
+    init(before time: RedisTime) { (milliseconds, count) = (max(0, time.milliseconds - 1), .max) }
+
     package var text: String { "\(milliseconds)-\(count)" }
 
     package static func < (left: FlushNumber, right: FlushNumber) -> Bool {

@@ -1,5 +1,5 @@
-// An order to all members to forget answers, as a sealed element of a stream in Redis: whether the names below are
-// meant, record type, and the name. Only who has a key of the fleet can give one.
+// An order to all members to forget answers: a sealed element of a stream in Redis. It has a byte, 1 if the names below
+// are meant, too; the record type; and the name.
 
 package import Crypto
 package import DNSWire

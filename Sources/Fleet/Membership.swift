@@ -6,6 +6,8 @@ package import DNSWire
 
 package struct Membership: Sendable {
     package typealias ID = SharedFetches.ID
+    /// The caller's number of an order to flush.
+    package typealias FlushOrderID = UInt64
 
     package struct Terms: Equatable, Sendable {
         package let keys: FleetKeys
@@ -68,9 +70,11 @@ package struct Membership: Sendable {
         case suspected(Suspicion)
         /// The sum of an account's questions in all members has changed.
         case billed(account: String)
+        /// What became of an order to flush; nil: Redis has it.
+        case flushOrdered(FlushOrderID, fault: String?)
     }
 
-    /// An entry whose lease may be this member's, and that was not published.
+    /// An entry for which this member was asking a provider, maybe with the lease. It was not published.
     private struct Unpublished {
         let entry: String
         /// All that wait for it are told; otherwise one, which gets the next lease.
@@ -79,12 +83,18 @@ package struct Membership: Sendable {
 
     /// More than any answer's TTL.
     private static let anyAge: Duration = .seconds(1 << 32)
+    /// Of the time that this member knows between replies.
+    private static let clockError: Duration = .milliseconds(100)
+    /// Queries per second for one question; anything above is no reason to refresh it sooner.
+    private static let mostDemand = 10_000.0
     /// An answer that ends sooner is not worth sharing.
     private static let leastLife: Duration = .milliseconds(500)
     /// What a release tells: one of those that wait, which gets the next lease; or all, which ask at once.
     static let (one, all) = ("one", "all")
     /// Why a command fails without [fleet].
     package static let noFleet = "there is no fleet; add [fleet] to the settings"
+    private static let lostOrder =
+        "Redis was lost before it replied; other machines may have been flushed: run the command again"
     /// The name of a stream, and of the channel that tells of its news.
     package static let flushStream = "h1:f"
     package static let suspicionChannel = "h1:v"
@@ -103,6 +113,8 @@ package struct Membership: Sendable {
     private var bills = SharedBills()
     private var suspicions = SuspicionMemory()
     private var ended: [Unpublished] = []
+    /// Orders to flush that Redis has not replied to.
+    private var openOrders: [FlushOrderID] = []
     var calls: [FleetCall] = []
     private var outcomes: [Outcome] = []
     /// How many members there are, as far as Redis told.
@@ -140,6 +152,7 @@ package struct Membership: Sendable {
         carryOut(fetches.switchedOff(), now: now)
         self.terms = terms
         if let terms { fetches.readTimeout = terms.readTimeout }
+        if isInUse { readFlushes() }
     }
 
     /// Calls are of use from now on. What was published before may have been missed.
@@ -154,6 +167,9 @@ package struct Membership: Sendable {
         isInUse = false
         presenceAt = nil
         log.switchedOff()
+        bills.switchedOff()
+        for order in openOrders { outcomes.append(.flushOrdered(order, fault: Membership.lostOrder)) }
+        openOrders = []
         carryOut(fetches.switchedOff(), now: now)
     }
 
@@ -252,7 +268,7 @@ package struct Membership: Sendable {
             case .call(let id): call(id, now: now)
             case .ask(let id): if requests[id] != nil { outcomes.append(.ask(id)) }
             case .askAlone(let id): askAlone(id, now: now)
-            case .put(let id, let duration):
+            case .deferRequest(let id, let duration):
                 if requests.removeValue(forKey: id) != nil { outcomes.append(.deferred(id, until: now + duration)) }
             case .give(let id, let shared, let left):
                 guard let fetch = requests.removeValue(forKey: id) else { continue }
@@ -317,12 +333,15 @@ package struct Membership: Sendable {
         {
         case .wait(.zero): outcomes.append(.ask(id))
         case .wait(let wait): fetches.delay(id, until: now + wait)
-        case .usedUp(let duration):
+        case .deferred(let duration):
             fetches.deferred(id)
             requests[id] = nil
             outcomes.append(.deferred(id, until: now + duration))
         }
     }
+
+    /// Redis's time; nil before its first reply.
+    package func time(at now: Instant) -> RedisTime? { clock.time(at: now) }
 
     // MARK: billed questions
 
@@ -343,21 +362,37 @@ package struct Membership: Sendable {
         if isOn { log.add(scope, now: now) }
     }
 
-    /// Orders all members to flush.
-    ///
-    /// - Returns: why that is not possible.
-    package mutating func orderFlush(_ scope: QuestionScope, now: Instant) -> String? {
-        guard let terms else { return Membership.noFleet }
-        guard terms.share.contains(.flush) else { return "fleet.share has no \"flush\"" }
-        guard let time = clock.time(at: now) else { return "Redis has not told its time yet" }
+    /// Orders all members to flush: `Outcome.flushOrdered` tells whether Redis has the order.
+    package mutating func orderFlush(_ scope: QuestionScope, _ id: FlushOrderID, now: Instant) {
+        do throws(FlushFault) {
+            calls.append(try flushCall(scope, id, now: now))
+            openOrders.append(id)
+        } catch {
+            outcomes.append(.flushOrdered(id, fault: error.text))
+        }
+    }
+
+    private struct FlushFault: Error { let text: String }
+
+    private func flushCall(
+        _ scope: QuestionScope, _ id: FlushOrderID, now: Instant
+    ) throws(FlushFault) -> FleetCall {
+        guard let terms else { throw FlushFault(text: Membership.noFleet) }
+        guard terms.share.contains(.flush) else { throw FlushFault(text: "fleet.share has no \"flush\"") }
+        guard let time = clock.time(at: now) else { throw FlushFault(text: "Redis has not told its time yet") }
         do throws(CryptoError) {
             let order = try FlushOrder(scope).bytes(at: time, terms.keys)
-            let keys = [Membership.flushStream, Membership.flushStream]
-            calls.append(FleetCall(.flush, keys: keys, [order], .order))
-            return nil
+            return FleetCall(
+                .flush, keys: [Membership.flushStream, Membership.flushStream], [order], .flushOrder(id))
         } catch {
-            return error.text
+            throw FlushFault(text: error.text)
         }
+    }
+
+    private mutating func endOrder(_ id: FlushOrderID, fault: String?) {
+        guard let index = openOrders.firstIndex(of: id) else { return }
+        openOrders.remove(at: index)
+        outcomes.append(.flushOrdered(id, fault: fault))
     }
 
     /// The store was read, or cannot be.
@@ -418,7 +453,7 @@ package struct Membership: Sendable {
     private static let memberSet = "h1:n"
     private static let recordPrefix = "h1:n:"
     /// Of the members that are listed.
-    private static let maxMembers = 1000
+    package static let maxMembers = 1000
 
     /// The caller has to `announce` this member.
     package func isPresenceDue(_ now: Instant) -> Bool { presenceAt.map { $0 <= now } ?? false }
@@ -452,13 +487,27 @@ package struct Membership: Sendable {
                 [Membership.number(Membership.maxMembers), life, Array(Membership.recordPrefix.utf8)], .members))
     }
 
-    /// The records of a reply to `askForMembers` that are authentic, and how old they are.
-    package func records(in reply: FleetReply) -> [(record: [UInt8], age: Duration, isThis: Bool)] {
+    /// What a member has told of itself.
+    package struct MemberRecord: Equatable, Sendable {
+        package let record: [UInt8]
+        package let age: Duration
+        package let isThis: Bool
+    }
+
+    /// The authentic records of a reply to `askForMembers`.
+    package mutating func records(in reply: FleetReply) -> [MemberRecord] {
         guard let terms, case .members(let now, let members) = reply else { return [] }
-        return members.records.compactMap { token, record in
+        return members.records.prefix(Membership.maxMembers).compactMap { token, record in
             let place = Membership.recordPrefix + String(decoding: token, as: UTF8.self)
-            guard let (plain, time) = try? terms.keys.open(record, .member, place: place) else { return nil }
-            return (plain, max(.zero, now - time), token == self.token)
+            do throws(Refusal) {
+                let (plain, time) = try terms.keys.open(record, .member, place: place)
+                guard now - time <= Membership.presenceLife else { throw .outdated }
+                return MemberRecord(record: plain, age: max(.zero, now - time), isThis: token == self.token)
+            } catch {
+                // A member that has just begun knows no time yet.
+                if !record.isEmpty { refusals[error, default: 0] += 1 }
+                return nil
+            }
         }
     }
 
@@ -469,25 +518,31 @@ package struct Membership: Sendable {
         switch call.purpose {
         case .fetch(let id): carryOut(fetches.replied(id, .useless, now: now), now: now)
         case .publication: unpublished += 1
-        case .billing(let account, let count): bills.add(count, account)
+        case .billing(let account, _): bills.notTold(account)
+        case .flushOrder(let id): endOrder(id, fault: "Redis is not used, or does not read; run the command again")
         case .flushes, .presence, .members, .order: break
         }
     }
 
-    /// - Parameter now: when the reply came.
-    package mutating func replied(to call: FleetCall, _ reply: FleetReply, now: Instant) {
-        if let time = reply.time { clock.set(time, now: now) }
+    /// - Parameters:
+    ///   - sentAt: when the call was sent.
+    ///   - now: when the reply came.
+    package mutating func replied(to call: FleetCall, _ reply: FleetReply, sentAt: Instant, now: Instant) {
+        if let time = reply.time { clock.set(time, sentAt: sentAt, now: now) }
         switch (call.purpose, reply) {
         case (.fetch(let id), _): takeReply(reply, to: id, call, now: now)
         case (.flushes(let isWhole), .flushes(let time, let elements)):
             takeFlushes(elements, isWhole: isWhole, at: time, now: now)
         case (.presence, .presence(_, let count)): size = min(max(1, count), Membership.maxSize)
-        case (.billing(let account, _), .billing(_, let sum)):
-            bills.set(sum, account)
+        case (.billing(let account, let count), .billing(_, let sum)):
+            bills.told(count, account, sum: sum)
             outcomes.append(.billed(account: account))
         case (.publication, .done): published += 1
-        case (.publication, _): unpublished += 1
-        case (.flushes, _), (.presence, _), (.billing, _), (.members, _), (.order, _): break
+        case (.flushOrder(let id), .done): endOrder(id, fault: nil)
+        case (.flushOrder(let id), .useless(let reason)):
+            endOrder(id, fault: "Redis has refused the order: \(reason)")
+        case (.publication, _), (.billing, _), (.flushOrder, _): unsent(call, now: now)
+        case (.flushes, _), (.presence, _), (.members, _), (.order, _): break
         }
     }
 
@@ -498,40 +553,54 @@ package struct Membership: Sendable {
             return
         }
         if let demand = reply.demand, call.script == .lease {
-            let elsewhere = Double(demand) / 1_000_000 - (fetch.perSecond ?? 0)
-            if elsewhere > 0 { outcomes.append(.demandElsewhere(fetch.question, perSecond: elsewhere)) }
+            let sum = min(max(0, Double(demand) / 1_000_000), Membership.mostDemand)
+            let elsewhere = max(0, sum - (fetch.perSecond ?? 0))
+            if asked.isNews(fetch.question, demandElsewhere: elsewhere) {
+                outcomes.append(.demandElsewhere(fetch.question, perSecond: elsewhere))
+            }
         }
-        carryOut(fetches.replied(id, meaning(of: reply, fetch, fetchTerms, now: now), now: now), now: now)
+        carryOut(fetches.replied(id, meaning(of: reply, id, fetch, fetchTerms, now: now), now: now), now: now)
     }
 
     private mutating func meaning(
-        of reply: FleetReply, _ fetch: Fetch, _ fetchTerms: SharedFetches.Terms, now: Instant
+        of reply: FleetReply, _ id: ID, _ fetch: Fetch, _ fetchTerms: SharedFetches.Terms, now: Instant
     ) -> SharedFetches.Reply {
         switch reply {
         case .value(_, _, let key, let value, let left):
             guard fetchTerms.entries.indices.contains(key - 1),
-                let shared = shared(value, fetch.question, entry: fetchTerms.entries[key - 1], now: now)
+                let shared = shared(
+                    value, fetch.question, entry: fetchTerms.entries[key - 1], left: left, fetchTerms, now: now)
             else { return .useless }
-            return .answer(shared.answer, left: min(left, shared.left))
+            return .answer(shared.answer, left: shared.left)
         case .ours(_, _, let wait):
-            if let interval = interval(fetch.provider) {
+            // A request that was made without a reply has been counted.
+            if let interval = interval(fetch.provider), !fetches.isAsking(id) {
                 paces[fetch.provider.account, default: Pace()].granted(interval: interval * size, after: wait, now: now)
             }
             return .ours(after: min(max(.zero, wait), Pace.patience))
         case .theirs(_, _, let left): return .theirs(left: left)
         // A request of last resort is made in any case.
-        case .usedUp(_, _, let duration) where !fetch.isLastResort && interval(fetch.provider) != nil:
-            return .usedUp(min(max(.zero, duration), .seconds(1)))
-        case .usedUp, .flushes, .presence, .members, .billing, .done, .useless: return .useless
+        case .deferred(_, _, let duration) where !fetch.isLastResort && interval(fetch.provider) != nil:
+            return .deferred(min(max(.zero, duration), .seconds(1)))
+        case .deferred, .flushes, .presence, .members, .billing, .done, .useless: return .useless
         }
     }
 
+    /// Opens a value. Whatever Redis says of it, it has to be as young as the fetch wants it, and to live as long.
+    ///
+    /// - Parameter left: as Redis says.
     private mutating func shared(
-        _ value: [UInt8], _ question: Question, entry: String, now: Instant
+        _ value: [UInt8], _ question: Question, entry: String, left: Duration, _ fetchTerms: SharedFetches.Terms,
+        now: Instant
     ) -> (answer: SharedAnswer, left: Duration)? {
         guard let terms, let time = clock.time(at: now) else { return nil }
         do throws(Refusal) {
-            return try SharedAnswer.read(value, question, entry: entry, now: time, terms.keys)
+            let (answer, ownLeft) = try SharedAnswer.read(value, question, entry: entry, now: time, terms.keys)
+            let (age, left) = (.seconds(answer.answer.ttlSeconds) - ownLeft, min(left, ownLeft))
+            guard left >= fetchTerms.leastLife - Membership.clockError,
+                age <= (fetchTerms.mostAge ?? Membership.anyAge) + Membership.clockError
+            else { throw .outdated }
+            return (answer, left)
         } catch {
             refusals[error, default: 0] += 1
             return nil
@@ -555,19 +624,20 @@ package struct Membership: Sendable {
         let parts = message.split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard parts.count > 1 else { return }
         let (entry, word) = (String(decoding: parts[0], as: UTF8.self), String(decoding: parts[1], as: UTF8.self))
-        guard let id = fetches.waiting(for: entry), let fetch = requests[id] else {
+        guard let id = fetches.waiting(for: entry), let fetch = requests[id], let fetchTerms = fetches.terms(of: id)
+        else {
             // Another one that waits gets the lease.
-            if word == Membership.one { release(entry, tellsAll: false) }
+            if word == Membership.one, FleetKeys.isEntry(entry) { release(entry, tellsAll: false) }
             return
         }
-        if parts.count == 3, let left = Int64(word),
-            let shared = shared(Array(parts[2]), fetch.question, entry: entry, now: now)
-        {
-            let left = min(.milliseconds(left), shared.left)
-            carryOut(fetches.published(entry, shared.answer, left: left), now: now)
-        } else {
-            carryOut(fetches.released(entry, asksAtOnce: word == Membership.all), now: now)
+        if parts.count == 2 {
+            return carryOut(fetches.released(entry, asksAtOnce: word == Membership.all), now: now)
         }
+        guard let left = Int64(word),
+            let shared = shared(
+                Array(parts[2]), fetch.question, entry: entry, left: .milliseconds(left), fetchTerms, now: now)
+        else { return }
+        carryOut(fetches.published(entry, shared.answer, left: shared.left), now: now)
     }
 
     // MARK: time

@@ -7,13 +7,13 @@ package struct Pace: Sendable {
     package enum Turn: Equatable, Sendable {
         /// The request may be made after this time.
         case wait(Duration)
-        /// The pace is used up: after this time, a request would have to wait for `patience` only.
-        case usedUp(Duration)
+        /// The request is not made now. After this time, its turn would come within `patience`.
+        case deferred(Duration)
     }
 
-    /// A request that would have to wait for longer is not made.
+    /// The longest time for which a request waits for its turn.
     package static let patience: Duration = .milliseconds(200)
-    /// So far ahead, requests that are made in any case can use the pace up.
+    /// Requests of last resort are made before their turn, and delay others by this time at most.
     private static let mostDebt: Duration = .seconds(1)
 
     /// When the next request may be made.
@@ -27,12 +27,12 @@ package struct Pace: Sendable {
     package mutating func take(interval: Duration, isLastResort: Bool, now: Instant) -> Turn {
         let at = min(max(now, nextAt ?? now), now + Pace.mostDebt)
         let wait = now.duration(to: at)
-        guard isLastResort || wait <= Pace.patience else { return .usedUp(wait - Pace.patience) }
+        guard isLastResort || wait <= Pace.patience else { return .deferred(wait - Pace.patience) }
         nextAt = at + interval
         return .wait(isLastResort ? .zero : wait)
     }
 
-    /// Redis has let a request go: if Redis is lost, that one was of this member's share.
+    /// Redis has granted this member a request: it counts for the member's share if Redis is lost soon.
     package mutating func granted(interval: Duration, after wait: Duration, now: Instant) {
         nextAt = min(max(now + wait, nextAt ?? now), now + Pace.mostDebt) + interval
     }

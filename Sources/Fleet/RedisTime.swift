@@ -17,10 +17,17 @@ package struct RedisTime: Comparable, Sendable {
 
 /// Follows the clock of Redis between its replies.
 struct RedisClock: Sendable {
+    /// A reply that took longer tells a time that is too old.
+    private static let mostDelay: Duration = .seconds(1)
+
     private var heard: (time: RedisTime, at: Instant)?
 
     /// A reply told the time.
-    mutating func set(_ time: RedisTime, now: Instant) { heard = (time, now) }
+    ///
+    /// - Parameter sentAt: when the call was sent.
+    mutating func set(_ time: RedisTime, sentAt: Instant, now: Instant) {
+        if heard == nil || sentAt.duration(to: now) <= RedisClock.mostDelay { heard = (time, now) }
+    }
 
     /// Nil before the first reply.
     func time(at now: Instant) -> RedisTime? {

@@ -5,37 +5,62 @@ import DNSWire
 struct SharedBills: Sendable {
     private struct Bill {
         var untold = 0
-        /// Of all members, without `untold`; nil: Redis has not told it.
+        /// Those in a call without a reply.
+        var inCall = 0
+        /// Of all members, without the above; nil: Redis has not told it.
         var sum: Int?
     }
 
     /// Longer than a month. Another period has another account.
     static let life: Duration = .seconds(40 * 24 * 3600)
-    /// Each provider has an account for the present period; those of former periods go first.
-    private static let maxCount = 16
+    /// Larger sums are wrong.
+    static let maxSum = 10_000_000_000_000
+    /// Two periods of each provider; the one that was used least recently goes first.
+    private static let maxCount = 64
 
     private var bills: [String: Bill] = [:]
-    /// The oldest first.
+    /// The least recently used first.
     private var accounts: [String] = []
 
     mutating func add(_ count: Int, _ account: String) {
-        if bills[account] == nil {
+        if accounts.last != account {
+            accounts.removeAll { $0 == account }
             accounts.append(account)
-            if accounts.count > SharedBills.maxCount { bills[accounts.removeFirst()] = nil }
         }
+        if accounts.count > SharedBills.maxCount { bills[accounts.removeFirst()] = nil }
         bills[account, default: Bill()].untold += count
     }
 
-    mutating func set(_ sum: Int, _ account: String) { bills[account]?.sum = sum }
-
-    func sum(_ account: String) -> Int? { bills[account].flatMap { bill in bill.sum.map { $0 + bill.untold } } }
+    func sum(_ account: String) -> Int? {
+        bills[account].flatMap { bill in bill.sum.map { $0 + bill.untold + bill.inCall } }
+    }
 
     /// Returns what Redis has to be told: also accounts without news, as others may have changed their sums, and Redis
     /// may have lost them.
     mutating func takeUntold() -> [(account: String, count: Int, sum: Int)] {
-        accounts.map { account in
-            defer { bills[account]?.untold = 0 }
-            return (account, bills[account]?.untold ?? 0, bills[account]?.sum ?? 0)
+        accounts.compactMap { account in
+            guard let bill = bills[account], bill.inCall == 0 else { return nil }
+            bills[account]?.inCall = bill.untold
+            bills[account]?.untold = 0
+            return (account, bill.untold, bill.sum ?? 0)
         }
     }
+
+    /// Redis was told `count` questions.
+    mutating func told(_ count: Int, _ account: String, sum: Int) {
+        guard var bill = bills[account] else { return }
+        bill.inCall = max(0, bill.inCall - count)
+        bill.sum = min(max(0, sum), SharedBills.maxSum)
+        bills[account] = bill
+    }
+
+    /// Redis has refused the call.
+    mutating func notTold(_ account: String) {
+        bills[account].map { bill in bills[account]?.untold = bill.untold + bill.inCall }
+        bills[account]?.inCall = 0
+    }
+
+    /// Redis is not used any more, and may have taken the calls that it did not reply to. To count questions twice is
+    /// better than not at all.
+    mutating func switchedOff() { for account in accounts { notTold(account) } }
 }

@@ -38,6 +38,8 @@ package struct SharedFetches: Sendable {
 
         /// For writing; nil: the answer is not shared.
         package var entry: String? { entries.first }
+
+        fileprivate var hasLease: Bool { entry != nil && lease > .zero }
     }
 
     package enum Reply: Equatable, Sendable {
@@ -46,7 +48,7 @@ package struct SharedFetches: Sendable {
         /// This member has the lease, and may ask after this time.
         case ours(after: Duration)
         /// The budget of the fleet is used up for this time.
-        case usedUp(Duration)
+        case deferred(Duration)
         /// Another member has it for this time.
         case theirs(left: Duration)
         /// Redis refused the call, or its value was not authentic.
@@ -61,7 +63,7 @@ package struct SharedFetches: Sendable {
         /// The same without the consent of Redis: the caller may `delay` or `deferred` it.
         case askAlone(ID)
         /// The budget of the fleet is used up for this time. The request has ended, and is not made.
-        case put(off: ID, for: Duration)
+        case deferRequest(ID, for: Duration)
         /// Another member's answer, and how long it lives. The request has ended.
         case give(ID, SharedAnswer, left: Duration)
         /// The answer came after its request had been made: it is good for the cache.
@@ -73,7 +75,9 @@ package struct SharedFetches: Sendable {
         package var answers: UInt64 = 0
         /// Requests that were not made, because another member was asking.
         package var awaited: UInt64 = 0
-        /// Requests made with a lease.
+        /// Requests made whose answer may be shared.
+        package var made: UInt64 = 0
+        /// Those of them that were made with a lease.
         package var leases: UInt64 = 0
         /// Leases of other members that ended without an answer.
         package var endedLeases: UInt64 = 0
@@ -82,7 +86,7 @@ package struct SharedFetches: Sendable {
         /// Calls that Redis refused, and values that were not authentic.
         package var useless: UInt64 = 0
         /// Requests not made, as the budget of the fleet was used up.
-        package var putOff: UInt64 = 0
+        package var deferred: UInt64 = 0
         /// Requests made while Redis was not used.
         package var alone: UInt64 = 0
 
@@ -132,6 +136,7 @@ package struct SharedFetches: Sendable {
         guard isInUse else {
             counts.alone += 1
             fetches[id] = Fetch(terms: terms, slot: slot, beganAt: now, phase: .asking(isCallOpen: false))
+            countMade(id)
             return .askAlone(id)
         }
         fetches[id] = Fetch(terms: terms, slot: slot, beganAt: now, phase: .calling(leases: 0))
@@ -156,15 +161,14 @@ package struct SharedFetches: Sendable {
             end(id)
             return [.give(id, answer, left: left)]
         case (.calling, .ours(let wait)), (.waiting, .ours(let wait)):
-            if fetch.terms.entry != nil { counts.leases += 1 }
+            if fetch.terms.hasLease { counts.leases += 1 }
             let step = ask(id)
             guard wait > .zero else { return [step] }
             delay(id, until: now + wait)
             return []
-        case (.calling, .usedUp(let wait)), (.waiting, .usedUp(let wait)):
-            counts.putOff += 1
-            end(id)
-            return [.put(off: id, for: wait)]
+        case (.calling, .deferred(let wait)), (.waiting, .deferred(let wait)):
+            deferred(id)
+            return [.deferRequest(id, for: wait)]
         case (.calling(let leases), .theirs(let left)):
             // At most for a lease, whatever Redis says.
             let end = now + min(max(left, .zero), fetch.terms.lease) + SharedFetches.lateness
@@ -177,8 +181,8 @@ package struct SharedFetches: Sendable {
             fetches[id]?.phase = .asking(isCallOpen: false)
             switch reply {
             case .answer(let answer, let left): return [.late(id, answer, left: left)]
-            case .ours: counts.leases += 1
-            case .theirs, .usedUp: break
+            case .ours: if fetch.terms.hasLease { counts.leases += 1 }
+            case .theirs, .deferred: break
             case .useless: counts.useless += 1
             }
             return []
@@ -242,16 +246,20 @@ package struct SharedFetches: Sendable {
 
     /// This member's share of the budget is used up: the request has ended, and is not made.
     package mutating func deferred(_ id: ID) {
-        counts.putOff += 1
+        counts.deferred += 1
+        if isAsking(id), fetches[id]?.terms.entry != nil { counts.made -= 1 }
         end(id)
     }
+
+    /// The request was made, or waits for its turn only.
+    package func isAsking(_ id: ID) -> Bool { if case .asking = fetches[id]?.phase { true } else { false } }
 
     /// The provider has answered or failed, or the answer is not wanted any more.
     ///
     /// - Returns: whether the provider was being asked: the lease may be this member's.
     package mutating func ended(_ id: ID) -> Bool {
         defer { end(id) }
-        return if case .asking = fetches[id]?.phase { true } else { false }
+        return isAsking(id)
     }
 
     private func isPatienceOver(_ id: ID, _ now: Instant) -> Bool {
@@ -263,8 +271,11 @@ package struct SharedFetches: Sendable {
     private mutating func ask(_ id: ID, isCallOpen: Bool = false) -> Step {
         leave(id)
         fetches[id]?.phase = .asking(isCallOpen: isCallOpen)
+        countMade(id)
         return .ask(id)
     }
+
+    private mutating func countMade(_ id: ID) { if fetches[id]?.terms.entry != nil { counts.made += 1 } }
 
     private mutating func askAlone(_ id: ID, isCallOpen: Bool = false) -> Step {
         _ = ask(id, isCallOpen: isCallOpen)

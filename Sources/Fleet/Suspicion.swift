@@ -40,8 +40,8 @@ package struct Suspicion: Hashable, Sendable {
     }
 }
 
-/// The suspicions that were told or heard lately: a lying resolver gives thousands of wrong addresses, of which a few
-/// are enough, and one that all members find must not be told forever.
+/// The suspicions that were told or heard lately. Each is told once, although all members find it. A resolver that lies
+/// gives thousands of wrong addresses; a few per second are told.
 struct SuspicionMemory: Sendable {
     private static let perSecond = 10
     private static let memory: Duration = .seconds(600)

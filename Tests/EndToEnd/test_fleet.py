@@ -349,6 +349,23 @@ class Fleet(Case):
         self.assertEqual(["192.0.2.50"], self.address(other, "d.lab.example"))
         self.assertEqual({"unauthenticated": 2}, other.figures["refused"])
 
+    def test_what_another_program_puts_at_the_keys_of_a_name_concerns_that_name_only(self):
+        one = self.member()
+        self.address(one, "a.lab.example")
+        [entry] = self.redis.entries()
+        for asked in (2, 3):
+            for name in (entry, entry + ":l", entry + ":w", entry + ":d"):
+                self.redis.command("del", name)
+                self.redis.command("rpush", name, "x")
+            other = self.member()
+            self.assertEqual(["192.0.2.50"], self.address(other, "a.lab.example"))
+            self.assertEqual((1, 0), (other.figures["in_use"], other.figures["trips"]))
+            self.assertEqual(asked, self.provider.asked("a.lab.example"))
+            # Its keys are the fleet's again.
+            third = self.member()
+            self.assertEqual(["192.0.2.50"], self.address(third, "a.lab.example"))
+            self.assertEqual(1, third.figures["answers"])
+
     def test_a_value_that_is_put_again_after_its_time_is_refused(self):
         one, other = self.member(), self.member()
         self.provider.record("brief.lab.example", "A", "192.0.2.60", ttl=2)
@@ -425,6 +442,19 @@ class Fleet(Case):
         self.redis.command("publish", "h1:f", "")
         eventually(lambda: one.figures["refused"] == {"malformed": 2, "unknown-key": 1})
         self.assertIn("cache      1 entries", ctl(one, "status").stdout)
+        # Whoever orders a flush is told whether Redis has it.
+        self.redis.command("config", "set", "maxmemory", "1")
+        refused = ctl(one, "flush", "--fleet", "--all")
+        self.assertNotEqual(0, refused.returncode)
+        self.assertIn("Redis has refused the order: ", refused.stdout + refused.stderr)
+        self.redis.command("config", "set", "maxmemory", "0")
+        self.redis.signal(signal.SIGSTOP)
+        begin = time.monotonic()
+        refused = ctl(one, "flush", "--fleet", "--all")
+        self.assertNotEqual(0, refused.returncode)
+        self.assertIn("Redis was lost before it replied", refused.stdout + refused.stderr)
+        self.assertLess(time.monotonic() - begin, 5)
+        self.redis.signal(signal.SIGCONT)
         self.redis.kill()
         eventually(lambda: not one.is_sharing)
         refused = ctl(one, "flush", "--fleet", "--all")

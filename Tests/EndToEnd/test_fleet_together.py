@@ -110,7 +110,7 @@ class Together(Case):
         self.assertLessEqual(together, 52)
         self.assertGreaterEqual(asked, 4 * 50)
         self.assertLessEqual(self.provider.most(died, died + 2), 60)
-        self.assertGreater(sum(member.figures["put_off"] for member in members), 500)
+        self.assertGreater(sum(member.figures["deferred"] for member in members), 500)
 
     def test_a_quota_is_counted_for_all_members(self):
         members = self.members(2, quota="10/day")
@@ -122,6 +122,21 @@ class Together(Case):
         asked = len(self.provider.times)
         self.assertEqual(["192.0.2.99"], [each[4] for each in dig(members[1], "more.example", "A").answer])
         self.assertEqual(asked, len(self.provider.times))
+        # A wrong sum is put right by those who know it.
+        [sums] = [key for key in self.redis.keys() if key.startswith("h1:q:")]
+        self.redis.command("set", sums, "nan")
+        eventually(lambda: self.redis.command("get", sums) == b"10", within=12)
+
+    def test_a_wrong_time_of_a_pace_stops_no_request(self):
+        [member] = self.members(1, budget="50/s")
+        dig(member, "first.example", "A")
+        [pace] = [key for key in self.redis.keys() if key.startswith("h1:b:")]
+        for number, time_ in enumerate(("nan", "inf", "1e300", "x", "-5")):
+            self.redis.command("set", pace, time_)
+            asked = len(self.provider.times)
+            dig(member, f"next{number}.example", "A")
+            self.assertEqual(asked + 1, len(self.provider.times), time_)
+        self.assertEqual(0, member.figures["deferred"])
 
 
 class Evidence(Played):

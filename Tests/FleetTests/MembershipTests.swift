@@ -24,9 +24,11 @@ import Testing
         member.configure(terms(share), now: start)
         member.restore(nil)
         member.switchedOn(now: start)
-        for call in member.takeCalls() { member.replied(to: call, .flushes(time, []), now: start) }
+        for call in member.takeCalls() { member.replied(to: call, .flushes(time, []), sentAt: start, now: start) }
         member.announce([1], now: start)
-        for call in member.takeCalls() { member.replied(to: call, .presence(time, count: 4), now: start) }
+        for call in member.takeCalls() {
+            member.replied(to: call, .presence(time, count: 4), sentAt: start, now: start)
+        }
         _ = member.takeOutcomes()
     }
 
@@ -39,12 +41,12 @@ import Testing
         #expect(isTaken && calls.map(\.script) == [.lease] && member.size == 4)
         #expect(calls[0].keys.count == 5 && calls[0].keys.allSatisfy { $0.hasPrefix("h1:") })
         #expect(!calls[0].arguments.contains { text($0).contains("www") })
-        member.replied(to: calls[0], .ours(time, demand: 0, after: .zero), now: start)
+        member.replied(to: calls[0], .ours(time, demand: 0, after: .zero), sentAt: start, now: start)
         #expect(member.takeOutcomes() == [.ask(1)])
         member.answered(1, Answer(records: [record()]), now: start)
         let publication = member.takeCalls()
         #expect(publication.map(\.script) == [.publication])
-        member.replied(to: publication[0], .done, now: start)
+        member.replied(to: publication[0], .done, sentAt: start, now: start)
         #expect(member.published == 1)
     }
 
@@ -58,16 +60,21 @@ import Testing
         member.suspect(Suspicion(question.name, .v4(1)), now: start)
         member.volunteered(Answer(records: [record()]), Membership.Fetch(question, at: provider), now: start)
         #expect(!isTaken && member.takeCalls().isEmpty)
-        let fault = member.orderFlush(.everything, now: start)
-        #expect(fault == nil && member.takeCalls().map(\.script) == [.flush])
+        member.orderFlush(.everything, 7, now: start)
+        let calls = member.takeCalls()
+        #expect(calls.map(\.script) == [.flush] && member.takeOutcomes().isEmpty)
+        member.replied(to: calls[0], .done, sentAt: start, now: start)
+        #expect(member.takeOutcomes() == [.flushOrdered(7, fault: nil)])
     }
 
     @Test mutating func withoutLeasesNoRequestWaits() {
         join([.answers])
         _ = member.begin(1, Membership.Fetch(question, at: provider), now: start)
         #expect(text(member.takeCalls()[0].arguments[1]) == "0")
-        let fault = member.orderFlush(.everything, now: start)
-        #expect(fault == "fleet.share has no \"flush\"" && member.knowsFlushes)
+        _ = member.takeOutcomes()
+        member.orderFlush(.everything, 7, now: start)
+        #expect(member.takeOutcomes() == [.flushOrdered(7, fault: "fleet.share has no \"flush\"")])
+        #expect(member.knowsFlushes)
     }
 
     /// An answer that is not shared counts for the budget all the same.
@@ -79,14 +86,14 @@ import Testing
         _ = member.begin(1, fetch, now: start)
         var call = member.takeCalls()[0]
         #expect(call.script == .pace && call.arguments.map(text) == ["20000", "200000"])
-        member.replied(to: call, .usedUp(time, demand: 0, for: .milliseconds(300)), now: start)
+        member.replied(to: call, .deferred(time, demand: 0, for: .milliseconds(300)), sentAt: start, now: start)
         #expect(member.takeOutcomes() == [.deferred(1, until: start + .milliseconds(300))])
         // The last resort goes in any case, whatever Redis says.
         fetch.isLastResort = true
         _ = member.begin(2, fetch, now: start)
         call = member.takeCalls()[0]
         #expect(text(call.arguments[1]) == "-1")
-        member.replied(to: call, .usedUp(time, demand: 0, for: .milliseconds(300)), now: start)
+        member.replied(to: call, .deferred(time, demand: 0, for: .milliseconds(300)), sentAt: start, now: start)
         #expect(member.takeOutcomes() == [.ask(2)])
         // Without Redis, the share of one of four.
         member.switchedOff(now: start)
@@ -103,7 +110,7 @@ import Testing
         _ = member.begin(1, fetch, now: start)
         let first = member.takeCalls()[0]
         #expect(text(first.arguments[5]) == "1000")
-        member.replied(to: first, .ours(time, demand: 2_000_000, after: .zero), now: start)
+        member.replied(to: first, .ours(time, demand: 2_000_000, after: .zero), sentAt: start, now: start)
         #expect(member.takeOutcomes() == [.demandElsewhere(question, perSecond: 1.5), .ask(1)])
         member.failed(1)
         fetch.isForClient = false
@@ -119,7 +126,7 @@ import Testing
         #expect(calls.map(\.script) == [.presence, .billing] && calls[1].arguments.prefix(2).map(text) == ["3", "0"])
         #expect(member.billed("a") == nil)
         member.bill("a", 2)
-        member.replied(to: calls[1], .billing(time, sum: 10), now: start)
+        member.replied(to: calls[1], .billing(time, sum: 10), sentAt: start, now: start)
         #expect(member.billed("a") == 12 && member.takeOutcomes() == [.billed(account: "a")])
         // Redis has lost its sum, and does not read.
         member.announce([1], now: start)
@@ -129,8 +136,168 @@ import Testing
         member.announce([1], now: start)
         #expect(member.takeCalls()[1].arguments.prefix(2).map(text) == ["2", "10"])
         // Accounts of former periods are given up.
-        for number in 0..<16 { member.bill("b\(number)", 1) }
+        for number in 0..<64 { member.bill("b\(number)", 1) }
         #expect(member.billed("a") == nil)
+    }
+
+    /// Redis may have taken a call that it did not reply to.
+    @Test mutating func questionsInALostCallAreToldAgain() {
+        join()
+        member.bill("a", 3)
+        member.announce([1], now: start)
+        #expect(member.takeCalls()[1].arguments.prefix(2).map(text) == ["3", "0"])
+        member.bill("a", 1)
+        member.announce([1], now: start)
+        #expect(member.takeCalls().map(\.script) == [.presence], "a call is open")
+        member.switchedOff(now: start)
+        member.switchedOn(now: start)
+        _ = member.takeCalls()
+        member.announce([1], now: start)
+        let again = member.takeCalls()[1]
+        #expect(again.arguments.prefix(2).map(text) == ["4", "0"])
+        member.replied(to: again, .useless("OOM"), sentAt: start, now: start)
+        member.announce([1], now: start)
+        let last = member.takeCalls()[1]
+        #expect(last.arguments.prefix(2).map(text) == ["4", "0"])
+        // Nor is a wrong sum more than a wrong sum.
+        member.replied(to: last, .billing(time, sum: .max), sentAt: start, now: start)
+        member.bill("a", .max / 2)
+        #expect(member.billed("a").map { $0 > 1_000_000 } == true)
+    }
+
+    @Test mutating func anAccountInUseIsNotGivenUpForOthers() {
+        join()
+        for number in 0..<200 {
+            for account in ["a", "b\(number % 40)"] { member.bill(account, 1) }
+        }
+        member.announce([1], now: start)
+        let billing = member.takeCalls().filter { $0.script == .billing }
+        #expect(billing.count == 41 && billing.contains { text($0.arguments[0]) == "200" })
+    }
+
+    @Test mutating func anOrderThatRedisDoesNotTakeIsReported() throws {
+        join()
+        for order: UInt64 in 1...3 { member.orderFlush(.everything, order, now: start) }
+        let calls = member.takeCalls()
+        member.unsent(calls[0], now: start)
+        member.replied(to: calls[1], .useless("OOM command not allowed"), sentAt: start, now: start)
+        member.switchedOff(now: start)
+        let faults = member.takeOutcomes().compactMap { outcome in
+            if case .flushOrdered(let id, let fault) = outcome { "\(id) \(fault ?? "")" } else { nil }
+        }
+        #expect(faults.count == 3 && faults[0].hasPrefix("1 Redis is not used"))
+        #expect(faults[1] == "2 Redis has refused the order: OOM command not allowed")
+        #expect(faults[2].hasPrefix("3 Redis was lost before it replied"))
+        member.replied(to: calls[2], .done, sentAt: start, now: start)
+        #expect(member.takeOutcomes().isEmpty)
+    }
+
+    /// A lost flush must not come back with Redis, nor an old one be carried out again.
+    @Test mutating func anOrderIsCarriedOutOnce() throws {
+        join()
+        let scope = QuestionScope(question.name)
+        let put = RedisTime(time.milliseconds + 5000)
+        let order = try FlushOrder(scope).bytes(at: put, keys)
+        let element = FlushElement(try #require(FlushNumber(Array("\(put.milliseconds)-0".utf8))), order)
+        func read(_ elements: [FlushElement], at time: RedisTime, after: Duration) -> [Membership.Outcome] {
+            let now = start + after
+            for call in member.takeCalls() where call.script == .flushes {
+                member.replied(to: call, .flushes(time, elements), sentAt: now, now: now)
+            }
+            return member.takeOutcomes().filter { if case .flush = $0 { true } else { false } }
+        }
+        member.heard([], on: Membership.flushStream, now: start)
+        let later = RedisTime(put.milliseconds + 60_000)
+        #expect(read([element, element, element], at: put, after: .seconds(5)) == [.flush(scope)])
+        for _ in 0..<3 {
+            member.switchedOff(now: start)
+            member.switchedOn(now: start)
+            #expect(read([element], at: later, after: .seconds(65)).isEmpty)
+        }
+        // Another Redis, whose clock is behind.
+        member.switchedOff(now: start)
+        member.switchedOn(now: start)
+        let behind = RedisTime(time.milliseconds - 3_600_000)
+        #expect(read([], at: behind, after: .seconds(66)).isEmpty)
+        let new = RedisTime(behind.milliseconds + 100)
+        let another = FlushElement(
+            try #require(FlushNumber(Array("\(new.milliseconds)-0".utf8))), try FlushOrder(scope).bytes(at: new, keys))
+        member.heard([], on: Membership.flushStream, now: start)
+        #expect(read([another], at: RedisTime(new.milliseconds + 1), after: .seconds(67)) == [.flush(scope)])
+    }
+
+    /// What Redis says of a value is not believed: only what the member wrote into it.
+    @Test mutating func aValueHasToBeAsYoungAsItIsWanted() throws {
+        join()
+        member.flushed(QuestionScope(question.name), now: start)
+        let now = start + .seconds(20)
+        let fetch = Membership.Fetch(question, at: provider)
+        let shared = SharedAnswer(Answer(records: [record()]), from: "p", by: "host-2")
+        // It was put 5 s before the flush, or 5 s after it.
+        for (put, isUsed) in [(-5000, false), (5000, true)] as [(Int64, Bool)] {
+            _ = member.begin(1, fetch, now: now)
+            let call = member.takeCalls()[0]
+            let value = try shared.bytes(
+                question, entry: call.keys[4], at: RedisTime(time.milliseconds + put), keys)
+            let reply = FleetReply.value(
+                RedisTime(time.milliseconds + 20_000), demand: 0, key: 1, try #require(value), left: .seconds(40))
+            member.replied(to: call, reply, sentAt: now, now: now)
+            let outcomes = member.takeOutcomes()
+            if isUsed {
+                #expect(outcomes == [.answered(1, shared.answer.withTTL(to: 40))])
+            } else {
+                #expect(outcomes == [.ask(1)] && member.refusals[.outdated] == 1)
+            }
+            member.abandon(1)
+            member.settle()
+            _ = member.takeCalls()
+        }
+    }
+
+    /// Anybody who can send messages could make it give back leases, or touch keys that are not the fleet's.
+    @Test mutating func messagesLeadToNothingThatOnlyMembersMayDo() throws {
+        join()
+        for text in ["x one", "h1:f one", "h1:b: one", "h1:e:0 all", "one", "", " "] {
+            member.heard(Array(text.utf8), on: member.channel, now: start)
+        }
+        #expect(member.takeCalls().isEmpty)
+        _ = member.begin(1, Membership.Fetch(question, at: provider), now: start)
+        let call = member.takeCalls()[0]
+        member.replied(to: call, .theirs(time, demand: 0, left: .seconds(1)), sentAt: start, now: start)
+        member.heard(Array("\(call.keys[4]) 60000 forged".utf8), on: member.channel, now: start)
+        #expect(member.takeCalls().isEmpty && member.takeOutcomes().isEmpty)
+        #expect(member.refusals.values.reduce(0, +) == 1)
+    }
+
+    @Test mutating func demandIsBoundedAndItsEndIsTold() {
+        join()
+        for (demand, told) in [(0, nil), (.max, 10_000), (-5, 0), (0, nil)] as [(Int64, Double?)] {
+            _ = member.begin(1, Membership.Fetch(question, at: provider), now: start)
+            let call = member.takeCalls()[0]
+            member.replied(to: call, .ours(time, demand: demand, after: .zero), sentAt: start, now: start)
+            let expected = told.map { Membership.Outcome.demandElsewhere(question, perSecond: $0) }
+            #expect(member.takeOutcomes() == [expected, .ask(1)].compactMap(\.self))
+            member.failed(1)
+        }
+    }
+
+    /// Members whose keys are in another order while these are changed.
+    @Test func aBudgetIsOneWhicheverKeyIsFirst() throws {
+        let other = [UInt8](repeating: 2, count: 32)
+        let first = [UInt8](repeating: 1, count: 32)
+        let names = try [[first, other], [other, first]].map { try FleetKeys($0).name("h1:b:", "budget", []) }
+        #expect(Set(names).count == 1)
+    }
+
+    /// A path or a stopped process can hold a reply for long.
+    @Test func aLateReplyDoesNotTellTheTime() {
+        var clock = RedisClock()
+        clock.set(time, sentAt: start - .seconds(9), now: start)
+        #expect(clock.time(at: start) == time)
+        clock.set(RedisTime(time.milliseconds + 1000), sentAt: start, now: start + .seconds(5))
+        #expect(clock.time(at: start + .seconds(5)) == RedisTime(time.milliseconds + 5000))
+        clock.set(RedisTime(time.milliseconds + 4500), sentAt: start + .seconds(5), now: start + .seconds(5))
+        #expect(clock.time(at: start + .seconds(5)) == RedisTime(time.milliseconds + 4500))
     }
 
     @Test mutating func suspicionsAreToldOnceAndBelievedOfMembersOnly() throws {
@@ -163,9 +330,13 @@ import Testing
     @Test mutating func recordsOfMembersAreAuthentic() throws {
         join()
         let sealed = try keys.seal([5, 6], .member, place: "h1:n:other", at: RedisTime(time.milliseconds - 4000))
-        let told = [(Array("other".utf8), sealed), (Array("moved".utf8), sealed), ([], [])]
+        let old = try keys.seal([7], .member, place: "h1:n:old", at: RedisTime(time.milliseconds - 31_000))
+        let told = [
+            (Array("other".utf8), sealed), (Array("moved".utf8), sealed), (Array("old".utf8), old), ([], []),
+        ]
         let records = member.records(in: .members(time, FleetMembers(count: 3, records: told)))
-        #expect(records.map(\.record) == [[5, 6]] && records.map(\.age) == [.seconds(4)])
+        #expect(records == [Membership.MemberRecord(record: [5, 6], age: .seconds(4), isThis: false)])
+        #expect(member.refusals == [.unauthenticated: 1, .outdated: 1])
         let memory = "# Memory\r\nmaxmemory:268435456\r\nmaxmemory_policy:volatile-ttl\r\n"
         let redis = FleetMembers(count: 0, records: [], memory: memory)
         #expect(redis.maxMemoryBytes == 268_435_456 && redis.evictionPolicy == "volatile-ttl")

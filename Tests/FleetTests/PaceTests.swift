@@ -18,7 +18,7 @@ import Testing
         for number in 0...10 {
             #expect(take(interval, after: .zero) == .wait(interval * number))
         }
-        #expect(take(interval, after: .zero) == .usedUp(.milliseconds(20)))
+        #expect(take(interval, after: .zero) == .deferred(.milliseconds(20)))
         #expect(take(interval, after: .milliseconds(20)) == .wait(.milliseconds(200)))
         // Unused times are not saved up.
         #expect(take(interval, after: .seconds(9)) == .wait(.zero))
@@ -38,14 +38,14 @@ import Testing
 
     @Test mutating func aLastResortGoesAtOnceAndTheDebtIsBounded() {
         for _ in 0..<1000 { #expect(take(interval, isLastResort: true, after: .zero) == .wait(.zero)) }
-        #expect(take(interval, after: .zero) == .usedUp(.milliseconds(800)))
+        #expect(take(interval, after: .zero) == .deferred(.milliseconds(800)))
         #expect(take(interval, after: .milliseconds(820)) == .wait(.milliseconds(200)))
     }
 
     /// 50 members at the moment at which Redis is lost: each has had its requests of the last second from it.
     @Test mutating func afterRedisIsLostAMemberWaitsForItsShare() {
         pace.granted(interval: .seconds(1), after: .milliseconds(100), now: start)
-        #expect(take(.seconds(1), after: .zero) == .usedUp(.milliseconds(800)))
+        #expect(take(.seconds(1), after: .zero) == .deferred(.milliseconds(800)))
         #expect(take(.seconds(1), after: .milliseconds(1100)) == .wait(.zero))
     }
 }

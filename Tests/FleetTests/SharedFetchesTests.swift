@@ -161,13 +161,15 @@ import Testing
 
     @Test mutating func aBudgetThatIsUsedUpEndsTheRequest() {
         begin(1)
-        #expect(fetches.replied(1, .usedUp(.milliseconds(300)), now: start) == [.put(off: 1, for: .milliseconds(300))])
-        #expect(fetches.terms(of: 1) == nil && fetches.counts.putOff == 1 && fetches.nextDeadline == nil)
+        #expect(
+            fetches.replied(1, .deferred(.milliseconds(300)), now: start) == [.deferRequest(1, for: .milliseconds(300))]
+        )
+        #expect(fetches.terms(of: 1) == nil && fetches.counts.deferred == 1 && fetches.nextDeadline == nil)
         _ = fetches.begin(2, terms, isInUse: false, now: start)
         fetches.delay(2, until: start + .milliseconds(20))
         #expect(fetches.timePassed(now: start + .milliseconds(20)).steps == [.ask(2)])
         _ = fetches.begin(3, terms, isInUse: false, now: start)
         fetches.deferred(3)
-        #expect(fetches.terms(of: 3) == nil && fetches.counts.putOff == 2)
+        #expect(fetches.terms(of: 3) == nil && fetches.counts.deferred == 2)
     }
 }

@@ -56,6 +56,8 @@ struct FleetWorld {
         var requests: [Question: [Instant]] = [:]
         var systemRequests = 0
         var moved = 0
+        /// That Redis has taken.
+        var flushOrders = 0
 
         var requestCount: Int { requests.values.reduce(0) { $0 + $1.count } }
 
@@ -123,7 +125,7 @@ struct FleetWorld {
             sum.leases += counts.leases
             sum.timeouts += counts.timeouts
             sum.alone += counts.alone
-            sum.putOff += counts.putOff
+            sum.deferred += counts.deferred
         }
         return sum
     }
@@ -158,10 +160,9 @@ struct FleetWorld {
         truths[question.name, default: []].append((address, now))
     }
 
-    /// - Returns: why that is not possible.
-    mutating func flush(by number: Int, _ scope: QuestionScope) -> String? {
-        defer { settle(number) }
-        return members[number].membership.orderFlush(scope, now: now)
+    mutating func flush(by number: Int, _ scope: QuestionScope) {
+        members[number].membership.orderFlush(scope, 1, now: now)
+        settle(number)
     }
 
     mutating func kill(_ number: Int) { members[number].isAlive = false }
@@ -215,7 +216,7 @@ struct FleetWorld {
             let member = members[number]
             guard member.isAlive, member.connection == connection else { return }
             if member.breaker.isInUse, now - sentAt <= .milliseconds(5) { member.breaker.answered() }
-            member.membership.replied(to: call, reply, now: now)
+            member.membership.replied(to: call, reply, sentAt: sentAt, now: now)
             settle(number)
         case .message(let number, let message, let connection):
             let member = members[number]
@@ -325,6 +326,7 @@ struct FleetWorld {
             members[number].cache.forget(scope.name == .root ? nil : Question(scope.name, .a))
             handle(number, .forgotten(scope))
         case .suspected(let suspicion): handle(number, .suspected(suspicion.name, suspicion.address))
+        case .flushOrdered(_, let fault): if fault == nil { figures.flushOrders += 1 }
         case .seen, .billed: break
         }
     }

@@ -16,7 +16,7 @@ struct ModelRedis {
         /// Everybody gets every lease.
         case freeLeases
         /// Budgets are used up for an hour.
-        case usedUp
+        case deferred
         case garbage
     }
 
@@ -65,7 +65,7 @@ struct ModelRedis {
         let (keys, words) = (call.keys, call.arguments.map { String(decoding: $0, as: UTF8.self) })
         switch call.script {
         case .lease: return (changed(lease(keys, call.arguments, words, now), now), [])
-        case .pace: return (changed(pace(keys[0], words[0], words[1], now) ?? .useless, now), [])
+        case .pace: return (changed(pace(keys[0], words[0], words[1], now) ?? .useless(""), now), [])
         case .publication: return (.done, publish(keys, call.arguments, words, now))
         case .release: return (.done, release(keys, call.arguments[0], words[1], now))
         case .flush:
@@ -138,7 +138,7 @@ struct ModelRedis {
         let at = min(max(paces[key] ?? now, now), now + .seconds(1))
         let wait = now.duration(to: at)
         if patience >= 0, wait > .microseconds(patience) {
-            return .usedUp(time(now), demand: demand, for: wait - .microseconds(patience))
+            return .deferred(time(now), demand: demand, for: wait - .microseconds(patience))
         }
         paces[key] = at + .microseconds(interval)
         return .ours(time(now), demand: demand, after: patience < 0 ? .zero : wait)
@@ -176,8 +176,8 @@ struct ModelRedis {
             return .value(time(now), demand: 0, key: 1, old, left: .seconds(86_400))
         case (.foreignLeases, _): return .theirs(time(now), demand: 0, left: .seconds(3600))
         case (.freeLeases, _): return .ours(time(now), demand: .max, after: .zero)
-        case (.usedUp, _): return .usedUp(time(now), demand: -5, for: .seconds(3600))
-        case (.garbage, _): return .useless
+        case (.deferred, _): return .deferred(time(now), demand: -5, for: .seconds(3600))
+        case (.garbage, _): return .useless("")
         default: return reply
         }
     }

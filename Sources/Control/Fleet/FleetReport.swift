@@ -14,10 +14,12 @@ package struct FleetReport: Codable, Equatable, Sendable {
     // The counters of `StatsReport.Fleet`.
     package let answers: Int
     package let awaited: Int
+    package let made: Int
     package let leases: Int
     package let endedLeases: Int
     package let alone: Int
     package let timeouts: Int
+    package let deferred: Int
     package let published: Int
     package let refused: [String: Int]
 
@@ -26,7 +28,10 @@ package struct FleetReport: Codable, Equatable, Sendable {
     /// Share of `saved` in the requests that were saved or made; nil if there were none.
     package let hitShare: Double?
 
+    /// This one, and of the others those that were seen last.
     package let members: [Member]
+    /// How many members there are; nil: unknown.
+    package var membersInAll: Int?
     /// Members of the same site whose settings differ from this member's. Members of different sites share nothing.
     package let drift: Int
     /// Why the members could not be read; then `members` has this one only.
@@ -43,10 +48,8 @@ package struct FleetReport: Codable, Equatable, Sendable {
         didSet { excessRights = excessRights.map { $0.shown(maxBytes: FleetReport.maxWordBytes) } }
     }
 
-    /// A report with more members does not fit into an answer of the control socket. Further members are left out.
-    package static let maxMembers = 4096
-    /// A member gives a sign of life more often.
-    package static let lateSeconds = 30
+    /// A member gives a sign of life every 10 s.
+    package static let lateSeconds = 20
     fileprivate static let maxWordBytes = 64
     private static let maxFaultBytes = 300
 
@@ -60,11 +63,13 @@ package struct FleetReport: Codable, Equatable, Sendable {
         (server, site) = (state.server, state.site)
         fault = state.fault?.shown(maxBytes: FleetReport.maxFaultBytes)
         (trips, self.callMilliseconds) = (counts.trips, callMilliseconds)
-        (answers, awaited, leases, endedLeases) = (counts.answers, counts.awaited, counts.leases, counts.endedLeases)
-        (alone, timeouts, published, refused) = (counts.alone, counts.timeouts, counts.published, counts.refused)
+        (answers, awaited, made) = (counts.answers, counts.awaited, counts.made)
+        (leases, endedLeases) = (counts.leases, counts.endedLeases)
+        (alone, timeouts, deferred) = (counts.alone, counts.timeouts, counts.deferred)
+        (published, refused) = (counts.published, counts.refused)
         saved = counts.saved
         hitShare = counts.requests == 0 ? nil : Double(counts.saved) / Double(counts.requests)
-        self.members = Array(members.prefix(FleetReport.maxMembers))
+        self.members = members
         let own = members.first(where: \.isThis)
         drift = self.members.count { $0.differs(from: own) }
         self.membersFault = membersFault?.shown(maxBytes: FleetReport.maxFaultBytes)
@@ -77,8 +82,9 @@ package struct FleetReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case server, site, fault, trips, answers, awaited, leases, alone, timeouts, published, refused, saved, members,
-            drift
+        case server, site, fault, trips, answers, awaited, made, leases, alone, timeouts, deferred, published, refused,
+            saved, members, drift
+        case membersInAll = "members_in_all"
         case callMilliseconds = "call_ms"
         case endedLeases = "ended_leases"
         case hitShare = "hit_share"
@@ -165,6 +171,6 @@ package struct FleetReport: Codable, Equatable, Sendable {
 extension StatsReport.Fleet {
     /// Requests to providers that were not made.
     fileprivate var saved: Int { answers + awaited }
-    /// Requests to providers that were made or saved.
-    fileprivate var requests: Int { saved + leases + alone + timeouts }
+    /// Requests to providers whose answer may be shared, made or saved.
+    fileprivate var requests: Int { saved + made }
 }

@@ -19,7 +19,7 @@ extension FleetReport {
                 "asked",
                 "\(LineFormat.grouped(leases)) for all, \(LineFormat.grouped(alone)) alone, "
                     + "\(LineFormat.grouped(timeouts)) after a timeout of Redis; leases without an answer: "
-                    + LineFormat.grouped(endedLeases)
+                    + "\(LineFormat.grouped(endedLeases)); deferred: \(LineFormat.grouped(deferred))"
             ),
             ("shared", "\(LineFormat.grouped(published)) answers; refused values: \(refusedText)"),
             ("calls", callText), ("redis", redisText), ("members", membersText), ("drift", driftText),
@@ -29,8 +29,7 @@ extension FleetReport {
 
     private var savedText: String {
         guard let hitShare else { return "no requests yet" }
-        let all = saved + leases + alone + timeouts
-        return "\(LineFormat.percent(hitShare)) of \(LineFormat.grouped(all)) requests: "
+        return "\(LineFormat.percent(hitShare)) of \(LineFormat.grouped(saved + made)) requests: "
             + "\(LineFormat.grouped(answers)) by answers of others, \(LineFormat.grouped(awaited)) by waiting for them"
     }
 
@@ -58,7 +57,8 @@ extension FleetReport {
     private var membersText: String {
         if let membersFault { return "only this one is known: \(membersFault)" }
         let late = members.count(where: \.isLate)
-        return LineFormat.grouped(members.count) + (late > 0 ? ", \(LineFormat.grouped(late)) late" : "")
+        return LineFormat.grouped(max(membersInAll ?? 0, members.count))
+            + (late > 0 ? ", \(LineFormat.grouped(late)) late" : "")
             + " | site " + FleetReport.words(counts(of: \.site)) + " | version "
             + FleetReport.words(counts(of: \.version))
     }
@@ -110,7 +110,7 @@ extension FleetReport {
         let ranked = members.map { (rank: rank($0), member: $0) }
         let sorted = ranked.sorted { ($0.rank, $0.member.member) < ($1.rank, $1.member.member) }.map(\.member)
         let rows = sorted.prefix(FleetReport.maxShownMembers).map(columns)
-        let left = members.count - rows.count
+        let left = max(membersInAll ?? 0, members.count) - rows.count
         let lines = LineFormat.aligned([FleetReport.titles] + rows).map { line in
             String(line.reversed().drop { $0 == " " }.reversed())
         }

@@ -10,12 +10,14 @@ extension StatsReport {
         package var answers = 0
         /// Requests to providers that were not made, because another member was asking.
         package var awaited = 0
-        /// Requests to providers that this member made for all.
+        /// Requests to providers that this member made, and whose answer may be shared.
+        package var made = 0
+        /// Those of them that it made for all.
         package var leases = 0
         /// Leases of other members that ended without an answer.
         package var endedLeases = 0
-        /// Requests not made, as the budget of the provider was used up by all members.
-        package var putOff = 0
+        /// Requests deferred, as all members together have used the provider's budget up.
+        package var deferred = 0
         /// How many members there are.
         package var members = 0
         /// Requests made while Redis was not used.
@@ -34,8 +36,8 @@ extension StatsReport {
         package init() {}
 
         package enum CodingKeys: String, CodingKey {
-            case answers, awaited, leases, alone, timeouts, useless, published, unpublished, refused, trips, members
-            case putOff = "put_off"
+            case answers, awaited, made, leases, alone, timeouts, useless, deferred, published, unpublished, refused,
+                trips, members
             case inUse = "in_use"
             case endedLeases = "ended_leases"
         }
@@ -58,7 +60,7 @@ extension MetricFamily {
             return [
                 ("answer", fleet.answers), ("awaited", fleet.awaited), ("lease", fleet.leases),
                 ("ended-lease", fleet.endedLeases), ("alone", fleet.alone), ("timeout", fleet.timeouts),
-                ("useless", fleet.useless), ("put-off", fleet.putOff),
+                ("useless", fleet.useless), ("deferred", fleet.deferred),
             ].map { MetricSample($0.1, ("result", $0.0)) }
         },
         .counter("fleet_published", "Answers shared with the fleet.") {

@@ -77,7 +77,7 @@ struct ControlCommands {
             return .pages(
                 AnyIterator(
                     ListingPages(of: cache, resolving, listing, nowMilliseconds: Clock.millisecondsSinceBoot(now))))
-        case .flush(let scope, let wholeFleet): return try flush(scope, wholeFleet: wholeFleet, request)
+        case .flush(let scope, let wholeFleet): return flush(scope, wholeFleet: wholeFleet, request)
         case .prefetch(let names):
             resolving.prefetch(names, now: now)
             return whole(.prefetching(names.count), asJSON: request.wantsJSON)
@@ -177,14 +177,21 @@ struct ControlCommands {
         whole(.refusal(Refusal(reason, wantsJSON: request.wantsJSON)), asJSON: request.wantsJSON)
     }
 
-    private func flush(
-        _ scope: QuestionScope, wholeFleet: Bool, _ request: Request
-    ) throws(Refusal) -> ControlAnswer {
-        if wholeFleet, let fault = resolving.fleet.orderFlush(scope, now: now) {
-            throw Refusal(fault, wantsJSON: request.wantsJSON)
+    private func flush(_ scope: QuestionScope, wholeFleet: Bool, _ request: Request) -> ControlAnswer {
+        guard wholeFleet else { return whole(flushed(scope, now: now), asJSON: request.wantsJSON) }
+        let stream = ControlStream()
+        resolving.fleet.orderFlush(scope, now: now) { fault in
+            let reply =
+                fault.map { .refusal(Refusal($0, wantsJSON: request.wantsJSON)) } ?? flushed(scope, now: Clock.now())
+            stream.send(reply.rendered(asJSON: request.wantsJSON))
+            stream.finish()
         }
+        return .stream(stream)
+    }
+
+    private func flushed(_ scope: QuestionScope, now: Instant) -> Control.Reply {
         resolving.fleet.flushed(scope, now: now)
-        return whole(.removed(resolving.flush(scope, now: now)), asJSON: request.wantsJSON)
+        return .removed(resolving.flush(scope, now: now))
     }
 
     func whole(_ reply: Control.Reply, asJSON: Bool) -> ControlAnswer {

@@ -10,24 +10,6 @@ import Telemetry
 
 /// Without [fleet], it does nothing.
 final class FleetLink: LoopPart {
-    /// What follows for the resolver.
-    enum Outcome {
-        /// The provider is to be asked.
-        case ask(Request)
-        /// The budget of the fleet is used up until then.
-        case deferred(Request, until: Instant)
-        /// Another member's answer.
-        case answered(Request, Answer)
-        /// Another member's answer that came after the provider was asked.
-        case late(Request, Answer)
-        case demandElsewhere(Question, perSecond: Double)
-        /// The fleet has flushed these answers.
-        case flush(QuestionScope)
-        /// Flushes up to this one are carried out, for the next start.
-        case seen(String)
-        case suspected(Name, Address)
-    }
-
     struct Request {
         let id: FetchID
         let question: Question
@@ -61,6 +43,9 @@ final class FleetLink: LoopPart {
     /// Entries in the cache.
     var entries: () -> Int? = { nil }
     private var callLatency = LatencyHistogram()
+    /// Who waits for what becomes of an order to flush.
+    private var ordered: [Membership.FlushOrderID: (String?) -> Void] = [:]
+    private var nextOrder: Membership.FlushOrderID = 0
 
     init(loop: EventLoop, seed: UInt64) {
         redis = RedisLink(loop: loop)
@@ -89,6 +74,7 @@ final class FleetLink: LoopPart {
                     password: setup.password, scripts: FleetScript.allCases.map(\.text),
                     channels: member.channels, testKey: "h1:t", readTimeout: setup.settings.readTimeout)
             }, now: now)
+        take(redis.takeNews(), now: now)
         carryOut(now: now)
     }
 
@@ -171,24 +157,18 @@ final class FleetLink: LoopPart {
 
     var hasOutcomes: Bool { member.hasOutcomes }
 
-    func takeOutcomes() -> [Outcome] {
+    /// What follows for the resolver, with the request that it is about, if any. A request that has ended is forgotten.
+    func takeOutcomes() -> [(Membership.Outcome, Request?)] {
         guard member.hasOutcomes else { return [] }
-        return member.takeOutcomes().compactMap { outcome in
+        return member.takeOutcomes().map { outcome in
             switch outcome {
-            case .ask(let id): return requests[id].map { .ask($0) }
-            case .deferred(let id, let until):
-                return requests.removeValue(forKey: id).map { .deferred($0, until: until) }
-            case .answered(let id, let answer): return requests.removeValue(forKey: id).map { .answered($0, answer) }
-            case .late(let id, let answer): return requests[id].map { .late($0, answer) }
-            case .demandElsewhere(let question, let perSecond):
-                return .demandElsewhere(question, perSecond: perSecond)
-            case .flush(let scope): return .flush(scope)
-            case .seen(let flush): return .seen(flush)
-            case .suspected(let suspicion): return .suspected(suspicion.name, suspicion.address)
-            case .billed:
-                hasNewSums = true
-                return nil
+            case .ask(let id), .late(let id, _): return (outcome, requests[id])
+            case .deferred(let id, _), .answered(let id, _): return (outcome, requests.removeValue(forKey: id))
+            case .billed: hasNewSums = true
+            case .flushOrdered(let id, let fault): ordered.removeValue(forKey: id)?(fault)
+            case .demandElsewhere, .flush, .seen, .suspected: break
             }
+            return (outcome, nil)
         }
     }
 
@@ -204,6 +184,9 @@ final class FleetLink: LoopPart {
     }
 
     // MARK: billed questions
+
+    /// Milliseconds since 1970 by Redis's clock; nil: it has not told.
+    func wallMilliseconds(at now: Instant) -> Int64? { member.time(at: now)?.milliseconds }
 
     /// - Parameter account: provider, account and period.
     func bill(_ account: String, _ count: Int) { member.bill(account, count) }
@@ -227,14 +210,15 @@ final class FleetLink: LoopPart {
 
     /// Orders all members to flush.
     ///
-    /// - Returns: why that is not possible.
-    func orderFlush(_ scope: QuestionScope, now: Instant) -> String? {
+    /// - Parameter done: called with the reason if that is not possible, and with nil when Redis has the order.
+    func orderFlush(_ scope: QuestionScope, now: Instant, _ done: @escaping (String?) -> Void) {
         guard !isOn || redis.isInUse else {
-            return "\(whyNotUsed); without --fleet, this machine alone is flushed"
+            return done("\(whyNotUsed); without --fleet, this machine alone is flushed")
         }
-        let fault = member.orderFlush(scope, now: now)
+        nextOrder += 1
+        ordered[nextOrder] = done
+        member.orderFlush(scope, nextOrder, now: now)
         carryOut(now: now)
-        return fault
     }
 
     /// The store was read, or cannot be.
@@ -250,19 +234,12 @@ final class FleetLink: LoopPart {
 
     // MARK: members
 
-    /// What a member has told of itself.
-    struct MemberRecord {
-        let record: [UInt8]
-        let age: Duration
-        let isThis: Bool
-    }
-
-    private var membersWanted: [([MemberRecord], FleetMembers) -> Void] = []
+    private var membersWanted: [([Membership.MemberRecord], FleetMembers) -> Void] = []
 
     /// Reads the members from Redis.
     ///
     /// - Parameter done: not called if the connection ends before the reply.
-    func readMembers(now: Instant, _ done: @escaping ([MemberRecord], FleetMembers) -> Void) {
+    func readMembers(now: Instant, _ done: @escaping ([Membership.MemberRecord], FleetMembers) -> Void) {
         member.askForMembers()
         membersWanted.append(done)
         carryOut(now: now)
@@ -273,23 +250,20 @@ final class FleetLink: LoopPart {
     private func carryOut(now: Instant) {
         for call in member.takeCalls() {
             let isSent = redis.run(call.script.rawValue, keys: call.keys, call.arguments, now: now) {
-                [unowned self] reply in
-                let end = Clock.now()
+                [unowned self] reply, end in
                 callLatency.record(now.duration(to: end))
-                hear(FleetReply(reply, to: call.script), to: call, now: end)
+                hear(FleetReply(reply, to: call.script), to: call, sentAt: now, now: end)
             }
             if !isSent { member.unsent(call, now: now) }
         }
     }
 
-    private func hear(_ reply: FleetReply, to call: FleetCall, now: Instant) {
-        member.replied(to: call, reply, now: now)
+    private func hear(_ reply: FleetReply, to call: FleetCall, sentAt: Instant, now: Instant) {
+        member.replied(to: call, reply, sentAt: sentAt, now: now)
         if case .members(_, let members) = reply {
             let wanted = membersWanted
             membersWanted = []
-            let records = member.records(in: reply).map {
-                MemberRecord(record: $0.record, age: $0.age, isThis: $0.isThis)
-            }
+            let records = member.records(in: reply)
             for done in wanted { done(records, members) }
         }
         carryOut(now: now)

@@ -7,16 +7,15 @@ import Redis
 extension FleetReply {
     init(_ reply: RedisReply, to script: FleetScript) {
         switch script {
-        case .lease, .pace: self = FleetReply(ofFetch: reply) ?? .useless
+        case .lease, .pace: self = FleetReply(ofFetch: reply) ?? .useless(reply.fault)
         case .publication, .release, .flush, .suspicion:
-            if case .error = reply { self = .useless } else { self = .done }
-        case .flushes: self = FleetReply(ofFlushes: reply) ?? .useless
+            if case .error = reply { self = .useless(reply.fault) } else { self = .done }
+        case .flushes: self = FleetReply(ofFlushes: reply) ?? .useless(reply.fault)
         case .presence:
-            self = reply.timedNumber.map { .presence($0, count: Int(clamping: $1)) } ?? .useless
-        case .members: self = FleetReply(ofMembers: reply) ?? .useless
+            self = reply.timedNumber.map { .presence($0, count: Int(clamping: $1)) } ?? .useless(reply.fault)
+        case .members: self = FleetReply(ofMembers: reply) ?? .useless(reply.fault)
         case .billing:
-            // Sums of such numbers do not overflow.
-            self = reply.timedNumber.map { .billing($0, sum: Int(min(max(0, $1), .max / 2))) } ?? .useless
+            self = reply.timedNumber.map { .billing($0, sum: Int(clamping: $1)) } ?? .useless(reply.fault)
         }
     }
 
@@ -31,7 +30,7 @@ extension FleetReply {
             self = .value(time, demand: demand, key: Int(clamping: number), value, left: .milliseconds(left))
         case (2, 4): self = .ours(time, demand: demand, after: .microseconds(number))
         case (3, 4): self = .theirs(time, demand: demand, left: .milliseconds(number))
-        case (4, 4): self = .usedUp(time, demand: demand, for: .microseconds(number))
+        case (4, 4): self = .deferred(time, demand: demand, for: .microseconds(number))
         default: return nil
         }
     }
@@ -65,6 +64,11 @@ extension FleetReply {
 }
 
 extension RedisReply {
+    /// Why it is of no use.
+    fileprivate var fault: String {
+        if case .error(let text) = self { text } else { "it sends something else than what was asked for" }
+    }
+
     /// An array of Redis's time and `count` other elements; nil for anything else.
     fileprivate func timed(_ count: Int) -> (time: RedisTime, rest: [RedisReply])? {
         guard let elements, elements.count == count + 1, let time = elements[0].number, time > 0 else { return nil }

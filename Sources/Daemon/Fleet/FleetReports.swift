@@ -22,9 +22,10 @@ extension FleetLink {
         report.trips = Int(redis.trips)
         report.answers = Int(counts.answers)
         report.awaited = Int(counts.awaited)
+        report.made = Int(counts.made)
         report.leases = Int(counts.leases)
         report.endedLeases = Int(counts.endedLeases)
-        report.putOff = Int(counts.putOff)
+        report.deferred = Int(counts.deferred)
         report.members = size
         report.alone = Int(counts.alone)
         report.timeouts = Int(counts.timeouts)
@@ -53,6 +54,7 @@ extension FleetLink {
             }
             var report = FleetReport(
                 status, statistics, callMilliseconds: callTimes, members: [own] + others, membersFault: nil)
+            report.membersInAll = redis.count
             (report.maxMemoryBytes, report.evictionPolicy) = (redis.maxMemoryBytes, redis.evictionPolicy)
             report.excessRights = redis.excessRights
             done(report)

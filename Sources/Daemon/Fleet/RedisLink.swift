@@ -43,6 +43,8 @@ final class RedisLink: LoopPart {
     private static let patience: Duration = .seconds(3)
     /// Begins the reply to a script that Redis does not have any more.
     private static let unknownScript = "NOSCRIPT"
+    /// In the reply if another program has put something at a name of the fleet, which concerns no other name.
+    private static let wrongType = "WRONGTYPE"
 
     private let loop: EventLoop
     private var account: Account?
@@ -98,7 +100,8 @@ final class RedisLink: LoopPart {
     ///   - done: not called if the connection ends before the reply.
     /// - Returns: false if Redis does not read, so that the command is not sent.
     func run(
-        _ script: Int, keys: [String], _ arguments: [[UInt8]], now: Instant, _ done: @escaping (RedisReply) -> Void
+        _ script: Int, keys: [String], _ arguments: [[UInt8]], now: Instant,
+        _ done: @escaping (RedisReply, _ end: Instant) -> Void
     ) -> Bool {
         guard digests.indices.contains(script), let digest = digests[script] else { return false }
         let words = ["EVALSHA", digest, String(keys.count)] + keys
@@ -107,11 +110,11 @@ final class RedisLink: LoopPart {
             if case .error(let text) = reply {
                 // Redis has restarted behind a proxy, or an operator has flushed its scripts.
                 if text.hasPrefix(RedisLink.unknownScript) { loadScripts(now: end) }
-                refused(text, now: end)
+                if !text.contains(RedisLink.wrongType) { refused(text, now: end) }
             } else if isInUse, let account, now.duration(to: end) <= account.readTimeout {
                 breaker.answered()
             }
-            done(reply)
+            done(reply, end)
         }
     }
 

@@ -20,18 +20,20 @@ extension ResolvingLoop {
         providers.start(id, question, provider, for: purpose.holder, purpose.cause, now: now)
     }
 
-    func carryOut(_ outcome: FleetLink.Outcome, now: Instant) {
-        switch outcome {
-        case .ask(let request): if fleet.isOpen(request.id) { ask(request, now: now) }
-        case .answered(let request, let answer): handle(.fetchShared(request.id, answer), now: now)
-        case .late(let request, let answer):
+    /// - Parameter request: that the outcome is about.
+    func carryOut(_ outcome: Membership.Outcome, _ request: FleetLink.Request?, now: Instant) {
+        switch (outcome, request) {
+        case (.ask, let request?): if fleet.isOpen(request.id) { ask(request, now: now) }
+        case (.answered(_, let answer), let request?): handle(.fetchShared(request.id, answer), now: now)
+        case (.late(_, let answer), let request?):
             handle(.volunteered(request.question, answer, request.provider), now: now)
-        case .deferred(let request, let end): handle(.fetchDeferred(request.id, until: end), now: now)
-        case .demandElsewhere(let question, let perSecond):
+        case (.deferred(_, let end), let request?): handle(.fetchDeferred(request.id, until: end), now: now)
+        case (.demandElsewhere(let question, let perSecond), _):
             handle(.demandElsewhere(question, perSecond: perSecond), now: now)
-        case .suspected(let name, let address): handle(.suspected(name, address), now: now)
-        case .flush(let scope): _ = flush(scope, now: now)
-        case .seen(let flush): store?.note(FleetLink.seenNote, flush, now: now)
+        case (.suspected(let suspicion), _): handle(.suspected(suspicion.name, suspicion.address), now: now)
+        case (.flush(let scope), _): _ = flush(scope, now: now)
+        case (.seen(let flush), _): store?.note(FleetLink.seenNote, flush, now: now)
+        case (.ask, nil), (.answered, nil), (.late, nil), (.deferred, nil), (.billed, _), (.flushOrdered, _): break
         }
     }
 

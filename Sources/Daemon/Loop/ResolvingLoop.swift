@@ -116,7 +116,7 @@ final class ResolvingLoop: LoopPart {
             }
         }
         repeat {
-            for outcome in fleet.takeOutcomes() { carryOut(outcome, now: now) }
+            for (outcome, request) in fleet.takeOutcomes() { carryOut(outcome, request, now: now) }
             let heard = providers.takeEvents()
             for event in heard { handle(event, now: now) }
             for (id, result) in system.takeFinished() + nameservers.takeFinished() {

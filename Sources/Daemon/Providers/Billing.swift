@@ -94,11 +94,12 @@ final class Billing: LoopPart {
         return true
     }
 
-    /// The provider's account in the present period, whose questions a fleet counts together; nil without a quota.
+    /// The provider's account in the present period, whose questions a fleet counts together; nil without a quota. The
+    /// period is that of Redis's clock, so that it is the same for all members.
     private func account(of provider: Provider) -> String? {
         provider.quota.map { quota in
-            let end = quota.period.end(after: Clock.wallMilliseconds())
-            return "\(provider.accountIdentity) until \(end)"
+            let time = resolving.fleet.wallMilliseconds(at: Clock.now()) ?? Clock.wallMilliseconds()
+            return "\(provider.accountIdentity), \(quota.period) until \(quota.period.end(after: time))"
         }
     }
 
