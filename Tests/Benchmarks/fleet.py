@@ -222,17 +222,16 @@ class Bench:
     def newcomer(self, redis, peer, is_judged):
         """A new member and an old one get queries of the same kind at the same time. Answers without a request to the
         provider are quick."""
-        both = [peer, *self.daemons(1, redis)]
-        clients = Clients(both)
-        for number in range(2 * 20 * self.size.rate):
-            clients.ask(number % 2, self.name(self.any_name()))
-            clients.receive(0.5 / self.size.rate)
-        clients.finish()
+        [new] = self.daemons(1, redis)
+        rate, seconds = 2 * self.size.rate, min(20, self.size.seconds)
+        clients, _ = self.play(
+            [peer, new], [(turn / rate, turn % 2, self.any_name()) for turn in range(rate * seconds)])
+        new.kill()
         shares = []
         for took in clients.of_member:
             after = took[len(took) // 2:]
             shares.append(sum(each < PROVIDER_MILLISECONDS / 2 for each in after) / len(after))
-        print(f"quick answers of a member {shares[0]:.3f}, of a new one after 10 s {shares[1]:.3f}")
+        print(f"quick answers of a member {shares[0]:.3f}, of a new one after {seconds / 2:g} s {shares[1]:.3f}")
         lacking = 1 - shares[1] / shares[0]
         self.goal("share of quick answers that a new member lacks", lacking, 1 - MIN_NEWCOMER, is_judged)
 
