@@ -64,10 +64,10 @@ struct FlushLog: Sendable {
             lastRead = element.number
             let isNew = before.map { $0 < element.number } ?? hasRead
             guard isNew || !hasRead else { continue }
-            done = max(done ?? element.number, element.number)
             do throws(Refusal) {
                 let put = RedisTime(element.number.milliseconds)
                 let order = try FlushOrder.read(element.order, at: put, keys)
+                done = max(done ?? element.number, element.number)
                 flushes.add(order.scope, at: now - max(.zero, time - put), now: now)
                 if isNew, !news.scopes.contains(order.scope) { news.scopes.append(order.scope) }
             } catch {

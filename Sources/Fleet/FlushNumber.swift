@@ -14,7 +14,7 @@ package struct FlushNumber: Comparable, Sendable {
     }
 
     /// Elements that are put from this time on have greater numbers.
-    init(before time: RedisTime) { (milliseconds, count) = (max(0, time.milliseconds - 1), .max) }
+    init(before time: RedisTime) { (milliseconds, count) = (max(1, time.milliseconds) - 1, .max) }
 
     package var text: String { "\(milliseconds)-\(count)" }
 

@@ -8,6 +8,12 @@ package struct RedisTime: Comparable, Sendable {
 
     package init(_ milliseconds: Int64) { self.milliseconds = milliseconds }
 
+    /// What Redis tells; nil for a time that no clock has: sealed messages have six bytes for it.
+    package init?(told milliseconds: Int64) {
+        guard 1..<1 << 47 ~= milliseconds else { return nil }
+        self.milliseconds = milliseconds
+    }
+
     package static func < (left: RedisTime, right: RedisTime) -> Bool { left.milliseconds < right.milliseconds }
 
     package static func - (left: RedisTime, right: RedisTime) -> Duration {

@@ -101,6 +101,26 @@ struct SharedFetchTests {
         #expect(resolver.estimate(of: provider.id, now: end)?.latencyMilliseconds == 2000)
     }
 
+    /// A provider with a short time-out must not be charged with the wait.
+    @Test func aWaitIsNoTimeOut() throws {
+        let hasty = ProviderTraits(id: ProviderID(0), types: .any, timeout: .milliseconds(200))
+        var (resolver, actions) = (Resolver(seed: 1), [Action]())
+        resolver.handle(.upstreamsChanged(providers: [hasty], hasSystem: false), now: now, actions: &actions)
+        resolver.handle(.policyChanged(Policy()), now: now, actions: &actions)
+        resolver.handle(.asked(Question(name, .a), Waiter(1), expired: nil), now: now, actions: &actions)
+        var ids: [FetchID] = []
+        for case .fetch(let id, _, _, _) in actions { ids.append(id) }
+        resolver.handle(.fetchAwaitsFleet(try #require(ids.first)), now: now, actions: &actions)
+        actions = []
+        resolver.handle(.timePassed, now: now + .milliseconds(300), actions: &actions)
+        #expect(actions.isEmpty && resolver.estimate(of: hasty.id, now: now)?.successShare == 1)
+        resolver.handle(.fetchSent(ids[0]), now: now + .milliseconds(300), actions: &actions)
+        resolver.handle(.timePassed, now: now + .milliseconds(490), actions: &actions)
+        #expect(actions.isEmpty)
+        resolver.handle(.timePassed, now: now + .milliseconds(501), actions: &actions)
+        #expect(actions.contains { if case .abandon = $0 { true } else { false } })
+    }
+
     @Test func whatIsSharedHasNoVerdictsAndNoPrivateAddresses() throws {
         let resolver = resolver()
         let given = try answer("192.168.1.1", "203.0.113.7", "203.0.113.8")

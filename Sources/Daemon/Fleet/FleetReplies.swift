@@ -21,7 +21,7 @@ extension FleetReply {
 
     private init?(ofFetch reply: RedisReply) {
         guard let elements = reply.elements, elements.count > 3, let kind = elements[0].number,
-            let time = elements[1].number.map({ RedisTime($0) }), let demand = elements[2].number,
+            let time = elements[1].number.flatMap({ RedisTime(told: $0) }), let demand = elements[2].number,
             let number = elements[3].number
         else { return nil }
         switch (kind, elements.count) {
@@ -71,8 +71,9 @@ extension RedisReply {
 
     /// An array of Redis's time and `count` other elements; nil for anything else.
     fileprivate func timed(_ count: Int) -> (time: RedisTime, rest: [RedisReply])? {
-        guard let elements, elements.count == count + 1, let time = elements[0].number, time > 0 else { return nil }
-        return (RedisTime(time), Array(elements.dropFirst()))
+        guard let elements, elements.count == count + 1, let time = elements[0].number.flatMap({ RedisTime(told: $0) })
+        else { return nil }
+        return (time, Array(elements.dropFirst()))
     }
 
     fileprivate var timedNumber: (RedisTime, Int64)? {

@@ -53,6 +53,7 @@ extension Lookup {
             let provider = running[index].provider
         else { return }
         running[index].isSent = false
+        running[index].until = giveUpAt
         state.ranking.unbegun(provider, running[index].domain, now: now)
     }
 
