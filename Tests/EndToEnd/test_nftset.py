@@ -9,6 +9,8 @@ import signal
 import socket
 import statistics
 import struct
+import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -23,6 +25,23 @@ from programs import Daemon, Program, ctl
 
 DECLARATION = "table inet filter { set v4 { type ipv4_addr; flags timeout; }; set v6 { type ipv6_addr; flags timeout; }; }"
 SETS = '["inet#filter#v4", "6#inet#filter#v6"]'
+# A client of the helper. Arguments are user, group, the helper's socket, the request in hexadecimal digits, and the
+# seconds to wait. Prints the reply; nothing if the helper ends the connection.
+CLIENT = """
+import os, socket, sys
+user, group = int(sys.argv[1]), int(sys.argv[2])
+os.setgroups([])
+os.setresgid(group, group, group)
+os.setresuid(user, user, user)
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+    client.settimeout(float(sys.argv[5]))
+    client.connect(sys.argv[3])
+    try:
+        client.send(bytes.fromhex(sys.argv[4]))
+        print(client.recv(100).hex(), end="")
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+"""
 
 
 class Helper(Program):
@@ -294,20 +313,11 @@ class Sets(Case):
         asks = bytes([1]) + struct.pack(">I", 7) + bytes([14]) + b"inet#filter#v4" + b"\0\0"
 
         def reply(user):
-            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
-                client.settimeout(places.PATIENCE)
-                os.setegid(places.DAEMON.pw_gid)
-                os.seteuid(user)
-                try:
-                    client.connect(str(self.socket))
-                finally:
-                    os.seteuid(0)
-                    os.setegid(0)
-                try:
-                    client.send(asks)
-                    return client.recv(100)
-                except (BrokenPipeError, ConnectionResetError):
-                    return b""
+            # A process of its own: all threads of this one would change their user, and other tests run in them.
+            done = subprocess.run(
+                [sys.executable, "-c", CLIENT, str(user), str(places.DAEMON.pw_gid), str(self.socket), asks.hex(),
+                 str(places.PATIENCE)], capture_output=True, check=True)
+            return bytes.fromhex(done.stdout.decode())
         self.assertEqual(12, len(reply(places.DAEMON.pw_uid)))
         self.assertEqual(12, len(reply(0)))
         # A member of the daemon's group, until the settings name it.
