@@ -39,11 +39,11 @@ final class RedisLink: LoopPart {
         let done: (RedisReply) -> Void
     }
 
-    /// A command without a reply for so long is not answered any more.
-    private static let patience: Duration = .seconds(3)
+    /// After this time without a reply, the connection is closed.
+    private static let replyTimeout: Duration = .seconds(3)
     /// Begins the reply to a script that Redis does not have any more.
     private static let unknownScript = "NOSCRIPT"
-    /// In the reply if another program has put something at a name of the fleet, which concerns no other name.
+    /// In the reply if another program has stored a value of another type under a key. Other keys are still of use.
     private static let wrongType = "WRONGTYPE"
 
     private let loop: EventLoop
@@ -135,7 +135,7 @@ final class RedisLink: LoopPart {
         return false
     }
 
-    /// An error is as good as no reply: calls that are always refused must not cost each question their time.
+    /// Counts an error as a time-out, so that a Redis that refuses every call is switched off.
     private func refused(_ text: String, now: Instant) {
         guard isInUse else { return }
         breaker.timedOut(now: now)
@@ -146,12 +146,12 @@ final class RedisLink: LoopPart {
 
     var nextDeadline: Instant? {
         guard account != nil else { return nil }
-        return Instant.earliest(breaker.testAt, open.first.map { $0.sentAt + RedisLink.patience })
+        return Instant.earliest(breaker.testAt, open.first.map { $0.sentAt + RedisLink.replyTimeout })
     }
 
     func timePassed(now: Instant) {
         guard account != nil else { return }
-        if let first = open.first, first.sentAt + RedisLink.patience <= now {
+        if let first = open.first, first.sentAt + RedisLink.replyTimeout <= now {
             lost("it does not answer", now: now)
         }
         if let testAt = breaker.testAt, testAt <= now { test(now: now) }
@@ -165,7 +165,8 @@ final class RedisLink: LoopPart {
 
     /// Redis is of use if it takes a write, in time.
     ///
-    /// - Parameter isSecond: the reply to the first one was late. Redis may have been stopped, and work again.
+    /// - Parameter isSecond: the reply to the first one was late: Redis was paused, or it is slow. A second reply in
+    ///   time tells that it was paused.
     private func write(isSecond: Bool = false, now: Instant) {
         guard let account else { return }
         send(RedisCommand("SET", account.testKey, "", "PX", "1"), now: now) { [unowned self] reply in
@@ -180,12 +181,19 @@ final class RedisLink: LoopPart {
                 breaker.answered()
                 setFault(nil)
             } else if isSecond {
-                setFault("it takes longer than fleet.read-timeout")
-                breaker.timedOut(now: end)
+                tooSlow(now: end)
             } else {
                 write(isSecond: true, now: end)
             }
         }
+    }
+
+    private func tooSlow(now: Instant) {
+        let reason = "it takes longer than fleet.read-timeout"
+        // The next server may be quicker.
+        if let account, account.servers.count > 1 { return lost(reason, now: now) }
+        setFault(reason)
+        breaker.timedOut(now: now)
     }
 
     private func connect(now: Instant) {
@@ -277,6 +285,6 @@ final class RedisLink: LoopPart {
     /// Why Redis is of no use, after this reply to a write or before it.
     private func fault(of reply: RedisReply) -> String {
         if case .error(let text) = reply { return text }
-        return scriptFault ?? "it sends something else than what was asked for"
+        return scriptFault ?? "it sends another type of reply than Redis does"
     }
 }
