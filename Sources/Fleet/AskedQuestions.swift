@@ -4,11 +4,11 @@ import DNSWire
 
 struct AskedQuestions: Sendable {
     private struct Entry {
-        /// When this member's queries were told.
-        var toldAt: Instant?
-        /// Who asked a provider for the answer in use; nil: this member.
+        /// When this member last called for it.
+        var calledAt: Instant?
+        /// The member that asked a provider for the answer in use; nil: this one.
         var origin: (member: String, at: Instant)?
-        /// Other members have queries for it, as Redis told last.
+        /// Other members have queries for it, by the last reply of Redis.
         var isAskedElsewhere = false
     }
 
@@ -18,17 +18,19 @@ struct AskedQuestions: Sendable {
     private var young: [Question: Entry] = [:]
     private var old: [Question: Entry] = [:]
 
-    /// Returns the queries since the last call for the question, as far as the rate tells. Without an earlier call, a
-    /// client's is one.
-    mutating func count(_ question: Question, perSecond: Double?, isForClient: Bool, now: Instant) -> Double {
-        let toldAt = self[question]?.toldAt
-        change(question) { $0.toldAt = now }
-        let before = toldAt.map { $0.duration(to: now).seconds * (perSecond ?? 0) } ?? 0
+    /// Estimates this member's queries since its last call for the question, from their rate, and records this call. A
+    /// call for a client counts for one query at least.
+    mutating func countQueries(_ question: Question, perSecond: Double?, isForClient: Bool, now: Instant) -> Double {
+        let calledAt = self[question]?.calledAt
+        change(question) { $0.calledAt = now }
+        let before = calledAt.map { $0.duration(to: now).seconds * (perSecond ?? 0) } ?? 0
         return isForClient ? max(1, before) : before
     }
 
-    /// Whether the demand of others is news: there is one, or there was.
-    mutating func isNews(_ question: Question, demandElsewhere: Double) -> Bool {
+    /// Records whether other members have queries for the question.
+    ///
+    /// - Returns: whether they have, or had by the reply before.
+    mutating func updateDemandElsewhere(_ question: Question, demandElsewhere: Double) -> Bool {
         let (isNow, was) = (demandElsewhere > 0, self[question]?.isAskedElsewhere ?? false)
         if isNow != was { change(question) { $0.isAskedElsewhere = isNow } }
         return isNow || was

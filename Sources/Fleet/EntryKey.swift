@@ -8,7 +8,7 @@ package struct EntryTerms: Equatable, Sendable {
     package let question: Question
     /// Members that see the Internet from one place, such as "sh-a": others may be given other addresses.
     package let site: String
-    /// The provider's dialect and address, whose answers are the same for all members.
+    /// As `SharedProvider.identity`: those with the same one give the same answers.
     package let provider: String
     /// The client subnet that the provider gets; nil: none.
     package let clientSubnet: Prefix?

@@ -15,7 +15,7 @@ package struct FleetCall: Equatable, Sendable {
         ///   - account: of `Membership.bill`.
         ///   - count: what the call adds.
         case billing(account: String, count: Int)
-        /// Of a publication: whether it was sent is counted.
+        /// Counted in `published` or `unpublished`.
         case publication
         case flushOrder(Membership.FlushOrderID)
         /// The reply says nothing.
@@ -36,10 +36,14 @@ package struct FleetCall: Equatable, Sendable {
 package enum FleetReply: Sendable {
     /// - Parameters:
     ///   - demand: millionths of the queries per second that the fleet has for the question.
-    ///   - key: number of the entry among the keys.
+    ///   - key: number of the entry among the call's entries, from 1.
+    ///   - left: of its life.
     case value(RedisTime, demand: Int64, key: Int, [UInt8], left: Duration)
+    /// - Parameter after: the wait before the request.
     case ours(RedisTime, demand: Int64, after: Duration)
+    /// - Parameter left: of the other member's lease.
     case theirs(RedisTime, demand: Int64, left: Duration)
+    /// - Parameter for: the time until the budget allows the request.
     case deferred(RedisTime, demand: Int64, for: Duration)
     case flushes(RedisTime, [FlushElement])
     /// - Parameter count: of the members.
@@ -49,14 +53,14 @@ package enum FleetReply: Sendable {
     case billing(RedisTime, sum: Int)
     case done
     /// An error, or not what the script returns.
-    case useless(String)
+    case invalid(String)
 
     var time: RedisTime? {
         switch self {
         case .value(let time, _, _, _, _), .ours(let time, _, _), .theirs(let time, _, _), .deferred(let time, _, _),
             .flushes(let time, _), .presence(let time, _), .members(let time, _), .billing(let time, _):
             time
-        case .done, .useless: nil
+        case .done, .invalid: nil
         }
     }
 
@@ -65,7 +69,7 @@ package enum FleetReply: Sendable {
         case .value(_, let demand, _, _, _), .ours(_, let demand, _), .theirs(_, let demand, _),
             .deferred(_, let demand, _):
             demand
-        case .flushes, .presence, .members, .billing, .done, .useless: nil
+        case .flushes, .presence, .members, .billing, .done, .invalid: nil
         }
     }
 }

@@ -4,7 +4,7 @@
 import DNSWire
 
 package enum FleetScript: Int, CaseIterable, Sendable {
-    case lease, pace, publication, release, flush, flushes, suspicion, presence, members, billing
+    case lease, pace, publication, release, flush, flushes, evidence, presence, members, billing
 
     package var text: String {
         switch self {
@@ -14,7 +14,7 @@ package enum FleetScript: Int, CaseIterable, Sendable {
         case .release: FleetScript.releaseText
         case .flush: FleetScript.flushText
         case .flushes: FleetScript.time + FleetScript.flushesText
-        case .suspicion: "redis.call('PUBLISH', KEYS[1], ARGV[1])\n"
+        case .evidence: "redis.call('PUBLISH', KEYS[1], ARGV[1])\n"
         case .presence: FleetScript.time + FleetScript.presenceText
         case .members: FleetScript.time + FleetScript.membersText
         case .billing: FleetScript.time + FleetScript.billingText
@@ -32,17 +32,17 @@ package enum FleetScript: Int, CaseIterable, Sendable {
     // overwritten.
 
     /// `Pace` for all members. Returns true and the microseconds that the request has to wait; or false and the
-    /// microseconds after which such a wait would be within the patience. A patience of -1: the request is made at once
+    /// microseconds after which such a wait would be short enough. A longest wait of -1: the request is made at once
     /// in any case.
     private static let paceFunction = """
-        local function pace(key, interval, patience)
+        local function pace(key, interval, longest)
           local micros = time[1] * 1000000 + time[2]
           local next = tonumber(redis.pcall('GET', key)) or 0
           if not (next <= micros + 1000000 + interval) then next = micros end
           local at = math.min(math.max(micros, next), micros + 1000000)
-          if patience >= 0 and at - micros > patience then return false, at - micros - patience end
+          if longest >= 0 and at - micros > longest then return false, at - micros - longest end
           redis.call('SET', key, at + interval, 'PX', 3000)
-          return true, patience >= 0 and at - micros or 0
+          return true, longest >= 0 and at - micros or 0
         end
 
         """
@@ -50,7 +50,7 @@ package enum FleetScript: Int, CaseIterable, Sendable {
     /// KEYS: lease, waiters, demand, pace, and the entry for each of the fleet's keys. ARGV: the member's token, the
     /// lease in milliseconds (0: leases are not shared), the least life of an answer and its greatest age in
     /// milliseconds, the member's channel, thousandths of the queries that the member had since its last call, the
-    /// interval of the pace in microseconds (0: none) and its patience.
+    /// interval of the pace (0: none) and the longest wait for it, both in microseconds.
     ///
     /// Returns an array: kind, `now`, millionths of queries per second of the fleet, and
     /// - kind 1, an answer: number of the key, value, remaining life in milliseconds.
@@ -67,8 +67,8 @@ package enum FleetScript: Int, CaseIterable, Sendable {
           asks, seconds, at = 0, 0, now
         end
         local passed = math.max(0, now - at) / 1000
-        local fading = 0.5 ^ (passed / \(memorySeconds))
-        asks, seconds = asks * fading + ARGV[6] / 1000, (seconds + passed) * fading
+        local decay = 0.5 ^ (passed / \(memorySeconds))
+        asks, seconds = asks * decay + ARGV[6] / 1000, (seconds + passed) * decay
         redis.call('SET', KEYS[3], struct.pack('>ddd', asks, seconds, now), 'PX', \(memorySeconds)000)
         local demand = math.floor(asks / (seconds + \(presumedSeconds)) * 1000000)
         for number = 5, #KEYS do
@@ -101,8 +101,8 @@ package enum FleetScript: Int, CaseIterable, Sendable {
     /// As of `Demand` in the resolver, so that both can be compared.
     private static let (memorySeconds, presumedSeconds) = (600, 20)
 
-    /// KEYS: pace. ARGV: its interval in microseconds, its patience. For a request whose answer is not shared; returns
-    /// what `lease` does, with kind 2 or 4.
+    /// KEYS: pace. ARGV: its interval and the longest wait for it, in microseconds. For a request whose answer is not
+    /// shared; returns what `lease` does, with kind 2 or 4.
     private static let paceText = """
         local goes, wait = pace(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]))
         return {goes and 2 or 4, now, 0, wait}
@@ -192,7 +192,8 @@ package enum FleetScript: Int, CaseIterable, Sendable {
 
         """
 
-    /// Lease of a lookup: twice the time in which the provider answers 95 % of all requests.
+    /// Returns the lease of a request: twice the 95th percentile of the provider's latency, 0.3 to 1.5 s; 1 s if that
+    /// was not measured.
     static func lease(usual95: Duration?) -> Duration {
         min(max((usual95 ?? .milliseconds(500)) * 2, .milliseconds(300)), .milliseconds(1500))
     }

@@ -1,5 +1,5 @@
-// Which flushes of the fleet this member has carried out. Redis keeps the last ones as a stream; a member that was away
-// reads it before it answers.
+// Which flushes of the fleet this member has carried out. Redis keeps the last ones as a stream, which a member reads
+// when it starts, and after each time without Redis.
 
 import DNSWire
 
@@ -13,7 +13,7 @@ package struct FlushElement: Equatable, Sendable {
 
 struct FlushLog: Sendable {
     /// What follows from a reading of the stream.
-    struct News {
+    struct Update {
         /// To be carried out.
         var scopes: [QuestionScope] = []
         /// For `restore` after the next start; nil: as before.
@@ -28,11 +28,11 @@ struct FlushLog: Sendable {
     private(set) var isRestored = false
     /// The stream was read since the start.
     private var hasRead = false
-    /// The last element that was read since Redis is used; nil: none was.
+    /// The last element that was read since Redis was switched on; nil: none was.
     private var lastRead: FlushNumber?
     private(set) var isCaughtUp = false
 
-    /// - Parameter note: of `News`, before the start.
+    /// - Parameter note: of `Update`, before the start.
     mutating func restore(_ note: String?) {
         (done, isRestored) = (note.flatMap { FlushNumber(Array($0.utf8)) }, true)
     }
@@ -46,16 +46,17 @@ struct FlushLog: Sendable {
     /// Redis is not used any more; it may have another stream when it is used again.
     mutating func switchedOff() { (isCaughtUp, lastRead) = (false, nil) }
 
-    /// The first element that is wanted, as XRANGE takes it, and whether that is the whole stream.
+    /// The first element to be read, as XRANGE takes it, and whether that is the whole stream.
     var next: (first: String, isWhole: Bool) { (lastRead.map { "(\($0.text)" } ?? "-", lastRead == nil) }
 
-    /// Carries out what is new. The first reading after the start also tells which shared answers are too old.
+    /// Returns the flushes that are to be carried out. The first reading after the start records also those that were
+    /// carried out before: shared answers that are older are not used.
     ///
     /// - Parameter isWhole: all flushes that the stream has were asked for.
     mutating func take(
         _ elements: [FlushElement], isWhole: Bool, at time: RedisTime, _ keys: FleetKeys, now: Instant
-    ) -> News {
-        var news = News()
+    ) -> Update {
+        var update = Update()
         let present = FlushNumber(before: time)
         // Redis's clock was set back, or this is another Redis: its new elements have lower numbers.
         if isWhole, let former = done, present < former { done = present }
@@ -69,14 +70,14 @@ struct FlushLog: Sendable {
                 let order = try FlushOrder.read(element.order, at: put, keys)
                 done = max(done ?? element.number, element.number)
                 flushes.add(order.scope, at: now - max(.zero, time - put), now: now)
-                if isNew, !news.scopes.contains(order.scope) { news.scopes.append(order.scope) }
+                if isNew, !update.scopes.contains(order.scope) { update.scopes.append(order.scope) }
             } catch {
-                news.refusals.append(error)
+                update.refusals.append(error)
             }
         }
         (isCaughtUp, hasRead) = (true, true)
         done = max(done ?? present, present)
-        if done != before { news.note = done?.text }
-        return news
+        if done != before { update.note = done?.text }
+        return update
     }
 }

@@ -21,7 +21,11 @@ package struct FlushOrder: Equatable, Sendable {
         return try keys.seal(plain, .flush, place: FlushOrder.place, at: time)
     }
 
-    /// - Parameter time: of the element. An order that was put long after it was given is an old one.
+    /// Reads an element.
+    ///
+    /// - Parameter time: of the element.
+    /// - Throws: `.outdated` if the order was given more than 10 s before or after: it is an old one that was put
+    ///   again.
     package static func read(
         _ bytes: [UInt8], at time: RedisTime, _ keys: FleetKeys
     ) throws(Refusal) -> FlushOrder {

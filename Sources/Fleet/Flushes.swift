@@ -18,6 +18,7 @@ package struct Flushes: Sendable {
 
     package init() {}
 
+    /// Adds a flush. With more than `maxCount`, the oldest is forgotten.
     package mutating func add(_ scope: QuestionScope, at instant: Instant, now: Instant) {
         flushes.removeAll { $0.at + Flushes.longestLife <= now }
         let place = flushes.firstIndex { $0.at > instant } ?? flushes.count

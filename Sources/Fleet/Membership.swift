@@ -66,8 +66,8 @@ package struct Membership: Sendable {
         case flush(QuestionScope)
         /// Flushes up to this one are carried out, for `restore` after the next start.
         case seen(String)
-        /// Another member's probe of this address has failed.
-        case suspected(Suspicion)
+        /// Another member has found this address to be none of the name's.
+        case evidence(SharedEvidence)
         /// The sum of an account's questions in all members has changed.
         case billed(account: String)
         /// What became of an order to flush; nil: Redis has it.
@@ -97,7 +97,7 @@ package struct Membership: Sendable {
         "Redis was lost before it replied; other machines may have been flushed: run the command again"
     /// The name of a stream, and of the channel that tells of its news.
     package static let flushStream = "h1:f"
-    package static let suspicionChannel = "h1:v"
+    package static let evidenceChannel = "h1:v"
 
     var terms: Terms?
     /// Names this process in leases.
@@ -111,7 +111,7 @@ package struct Membership: Sendable {
     private var asked = AskedQuestions()
     private var paces: [String: Pace] = [:]
     private var bills = SharedBills()
-    private var suspicions = SuspicionMemory()
+    private var evidenceLimit = EvidenceLimit()
     private var ended: [Unpublished] = []
     /// Orders to flush that Redis has not replied to.
     private var openOrders: [FlushOrderID] = []
@@ -121,7 +121,7 @@ package struct Membership: Sendable {
     package private(set) var size = 1
     private var presenceAt: Instant?
     package private(set) var published: UInt64 = 0
-    /// Answers that were not published, because Redis was not used or did not read.
+    /// Answers that were not published, because Redis was not in use, did not read, or refused them.
     package private(set) var unpublished: UInt64 = 0
     package private(set) var refusals: [Refusal: UInt64] = [:]
 
@@ -134,7 +134,7 @@ package struct Membership: Sendable {
     /// Other members' answers come to it.
     package var channel: String { "h1:m:" + String(decoding: token, as: UTF8.self) }
     /// All channels that it listens to.
-    package var channels: [String] { [channel, Membership.flushStream, Membership.suspicionChannel] }
+    package var channels: [String] { [channel, Membership.flushStream, Membership.evidenceChannel] }
 
     package mutating func takeCalls() -> [FleetCall] {
         defer { calls = [] }
@@ -232,7 +232,7 @@ package struct Membership: Sendable {
     }
 
     /// Gives back leases that have brought no answer.
-    package mutating func settle() {
+    package mutating func releaseLeases() {
         for each in ended { release(each.entry, tellsAll: each.tellsAll) }
         ended = []
     }
@@ -283,18 +283,19 @@ package struct Membership: Sendable {
     private mutating func call(_ id: ID, now: Instant) {
         guard let fetch = requests[id], let terms = fetches.terms(of: id) else { return }
         let interval = Membership.number(self.interval(fetch.provider)?.wholeMicroseconds ?? 0)
-        let patience = Membership.number(fetch.isLastResort ? -1 : Pace.patience.wholeMicroseconds)
+        let longest = Membership.number(fetch.isLastResort ? -1 : Pace.maxWait.wholeMicroseconds)
         let pace = paceKey(fetch.provider)
         guard let entry = terms.entry else {
-            calls.append(FleetCall(.pace, keys: [pace], [interval, patience], .fetch(id)))
+            calls.append(FleetCall(.pace, keys: [pace], [interval, longest], .fetch(id)))
             return
         }
-        let asks = asked.count(fetch.question, perSecond: fetch.perSecond, isForClient: fetch.isForClient, now: now)
+        let asks = asked.countQueries(
+            fetch.question, perSecond: fetch.perSecond, isForClient: fetch.isForClient, now: now)
         let arguments = [
             token, Membership.number(terms.lease.wholeMilliseconds),
             Membership.number(terms.leastLife.wholeMilliseconds),
             Membership.number((terms.mostAge ?? Membership.anyAge).wholeMilliseconds), Array(channel.utf8),
-            Membership.number(Int(asks * 1000)), interval, patience,
+            Membership.number(Int(asks * 1000)), interval, longest,
         ]
         let keys = [entry + ":l", entry + ":w", entry + ":d", pace] + terms.entries
         calls.append(FleetCall(.lease, keys: keys, arguments, .fetch(id)))
@@ -422,22 +423,22 @@ package struct Membership: Sendable {
         if let note = news.note { outcomes.append(.seen(note)) }
     }
 
-    // MARK: suspicions
+    // MARK: evidence
 
     /// A probe of this member has found that the address is not the name's.
-    package mutating func suspect(_ suspicion: Suspicion, now: Instant) {
+    package mutating func reportEvidence(_ evidence: SharedEvidence, now: Instant) {
         guard let terms, terms.share.contains(.evidence), isInUse, let time = clock.time(at: now),
-            suspicions.takesUp(suspicion, now: now), let bytes = try? suspicion.bytes(by: token, at: time, terms.keys)
+            evidenceLimit.admit(evidence, now: now), let bytes = try? evidence.bytes(by: token, at: time, terms.keys)
         else { return }
-        calls.append(FleetCall(.suspicion, keys: [Membership.suspicionChannel], [bytes], .order))
+        calls.append(FleetCall(.evidence, keys: [Membership.evidenceChannel], [bytes], .order))
     }
 
-    private mutating func hearSuspicion(_ bytes: [UInt8], now: Instant) {
+    private mutating func hearEvidence(_ bytes: [UInt8], now: Instant) {
         guard let terms, terms.share.contains(.evidence), let time = clock.time(at: now) else { return }
         do throws(Refusal) {
-            let (suspicion, member) = try Suspicion.read(bytes, now: time, terms.keys)
-            guard member != token, suspicions.takesUp(suspicion, now: now) else { return }
-            outcomes.append(.suspected(suspicion))
+            let (evidence, member) = try SharedEvidence.read(bytes, now: time, terms.keys)
+            guard member != token, evidenceLimit.admit(evidence, now: now) else { return }
+            outcomes.append(.evidence(evidence))
         } catch {
             refusals[error, default: 0] += 1
         }
@@ -445,7 +446,7 @@ package struct Membership: Sendable {
 
     // MARK: members
 
-    /// How often a member shows that it is there, and how long others believe it.
+    /// The interval of the sign of life that a member gives, and how long others count the member after one.
     private static let (presencePause, presenceLife): (Duration, Duration) = (.seconds(10), .seconds(30))
     private static let firstPause: Duration = .milliseconds(100)
     /// Whatever Redis says: with more, no member would have a share of a budget.
@@ -468,7 +469,7 @@ package struct Membership: Sendable {
         let sealed = time.flatMap { try? terms.keys.seal(record, .member, place: place, at: $0) } ?? []
         let life = Membership.number(Membership.presenceLife.wholeMilliseconds)
         calls.append(FleetCall(.presence, keys: [Membership.memberSet, place], [token, sealed, life], .presence))
-        for (account, count, sum) in bills.takeUntold() {
+        for (account, count, sum) in bills.takePending() {
             guard let key = try? terms.keys.name("h1:q:", "billing", [Array(account.utf8)]) else { continue }
             calls.append(
                 FleetCall(
@@ -513,12 +514,12 @@ package struct Membership: Sendable {
 
     // MARK: replies
 
-    /// - Parameter call: nothing more comes of it.
-    package mutating func unsent(_ call: FleetCall, now: Instant) {
+    /// Handles a call that was not sent, or that Redis has refused.
+    package mutating func callFailed(_ call: FleetCall, now: Instant) {
         switch call.purpose {
-        case .fetch(let id): carryOut(fetches.replied(id, .useless, now: now), now: now)
+        case .fetch(let id): carryOut(fetches.replied(id, .invalid, now: now), now: now)
         case .publication: unpublished += 1
-        case .billing(let account, _): bills.notTold(account)
+        case .billing(let account, _): bills.restorePending(account)
         case .flushOrder(let id): endOrder(id, fault: "Redis is not used, or does not read; run the command again")
         case .flushes, .presence, .members, .order: break
         }
@@ -535,13 +536,13 @@ package struct Membership: Sendable {
             takeFlushes(elements, isWhole: isWhole, at: time, now: now)
         case (.presence, .presence(_, let count)): size = min(max(1, count), Membership.maxSize)
         case (.billing(let account, let count), .billing(_, let sum)):
-            bills.told(count, account, sum: sum)
+            bills.acknowledged(count, account, sum: sum)
             outcomes.append(.billed(account: account))
         case (.publication, .done): published += 1
         case (.flushOrder(let id), .done): endOrder(id, fault: nil)
-        case (.flushOrder(let id), .useless(let reason)):
+        case (.flushOrder(let id), .invalid(let reason)):
             endOrder(id, fault: "Redis has refused the order: \(reason)")
-        case (.publication, _), (.billing, _), (.flushOrder, _): unsent(call, now: now)
+        case (.publication, _), (.billing, _), (.flushOrder, _): callFailed(call, now: now)
         case (.flushes, _), (.presence, _), (.members, _), (.order, _): break
         }
     }
@@ -555,7 +556,7 @@ package struct Membership: Sendable {
         if let demand = reply.demand, call.script == .lease {
             let sum = min(max(0, Double(demand) / 1_000_000), Membership.mostDemand)
             let elsewhere = max(0, sum - (fetch.perSecond ?? 0))
-            if asked.isNews(fetch.question, demandElsewhere: elsewhere) {
+            if asked.updateDemandElsewhere(fetch.question, demandElsewhere: elsewhere) {
                 outcomes.append(.demandElsewhere(fetch.question, perSecond: elsewhere))
             }
         }
@@ -570,19 +571,19 @@ package struct Membership: Sendable {
             guard fetchTerms.entries.indices.contains(key - 1),
                 let shared = shared(
                     value, fetch.question, entry: fetchTerms.entries[key - 1], left: left, fetchTerms, now: now)
-            else { return .useless }
+            else { return .invalid }
             return .answer(shared.answer, left: shared.left)
         case .ours(_, _, let wait):
             // A request that was made without a reply has been counted.
             if let interval = interval(fetch.provider), !fetches.isAsking(id) {
                 paces[fetch.provider.account, default: Pace()].granted(interval: interval * size, after: wait, now: now)
             }
-            return .ours(after: min(max(.zero, wait), Pace.patience))
+            return .ours(after: min(max(.zero, wait), Pace.maxWait))
         case .theirs(_, _, let left): return .theirs(left: left)
         // A request of last resort is made in any case.
         case .deferred(_, _, let duration) where !fetch.isLastResort && interval(fetch.provider) != nil:
             return .deferred(min(max(.zero, duration), .seconds(1)))
-        case .deferred, .flushes, .presence, .members, .billing, .done, .useless: return .useless
+        case .deferred, .flushes, .presence, .members, .billing, .done, .invalid: return .invalid
         }
     }
 
@@ -613,13 +614,13 @@ package struct Membership: Sendable {
     package mutating func heard(_ message: [UInt8], on channel: String, now: Instant) {
         switch channel {
         case Membership.flushStream: readFlushes()
-        case Membership.suspicionChannel: hearSuspicion(message, now: now)
+        case Membership.evidenceChannel: hearEvidence(message, now: now)
         default: hear(message, now: now)
         }
     }
 
-    /// An entry, and if it was published, its life in milliseconds and its value. Otherwise `one` or `all`: its lease
-    /// was given back.
+    /// Parses "ENTRY MILLISECONDS VALUE", an answer and its life; or "ENTRY one" or "ENTRY all": its lease was given
+    /// back.
     private mutating func hear(_ message: [UInt8], now: Instant) {
         let parts = message.split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard parts.count > 1 else { return }

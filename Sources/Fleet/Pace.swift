@@ -7,12 +7,12 @@ package struct Pace: Sendable {
     package enum Turn: Equatable, Sendable {
         /// The request may be made after this time.
         case wait(Duration)
-        /// The request is not made now. After this time, its turn would come within `patience`.
+        /// The request is not made now. After this time, its turn would come within `maxWait`.
         case deferred(Duration)
     }
 
     /// The longest time for which a request waits for its turn.
-    package static let patience: Duration = .milliseconds(200)
+    package static let maxWait: Duration = .milliseconds(200)
     /// Requests of last resort are made before their turn, and delay others by this time at most.
     private static let mostDebt: Duration = .seconds(1)
 
@@ -27,7 +27,7 @@ package struct Pace: Sendable {
     package mutating func take(interval: Duration, isLastResort: Bool, now: Instant) -> Turn {
         let at = min(max(now, nextAt ?? now), now + Pace.mostDebt)
         let wait = now.duration(to: at)
-        guard isLastResort || wait <= Pace.patience else { return .deferred(wait - Pace.patience) }
+        guard isLastResort || wait <= Pace.maxWait else { return .deferred(wait - Pace.maxWait) }
         nextAt = at + interval
         return .wait(isLastResort ? .zero : wait)
     }

@@ -1,13 +1,14 @@
 // Messages that only members of a fleet can read and make. Redis and the way to it need not be trusted.
 //
 // In network byte order: version (1 byte), ID of the key (4), time by Redis's clock in milliseconds (6), nonce (12),
-// ciphertext, tag (16). The cipher is AES-128-GCM. Each message has a key of its own, which is derived from the key of
-// the fleet, the purpose, the place, and all that precedes the nonce; so nothing can be changed, moved or dated anew.
+// ciphertext, tag (16). The cipher is AES-128-GCM with a random nonce. Its key is the HMAC-SHA256 of purpose, place and
+// all that precedes the nonce, by the key of the fleet, cut to 128 bits. So a change of content, purpose, place or time
+// is found.
 
 import Crypto
 
 enum SealPurpose: String {
-    case answer, flush, suspicion, member
+    case answer, flush, evidence, member
 }
 
 /// Why a message is not used. The raw values appear in statistics.
@@ -18,7 +19,7 @@ package enum Refusal: String, Error, CaseIterable, Sendable {
     case unknownKey = "unknown-key"
     /// Forged, damaged, or of another place.
     case unauthenticated
-    /// Put again after its time, or dated in the future.
+    /// Its time has passed, it is older than the last flush, or it is dated in the future.
     case outdated
 }
 
@@ -37,12 +38,14 @@ extension FleetKeys {
     ) throws(CryptoError) -> [UInt8] {
         let key = keys[0]
         let head = [FleetKeys.version] + key.id.bigEndianBytes + time.milliseconds.bigEndianBytes.suffix(6)
-        var chance = SystemRandomNumberGenerator()
-        let nonce = Array((chance.next().bigEndianBytes + chance.next().bigEndianBytes).prefix(FleetKeys.nonceBytes))
+        var generator = SystemRandomNumberGenerator()
+        let nonce = Array(
+            (generator.next().bigEndianBytes + generator.next().bigEndianBytes).prefix(FleetKeys.nonceBytes))
         return try head + nonce
             + Cipher.aesGCM(encrypt: plain, key: FleetKeys.cipherKey(key, purpose, place, head), iv: nonce)
     }
 
+    /// - Returns: what was sealed, and when.
     func open(
         _ sealed: [UInt8], _ purpose: SealPurpose, place: String
     ) throws(Refusal) -> (plain: [UInt8], time: RedisTime) {

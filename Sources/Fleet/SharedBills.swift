@@ -4,10 +4,11 @@ import DNSWire
 
 struct SharedBills: Sendable {
     private struct Bill {
-        var untold = 0
-        /// Those in a call without a reply.
+        /// Not sent to Redis.
+        var pending = 0
+        /// Sent in a call that has no reply yet.
         var inCall = 0
-        /// Of all members, without the above; nil: Redis has not told it.
+        /// Of all members, without the above; nil: unknown.
         var sum: Int?
     }
 
@@ -28,26 +29,26 @@ struct SharedBills: Sendable {
             accounts.append(account)
         }
         if accounts.count > SharedBills.maxCount { bills[accounts.removeFirst()] = nil }
-        bills[account, default: Bill()].untold += count
+        bills[account, default: Bill()].pending += count
     }
 
     func sum(_ account: String) -> Int? {
-        bills[account].flatMap { bill in bill.sum.map { $0 + bill.untold + bill.inCall } }
+        bills[account].flatMap { bill in bill.sum.map { $0 + bill.pending + bill.inCall } }
     }
 
-    /// Returns what Redis has to be told: also accounts without news, as others may have changed their sums, and Redis
-    /// may have lost them.
-    mutating func takeUntold() -> [(account: String, count: Int, sum: Int)] {
+    /// Returns what to send to Redis: also accounts without new questions, as others may have changed their sums, and
+    /// Redis may have lost them.
+    mutating func takePending() -> [(account: String, count: Int, sum: Int)] {
         accounts.compactMap { account in
             guard let bill = bills[account], bill.inCall == 0 else { return nil }
-            bills[account]?.inCall = bill.untold
-            bills[account]?.untold = 0
-            return (account, bill.untold, bill.sum ?? 0)
+            bills[account]?.inCall = bill.pending
+            bills[account]?.pending = 0
+            return (account, bill.pending, bill.sum ?? 0)
         }
     }
 
-    /// Redis was told `count` questions.
-    mutating func told(_ count: Int, _ account: String, sum: Int) {
+    /// Redis has added `count` questions.
+    mutating func acknowledged(_ count: Int, _ account: String, sum: Int) {
         guard var bill = bills[account] else { return }
         bill.inCall = max(0, bill.inCall - count)
         bill.sum = min(max(0, sum), SharedBills.maxSum)
@@ -55,12 +56,12 @@ struct SharedBills: Sendable {
     }
 
     /// Redis has refused the call.
-    mutating func notTold(_ account: String) {
-        bills[account].map { bill in bills[account]?.untold = bill.untold + bill.inCall }
+    mutating func restorePending(_ account: String) {
+        bills[account].map { bill in bills[account]?.pending = bill.pending + bill.inCall }
         bills[account]?.inCall = 0
     }
 
     /// Redis is not used any more, and may have taken the calls that it did not reply to. To count questions twice is
     /// better than not at all.
-    mutating func switchedOff() { for account in accounts { notTold(account) } }
+    mutating func switchedOff() { for account in accounts { restorePending(account) } }
 }

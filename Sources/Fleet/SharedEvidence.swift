@@ -1,36 +1,37 @@
-// A member's news that an address of a name has failed its probe there, as a sealed message. Others probe it
-// themselves.
+// A member's evidence that an address is not one of its name (the certificate is another name's), as a sealed message.
+// Other members probe the address themselves.
 
 package import Crypto
 package import DNSWire
 
-package struct Suspicion: Hashable, Sendable {
+package struct SharedEvidence: Hashable, Sendable {
     package let name: Name
     package let address: Address
 
-    private static let place = "suspicions"
+    private static let place = "evidence"
     /// A message takes milliseconds.
     private static let mostDelay: Duration = .seconds(10)
 
     package init(_ name: Name, _ address: Address) { (self.name, self.address) = (name, address) }
 
-    /// - Parameter member: the token of the member that tells it.
+    /// - Parameter member: the token of the member that sends it.
     package func bytes(by member: [UInt8], at time: RedisTime, _ keys: FleetKeys) throws(CryptoError) -> [UInt8] {
         let address = address.bytes
         let plain = [UInt8(member.count)] + member + [UInt8(address.count)] + address + name.wire
-        return try keys.seal(plain, .suspicion, place: Suspicion.place, at: time)
+        return try keys.seal(plain, .evidence, place: SharedEvidence.place, at: time)
     }
 
+    /// Reads a message. Throws `.outdated` if its time is more than 10 s from now.
     package static func read(
         _ bytes: [UInt8], now: RedisTime, _ keys: FleetKeys
-    ) throws(Refusal) -> (suspicion: Suspicion, member: [UInt8]) {
-        let (plain, time) = try keys.open(bytes, .suspicion, place: place)
+    ) throws(Refusal) -> (evidence: SharedEvidence, member: [UInt8]) {
+        let (plain, time) = try keys.open(bytes, .evidence, place: place)
         var rest = plain[...]
         guard let member = field(&rest), let address = field(&rest).flatMap({ Address(bytes: $0) }),
             let name = Name(wire: rest)
         else { throw .malformed }
         guard (-mostDelay...mostDelay).contains(now - time) else { throw .outdated }
-        return (Suspicion(name, address), Array(member))
+        return (SharedEvidence(name, address), Array(member))
     }
 
     private static func field(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
@@ -40,26 +41,28 @@ package struct Suspicion: Hashable, Sendable {
     }
 }
 
-/// The suspicions that were told or heard lately. Each is told once, although all members find it. A resolver that lies
-/// gives thousands of wrong addresses; a few per second are told.
-struct SuspicionMemory: Sendable {
+/// Limits evidence, sent and received together: the same once in ten minutes, and ten messages per second. A resolver
+/// that lies gives thousands of wrong addresses.
+struct EvidenceLimit: Sendable {
     private static let perSecond = 10
     private static let memory: Duration = .seconds(600)
-    /// Then all are forgotten.
+    /// When there are so many, all are forgotten.
     private static let maxCount = 1000
 
     private var began: Instant?
     private var count = 0
-    private var known: [Suspicion: Instant] = [:]
+    private var known: [SharedEvidence: Instant] = [:]
 
-    /// Whether other members are to be told, or this one is to be.
-    mutating func takesUp(_ suspicion: Suspicion, now: Instant) -> Bool {
-        if let at = known[suspicion], at.duration(to: now) < SuspicionMemory.memory { return false }
+    /// Records the evidence.
+    ///
+    /// - Returns: whether to send it, or to act on it.
+    mutating func admit(_ evidence: SharedEvidence, now: Instant) -> Bool {
+        if let at = known[evidence], at.duration(to: now) < EvidenceLimit.memory { return false }
         if began.map({ $0.duration(to: now) >= .seconds(1) }) ?? true { (began, count) = (now, 0) }
         count += 1
-        guard count <= SuspicionMemory.perSecond else { return false }
-        if known.count >= SuspicionMemory.maxCount { known = [:] }
-        known[suspicion] = now
+        guard count <= EvidenceLimit.perSecond else { return false }
+        if known.count >= EvidenceLimit.maxCount { known = [:] }
+        known[evidence] = now
         return true
     }
 }

@@ -6,6 +6,7 @@
 //                     ├── the budget of the fleet is used up ───────────────────> ended: deferred
 //                     ├── another's lease ──> waiting ──┬── its answer ─────────> ended: the answer
 //                     │                                 ├── it gave up ──> call
+//                     │                                 ├── its answer is of no use for others ──> alone
 //                     │                                 ├── the lease ends ──> call, once
 //                     │                                 └── the second one ends ──┐
 //                     └── no reply in time ───────────────────────────────────────┴──> alone: asking, or deferred
@@ -52,7 +53,7 @@ package struct SharedFetches: Sendable {
         /// Another member has it for this time.
         case theirs(left: Duration)
         /// Redis refused the call, or its value was not authentic.
-        case useless
+        case invalid
     }
 
     package enum Step: Equatable, Sendable {
@@ -79,15 +80,15 @@ package struct SharedFetches: Sendable {
         package var made: UInt64 = 0
         /// Those of them that were made with a lease.
         package var leases: UInt64 = 0
-        /// Leases of other members that ended without an answer.
+        /// Waits for another member's answer that took too long.
         package var endedLeases: UInt64 = 0
         /// Calls without a reply in time.
         package var timeouts: UInt64 = 0
         /// Calls that Redis refused, and values that were not authentic.
-        package var useless: UInt64 = 0
+        package var invalid: UInt64 = 0
         /// Requests not made, as the budget of the fleet was used up.
         package var deferred: UInt64 = 0
-        /// Requests made while Redis was not used.
+        /// Requests that began while Redis was not used, also if they were deferred then.
         package var alone: UInt64 = 0
 
         package init() {}
@@ -96,7 +97,8 @@ package struct SharedFetches: Sendable {
     private enum Phase {
         /// - Parameter leases: of other members, which it has waited for.
         case calling(leases: Int)
-        /// A call that runs meanwhile changes nothing unless it brings an answer or the lease.
+        /// For another member's lease, the `leases`-th. A call may run meanwhile; its reply counts unless it is
+        /// `theirs`.
         case waiting(leases: Int)
         case asking(isCallOpen: Bool)
     }
@@ -174,8 +176,8 @@ package struct SharedFetches: Sendable {
             let end = now + min(max(left, .zero), fetch.terms.lease) + SharedFetches.lateness
             wait(id, until: min(end, fetch.beganAt + fetch.terms.patience), leases: leases + 1)
             return []
-        case (.calling, .useless), (.waiting, .useless):
-            counts.useless += 1
+        case (.calling, .invalid), (.waiting, .invalid):
+            counts.invalid += 1
             return [askAlone(id)]
         case (.asking(true), _):
             fetches[id]?.phase = .asking(isCallOpen: false)
@@ -183,7 +185,7 @@ package struct SharedFetches: Sendable {
             case .answer(let answer, let left): return [.late(id, answer, left: left)]
             case .ours: if fetch.terms.hasLease { counts.leases += 1 }
             case .theirs, .deferred: break
-            case .useless: counts.useless += 1
+            case .invalid: counts.invalid += 1
             }
             return []
         case (.asking(false), _), (.waiting, .theirs): return []
@@ -239,7 +241,7 @@ package struct SharedFetches: Sendable {
         return (steps, timeouts)
     }
 
-    /// The request is made at this time.
+    /// The request is made at this time and not before.
     package mutating func delay(_ id: ID, until instant: Instant) {
         if let slot = fetches[id]?.slot { deadlines.set(instant, for: slot) }
     }

@@ -285,7 +285,7 @@ package enum Bounds {
     /// A verdict younger than this answers a probe request without a new probe.
     static let freshVerdict: Duration = .seconds(5)
     /// Minimum age of a verdict that is tested because another member of a fleet has found the address forged.
-    static let suspicionPause: Duration = .seconds(30)
+    static let evidencePause: Duration = .seconds(30)
     /// Minimum interval between lookups at other sources because of a probe's verdict. The second value applies after
     /// all sources answered and none had a better answer.
     static let elsewherePause: Duration = .seconds(60)

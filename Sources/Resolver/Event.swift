@@ -37,7 +37,7 @@ package enum Event: Sendable {
     /// Queries per second that other members of the fleet have for the question.
     case demandElsewhere(Question, perSecond: Double)
     /// Another member of the fleet has found that this address of the name is forged.
-    case suspected(Name, Address)
+    case evidence(Name, Address)
     /// An unsolicited answer in a provider's reply: the other address family of a name.
     case volunteered(Question, Answer, ProviderID)
     /// A probe ended. Each started probe ends once.

@@ -73,7 +73,7 @@ package struct Resolver {
         case .fetchShared(let id, let answer): fetchShared(id, answer, now: now)
         case .fetchDeferred(let id, let end): fetchDeferred(id, until: end, now: now)
         case .demandElsewhere(let question, let perSecond): plan.demanded(question, perSecond: perSecond, now: now)
-        case .suspected(let name, let address): state.verification.suspected(name, address, now: now)
+        case .evidence(let name, let address): state.verification.evidence(name, address, now: now)
         case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
         case .probeFinished(let id, let result): state.verification.probeFinished(id, result, now: now)
         case .probeRequested(let name, let address):

@@ -50,7 +50,8 @@ struct FleetReportTests {
     private static let text = """
         fleet      site sh-a | redis://192.0.2.7:6379 used
         saved      80.0 % of 10,000 requests: 7,000 by answers of others, 1,000 by waiting for them
-        asked      1,500 for all, 400 alone, 100 after a timeout of Redis; leases without an answer: 3; deferred: 5
+        asked      1,500 with a lease, 400 without Redis, 100 after a timeout of Redis; waits that took too long: 3; \
+        deferred: 5
         shared     1,490 answers; refused values: 3 (unauthenticated 3)
         calls      p50 0.21 ms, p95 0.80 ms; Redis was switched off 2 times
         redis      at most 256.0 MiB, maxmemory-policy volatile-ttl, unneeded rights: KEYS
@@ -79,7 +80,8 @@ struct FleetReportTests {
             report.text == """
                 fleet      site sh-a | unix:/r not used: no such file
                 saved      no requests yet
-                asked      0 for all, 0 alone, 0 after a timeout of Redis; leases without an answer: 0; deferred: 0
+                asked      0 with a lease, 0 without Redis, 0 after a timeout of Redis; waits that took too long: 0; \
+                deferred: 0
                 shared     0 answers; refused values: 0
                 calls      none yet; Redis was switched off 0 times
                 members    only this one is known: Redis is not used

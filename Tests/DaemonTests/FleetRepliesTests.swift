@@ -13,7 +13,7 @@ import Testing
     private let time: Int64 = 1_700_000_000_000
 
     private func isOfUse(_ elements: [RedisReply], to script: FleetScript) -> Bool {
-        if case .useless = FleetReply(.array(elements), to: script) { false } else { true }
+        if case .invalid = FleetReply(.array(elements), to: script) { false } else { true }
     }
 
     @Test func timesThatNoClockHasAreRefused() {
@@ -61,7 +61,7 @@ import Testing
                 let first: [RedisReply] = [.integer(Int64.random(in: 1...4, using: &chance)), .integer(time)]
                 let whole: RedisReply = Bool.random(using: &chance) ? reply(0) : .array(first + [reply(1), reply(1)])
                 let heard = FleetReply(whole, to: call.script)
-                if case .useless = heard {} else { useful += 1 }
+                if case .invalid = heard {} else { useful += 1 }
                 member.replied(to: call, heard, sentAt: now, now: now)
                 _ = member.records(in: heard)
             }

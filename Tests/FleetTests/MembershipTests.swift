@@ -57,7 +57,7 @@ import Testing
     @Test mutating func onlyWhatIsToBeSharedIsShared() {
         join([.flush])
         let isTaken = member.begin(1, Membership.Fetch(question, at: provider), now: start)
-        member.suspect(Suspicion(question.name, .v4(1)), now: start)
+        member.reportEvidence(SharedEvidence(question.name, .v4(1)), now: start)
         member.volunteered(Answer(records: [record()]), Membership.Fetch(question, at: provider), now: start)
         #expect(!isTaken && member.takeCalls().isEmpty)
         member.orderFlush(.everything, 7, now: start)
@@ -132,7 +132,7 @@ import Testing
         member.announce([1], now: start)
         let again = member.takeCalls()
         #expect(again[1].arguments.prefix(2).map(text) == ["2", "10"])
-        member.unsent(again[1], now: start)
+        member.callFailed(again[1], now: start)
         member.announce([1], now: start)
         #expect(member.takeCalls()[1].arguments.prefix(2).map(text) == ["2", "10"])
         // Accounts of former periods are given up.
@@ -155,7 +155,7 @@ import Testing
         member.announce([1], now: start)
         let again = member.takeCalls()[1]
         #expect(again.arguments.prefix(2).map(text) == ["4", "0"])
-        member.replied(to: again, .useless("OOM"), sentAt: start, now: start)
+        member.replied(to: again, .invalid("OOM"), sentAt: start, now: start)
         member.announce([1], now: start)
         let last = member.takeCalls()[1]
         #expect(last.arguments.prefix(2).map(text) == ["4", "0"])
@@ -179,8 +179,8 @@ import Testing
         join()
         for order: UInt64 in 1...3 { member.orderFlush(.everything, order, now: start) }
         let calls = member.takeCalls()
-        member.unsent(calls[0], now: start)
-        member.replied(to: calls[1], .useless("OOM command not allowed"), sentAt: start, now: start)
+        member.callFailed(calls[0], now: start)
+        member.replied(to: calls[1], .invalid("OOM command not allowed"), sentAt: start, now: start)
         member.switchedOff(now: start)
         let faults = member.takeOutcomes().compactMap { outcome in
             if case .flushOrdered(let id, let fault) = outcome { "\(id) \(fault ?? "")" } else { nil }
@@ -249,7 +249,7 @@ import Testing
                 #expect(outcomes == [.ask(1)] && member.refusals[.outdated] == 1)
             }
             member.abandon(1)
-            member.settle()
+            member.releaseLeases()
             _ = member.takeCalls()
         }
     }
@@ -300,30 +300,32 @@ import Testing
         #expect(clock.time(at: start + .seconds(5)) == RedisTime(time.milliseconds + 4500))
     }
 
-    @Test mutating func suspicionsAreToldOnceAndBelievedOfMembersOnly() throws {
+    @Test mutating func evidenceIsSentOnceAndBelievedOfMembersOnly() throws {
         join()
-        let suspicion = Suspicion(question.name, .v4(7))
-        for _ in 0..<3 { member.suspect(suspicion, now: start) }
+        let evidence = SharedEvidence(question.name, .v4(7))
+        for _ in 0..<3 { member.reportEvidence(evidence, now: start) }
         let calls = member.takeCalls()
-        #expect(calls.map(\.script) == [.suspicion])
+        #expect(calls.map(\.script) == [.evidence])
         // Its own.
-        member.heard(calls[0].arguments[0], on: Membership.suspicionChannel, now: start)
+        member.heard(calls[0].arguments[0], on: Membership.evidenceChannel, now: start)
         #expect(member.takeOutcomes().isEmpty)
-        let other = try Suspicion(question.name, .v4(8)).bytes(by: [1], at: time, keys)
+        let other = try SharedEvidence(question.name, .v4(8)).bytes(by: [1], at: time, keys)
         for after in [Duration.zero, .seconds(1)] {
-            member.heard(other, on: Membership.suspicionChannel, now: start + after)
+            member.heard(other, on: Membership.evidenceChannel, now: start + after)
         }
-        #expect(member.takeOutcomes() == [.suspected(Suspicion(question.name, .v4(8)))])
+        #expect(member.takeOutcomes() == [.evidence(SharedEvidence(question.name, .v4(8)))])
         // What was heard is not told again.
-        member.suspect(Suspicion(question.name, .v4(8)), now: start)
+        member.reportEvidence(SharedEvidence(question.name, .v4(8)), now: start)
         #expect(member.takeCalls().isEmpty)
-        let old = try Suspicion(question.name, .v4(9)).bytes(
+        let old = try SharedEvidence(question.name, .v4(9)).bytes(
             by: [1], at: RedisTime(time.milliseconds - 11_000), keys)
         for bytes in [old, [], Array(other.dropLast()), try FlushOrder(.everything).bytes(at: time, keys)] {
-            member.heard(bytes, on: Membership.suspicionChannel, now: start)
+            member.heard(bytes, on: Membership.evidenceChannel, now: start)
         }
         #expect(member.takeOutcomes().isEmpty && member.refusals.values.reduce(0, +) == 4)
-        for number: UInt32 in 100..<200 { member.suspect(Suspicion(question.name, .v4(number)), now: start) }
+        for number: UInt32 in 100..<200 {
+            member.reportEvidence(SharedEvidence(question.name, .v4(number)), now: start)
+        }
         #expect(member.takeCalls().count <= 10)
     }
 

@@ -235,15 +235,15 @@ struct FleetStepsTests {
     }
 
     /// It is probed here as well, and only that verdict counts.
-    @Test func anAddressThatAnotherMemberSuspectsIsProbed() throws {
+    @Test func anAddressThatAnotherMemberFoundForgedIsProbed() throws {
         var stand = try VerificationStand()
         stand.kept([1, 2])
         try stand.learn([1: .verified, 2: .verified])
         _ = stand.takeRearranged()
-        stand.suspected(1)
+        stand.evidence(1)
         #expect(stand.running.isEmpty, "its verdict is fresh")
-        stand.suspected(1)
-        stand.pass(Bounds.suspicionPause)
+        stand.evidence(1)
+        stand.pass(Bounds.evidencePause)
         #expect(stand.running.map(\.target.address) == [VerificationStand.address(1)])
         #expect(stand.place(of: 1) != .quarantined)
         var rearranged = stand.takeRearranged()
@@ -252,11 +252,11 @@ struct FleetStepsTests {
         rearranged = stand.takeRearranged()
         #expect(rearranged == [[2]])
         // Of another name, or not probed by the settings.
-        stand.suspected(7)
+        stand.evidence(7)
         stand.terms = VerificationStand.terms(enabled: false)
         stand.kept([1, 2])
-        stand.pass(Bounds.suspicionPause)
-        stand.suspected(2)
+        stand.pass(Bounds.evidencePause)
+        stand.evidence(2)
         #expect(stand.running.isEmpty)
     }
 }

@@ -293,14 +293,14 @@ struct FleetWorld {
                 if member.breaker.isInUse {
                     plan(.call(number, call, connection: member.connection), after: redisDelay)
                 } else {
-                    member.membership.unsent(call, now: now)
+                    member.membership.callFailed(call, now: now)
                 }
             }
             let outcomes = member.membership.takeOutcomes()
             for outcome in outcomes { carryOut(number, outcome) }
             hasMore = !outcomes.isEmpty
         }
-        member.membership.settle()
+        member.membership.releaseLeases()
         for call in member.membership.takeCalls() where member.breaker.isInUse {
             plan(.call(number, call, connection: member.connection), after: redisDelay)
         }
@@ -325,7 +325,7 @@ struct FleetWorld {
         case .flush(let scope):
             members[number].cache.forget(scope.name == .root ? nil : Question(scope.name, .a))
             handle(number, .forgotten(scope))
-        case .suspected(let suspicion): handle(number, .suspected(suspicion.name, suspicion.address))
+        case .evidence(let evidence): handle(number, .evidence(evidence.name, evidence.address))
         case .flushOrdered(_, let fault): if fault == nil { figures.flushOrders += 1 }
         case .seen, .billed: break
         }

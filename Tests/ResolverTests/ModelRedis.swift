@@ -65,7 +65,7 @@ struct ModelRedis {
         let (keys, words) = (call.keys, call.arguments.map { String(decoding: $0, as: UTF8.self) })
         switch call.script {
         case .lease: return (changed(lease(keys, call.arguments, words, now), now), [])
-        case .pace: return (changed(pace(keys[0], words[0], words[1], now) ?? .useless(""), now), [])
+        case .pace: return (changed(pace(keys[0], words[0], words[1], now) ?? .invalid(""), now), [])
         case .publication: return (.done, publish(keys, call.arguments, words, now))
         case .release: return (.done, release(keys, call.arguments[0], words[1], now))
         case .flush:
@@ -75,7 +75,7 @@ struct ModelRedis {
         case .flushes:
             let after = words[0].hasPrefix("(") ? FlushNumber(Array(words[0].dropFirst().utf8)) : nil
             return (.flushes(time(now), flushes.filter { element in after.map { $0 < element.number } ?? true }), [])
-        case .suspicion: return (.done, [Message(channel: keys[0], bytes: call.arguments[0])])
+        case .evidence: return (.done, [Message(channel: keys[0], bytes: call.arguments[0])])
         case .presence:
             members[words[0]] = (call.arguments[1], now)
             members = members.filter { now - $0.value.seenAt < .seconds(30) }
@@ -116,16 +116,16 @@ struct ModelRedis {
 
     private mutating func demand(_ key: String, _ thousandths: Double, _ now: Instant) -> Int64 {
         var (asks, seconds, at) = demands[key] ?? (0, 0, now)
-        var (fading, passed) = (1.0, (now - at).seconds)
+        var (decay, passed) = (1.0, (now - at).seconds)
         seconds += passed
         // Half in ten minutes, in steps of a second.
         while passed > 0 {
             let step = min(passed, 1)
-            fading *= 1 - step * 0.001_154_578
+            decay *= 1 - step * 0.001_154_578
             passed -= step
         }
-        asks = asks * fading + thousandths / 1000
-        seconds *= fading
+        asks = asks * decay + thousandths / 1000
+        seconds *= decay
         at = now
         demands[key] = (asks, seconds, at)
         return Int64(asks / (seconds + 20) * 1_000_000)
@@ -177,7 +177,7 @@ struct ModelRedis {
         case (.foreignLeases, _): return .theirs(time(now), demand: 0, left: .seconds(3600))
         case (.freeLeases, _): return .ours(time(now), demand: .max, after: .zero)
         case (.deferred, _): return .deferred(time(now), demand: -5, for: .seconds(3600))
-        case (.garbage, _): return .useless("")
+        case (.garbage, _): return .invalid("")
         default: return reply
         }
     }

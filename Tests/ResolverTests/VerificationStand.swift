@@ -100,8 +100,8 @@ struct VerificationStand {
         collect()
     }
 
-    mutating func suspected(_ number: Int) {
-        verification.suspected(name, VerificationStand.address(number), now: now)
+    mutating func evidence(_ number: Int) {
+        verification.evidence(name, VerificationStand.address(number), now: now)
         collect()
     }
 

@@ -108,7 +108,7 @@ package struct FleetReport: Codable, Equatable, Sendable {
         package let site: String
         /// Of httpdnsd.
         package let version: String
-        /// Fingerprint of the settings that matter to the fleet, 8 hexadecimal digits; nil: unknown.
+        /// Fingerprint of `Settings.commonInFleet`, 8 hexadecimal digits; nil: unknown.
         package let settings: String?
         /// The member that was asked.
         package let isThis: Bool

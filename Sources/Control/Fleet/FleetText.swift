@@ -17,8 +17,8 @@ extension FleetReport {
             ("saved", savedText),
             (
                 "asked",
-                "\(LineFormat.grouped(leases)) for all, \(LineFormat.grouped(alone)) alone, "
-                    + "\(LineFormat.grouped(timeouts)) after a timeout of Redis; leases without an answer: "
+                "\(LineFormat.grouped(leases)) with a lease, \(LineFormat.grouped(alone)) without Redis, "
+                    + "\(LineFormat.grouped(timeouts)) after a timeout of Redis; waits that took too long: "
                     + "\(LineFormat.grouped(endedLeases)); deferred: \(LineFormat.grouped(deferred))"
             ),
             ("shared", "\(LineFormat.grouped(published)) answers; refused values: \(refusedText)"),

@@ -14,21 +14,21 @@ extension StatsReport {
         package var made = 0
         /// Those of them that it made for all.
         package var leases = 0
-        /// Leases of other members that ended without an answer.
+        /// Waits for another member's answer that took too long.
         package var endedLeases = 0
         /// Requests deferred, as all members together have used the provider's budget up.
         package var deferred = 0
         /// How many members there are.
         package var members = 0
-        /// Requests made while Redis was not used.
+        /// Requests that began while Redis was not used.
         package var alone = 0
         /// Calls to Redis without a reply within `fleet.read-timeout`.
         package var timeouts = 0
         /// Calls that Redis refused, and values that were refused.
-        package var useless = 0
+        package var invalid = 0
         /// Answers that were shared.
         package var published = 0
-        /// Answers that were not shared, because Redis was not used or did not read.
+        /// Answers that were not shared, because Redis was not in use, did not read, or refused them.
         package var unpublished = 0
         /// Values that were refused, by reason.
         package var refused: [String: Int] = [:]
@@ -36,7 +36,7 @@ extension StatsReport {
         package init() {}
 
         package enum CodingKeys: String, CodingKey {
-            case answers, awaited, made, leases, alone, timeouts, useless, deferred, published, unpublished, refused,
+            case answers, awaited, made, leases, alone, timeouts, invalid, deferred, published, unpublished, refused,
                 trips, members
             case inUse = "in_use"
             case endedLeases = "ended_leases"
@@ -60,13 +60,15 @@ extension MetricFamily {
             return [
                 ("answer", fleet.answers), ("awaited", fleet.awaited), ("lease", fleet.leases),
                 ("ended-lease", fleet.endedLeases), ("alone", fleet.alone), ("timeout", fleet.timeouts),
-                ("useless", fleet.useless), ("deferred", fleet.deferred),
+                ("invalid", fleet.invalid), ("deferred", fleet.deferred),
             ].map { MetricSample($0.1, ("result", $0.0)) }
         },
         .counter("fleet_published", "Answers shared with the fleet.") {
             $0.fleet.map { [MetricSample($0.published)] } ?? []
         },
-        .counter("fleet_unpublished", "Answers not shared, because Redis was not used or did not read.") {
+        .counter(
+            "fleet_unpublished", "Answers not shared, because Redis was not in use, did not read, or refused them."
+        ) {
             $0.fleet.map { [MetricSample($0.unpublished)] } ?? []
         },
         .counter("fleet_refused", "Values of the fleet that were refused, by reason.") {

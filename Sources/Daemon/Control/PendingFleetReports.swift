@@ -43,7 +43,7 @@ final class PendingFleetReports: LoopPart {
 
     /// - Parameter cache: whose number of entries other members are told.
     convenience init(_ resolving: ResolvingLoop, _ cache: AnswerCache) {
-        resolving.fleet.entries = { cache.counts().entries }
+        resolving.fleet.countCacheEntries = { cache.counts().entries }
         self.init(
             own: { [unowned resolving] in resolving.fleet.ownReport(membersFault: $0, now: $1) },
             read: { [unowned resolving] in resolving.fleet.report(now: $0, $1) })

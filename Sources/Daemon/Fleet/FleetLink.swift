@@ -37,13 +37,13 @@ final class FleetLink: LoopPart {
     private var requests: [UInt64: Request] = [:]
     /// Redis has told sums of billed questions since `takeBilled`.
     private var hasNewSums = false
-    /// Fingerprint of the settings that matter to the fleet.
+    /// Fingerprint of `Settings.commonInFleet`, 8 hexadecimal digits.
     private(set) var fingerprint: String?
     let startedAt = Clock.now()
     /// Entries in the cache.
-    var entries: () -> Int? = { nil }
+    var countCacheEntries: () -> Int? = { nil }
     private var callLatency = LatencyHistogram()
-    /// Who waits for what becomes of an order to flush.
+    /// What to do when Redis has taken or refused an order to flush.
     private var ordered: [Membership.FlushOrderID: (String?) -> Void] = [:]
     private var nextOrder: Membership.FlushOrderID = 0
 
@@ -144,8 +144,8 @@ final class FleetLink: LoopPart {
     }
 
     /// Gives back leases that have brought no answer.
-    func settle(now: Instant) {
-        member.settle()
+    func releaseLeases(now: Instant) {
+        member.releaseLeases()
         carryOut(now: now)
     }
 
@@ -166,20 +166,21 @@ final class FleetLink: LoopPart {
             case .deferred(let id, _), .answered(let id, _): return (outcome, requests.removeValue(forKey: id))
             case .billed: hasNewSums = true
             case .flushOrdered(let id, let fault): ordered.removeValue(forKey: id)?(fault)
-            case .demandElsewhere, .flush, .seen, .suspected: break
+            case .demandElsewhere, .flush, .seen, .evidence: break
             }
             return (outcome, nil)
         }
     }
 
-    /// Which member has asked a provider for the question's answer, and when; nil: this one, or none.
+    /// Tells for `explain` which member has asked a provider for the question's answer, and when; nil: this one, or
+    /// none.
     func origin(of question: Question, now: Instant) -> String? {
         member.origin(of: question).map { "put \($0.at.duration(to: now).wholeSeconds) s ago by \($0.member)" }
     }
 
     /// A probe of this member has found that the address is not the name's.
-    func suspect(_ name: Name, _ address: Address, now: Instant) {
-        member.suspect(Suspicion(name, address), now: now)
+    func reportEvidence(_ name: Name, _ address: Address, now: Instant) {
+        member.reportEvidence(SharedEvidence(name, address), now: now)
         carryOut(now: now)
     }
 
@@ -234,14 +235,14 @@ final class FleetLink: LoopPart {
 
     // MARK: members
 
-    private var membersWanted: [([Membership.MemberRecord], FleetMembers) -> Void] = []
+    private var membersRequested: [([Membership.MemberRecord], FleetMembers) -> Void] = []
 
     /// Reads the members from Redis.
     ///
     /// - Parameter done: not called if the connection ends before the reply.
     func readMembers(now: Instant, _ done: @escaping ([Membership.MemberRecord], FleetMembers) -> Void) {
         member.askForMembers()
-        membersWanted.append(done)
+        membersRequested.append(done)
         carryOut(now: now)
     }
 
@@ -254,22 +255,24 @@ final class FleetLink: LoopPart {
                 callLatency.record(now.duration(to: end))
                 hear(FleetReply(reply, to: call.script), to: call, sentAt: now, now: end)
             }
-            if !isSent { member.unsent(call, now: now) }
+            if !isSent { member.callFailed(call, now: now) }
         }
     }
 
     private func hear(_ reply: FleetReply, to call: FleetCall, sentAt: Instant, now: Instant) {
         member.replied(to: call, reply, sentAt: sentAt, now: now)
         if case .members(_, let members) = reply {
-            let wanted = membersWanted
-            membersWanted = []
+            let wanted = membersRequested
+            membersRequested = []
             let records = member.records(in: reply)
             for done in wanted { done(records, members) }
         }
         carryOut(now: now)
     }
 
-    /// Milliseconds of calls to Redis; nil: there were none.
+    /// A percentile of the time of calls to Redis, in milliseconds; nil: there were none.
+    ///
+    /// - Parameter percent: 0 to 100.
     func callMilliseconds(_ percent: Double) -> Double? { callLatency.percentile(percent).map { Double($0) / 1000 } }
 
     // MARK: loop
@@ -295,7 +298,7 @@ final class FleetLink: LoopPart {
             case .switchedOn: member.switchedOn(now: now)
             case .switchedOff:
                 member.switchedOff(now: now)
-                membersWanted = []
+                membersRequested = []
             case .message(let channel, let bytes): member.heard(bytes, on: channel, now: now)
             }
             carryOut(now: now)

@@ -7,15 +7,15 @@ import Redis
 extension FleetReply {
     init(_ reply: RedisReply, to script: FleetScript) {
         switch script {
-        case .lease, .pace: self = FleetReply(ofFetch: reply) ?? .useless(reply.fault)
-        case .publication, .release, .flush, .suspicion:
-            if case .error = reply { self = .useless(reply.fault) } else { self = .done }
-        case .flushes: self = FleetReply(ofFlushes: reply) ?? .useless(reply.fault)
+        case .lease, .pace: self = FleetReply(ofFetch: reply) ?? .invalid(reply.fault)
+        case .publication, .release, .flush, .evidence:
+            if case .error = reply { self = .invalid(reply.fault) } else { self = .done }
+        case .flushes: self = FleetReply(ofFlushes: reply) ?? .invalid(reply.fault)
         case .presence:
-            self = reply.timedNumber.map { .presence($0, count: Int(clamping: $1)) } ?? .useless(reply.fault)
-        case .members: self = FleetReply(ofMembers: reply) ?? .useless(reply.fault)
+            self = reply.timedNumber.map { .presence($0, count: Int(clamping: $1)) } ?? .invalid(reply.fault)
+        case .members: self = FleetReply(ofMembers: reply) ?? .invalid(reply.fault)
         case .billing:
-            self = reply.timedNumber.map { .billing($0, sum: Int(clamping: $1)) } ?? .useless(reply.fault)
+            self = reply.timedNumber.map { .billing($0, sum: Int(clamping: $1)) } ?? .invalid(reply.fault)
         }
     }
 
@@ -66,7 +66,7 @@ extension FleetReply {
 extension RedisReply {
     /// Why it is of no use.
     fileprivate var fault: String {
-        if case .error(let text) = self { text } else { "it sends something else than what was asked for" }
+        if case .error(let text) = self { text } else { "it sends another type of reply than the script does" }
     }
 
     /// An array of Redis's time and `count` other elements; nil for anything else.

@@ -29,7 +29,7 @@ extension FleetLink {
         report.members = size
         report.alone = Int(counts.alone)
         report.timeouts = Int(counts.timeouts)
-        report.useless = Int(counts.useless)
+        report.invalid = Int(counts.invalid)
         report.published = Int(published)
         report.unpublished = Int(unpublished)
         for (refusal, count) in refusals { report.refused[refusal.rawValue] = Int(count) }
@@ -79,7 +79,7 @@ extension FleetLink {
         own.saved = Int(counts.answers + counts.awaited)
         (own.leases, own.alone) = (Int(counts.leases), Int(counts.alone))
         own.callMillisecondsP95 = callMilliseconds(95)
-        own.entriesInCache = entries()
+        own.entriesInCache = countCacheEntries()
         return own
     }
 

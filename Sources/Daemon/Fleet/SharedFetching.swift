@@ -30,7 +30,7 @@ extension ResolvingLoop {
         case (.deferred(_, let end), let request?): handle(.fetchDeferred(request.id, until: end), now: now)
         case (.demandElsewhere(let question, let perSecond), _):
             handle(.demandElsewhere(question, perSecond: perSecond), now: now)
-        case (.suspected(let suspicion), _): handle(.suspected(suspicion.name, suspicion.address), now: now)
+        case (.evidence(let evidence), _): handle(.evidence(evidence.name, evidence.address), now: now)
         case (.flush(let scope), _): _ = flush(scope, now: now)
         case (.seen(let flush), _): store?.note(FleetLink.seenNote, flush, now: now)
         case (.ask, nil), (.answered, nil), (.late, nil), (.deferred, nil), (.billed, _), (.flushOrdered, _): break

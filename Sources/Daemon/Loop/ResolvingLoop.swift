@@ -128,7 +128,7 @@ final class ResolvingLoop: LoopPart {
             share(heard, now: now)
             providers.flush(now: now)
         } while providers.hasFinished || system.hasFinished || probes.hasFinished || fleet.hasOutcomes
-        fleet.settle(now: now)
+        fleet.releaseLeases(now: now)
     }
 
     /// Removes cache entries, stored entries and remembered failures, so that the next question goes upstream.
@@ -389,7 +389,7 @@ final class ResolvingLoop: LoopPart {
         case .probeNews(let news): probeNews.append(news)
         case .diverged(let divergence):
             divergences.append(divergence)
-            fleet.suspect(divergence.question.name, divergence.mismatched.target.address, now: now)
+            fleet.reportEvidence(divergence.question.name, divergence.mismatched.target.address, now: now)
         case .contradicted(let answer): contradictingAnswers.append(answer)
         case .countHits(let questions): handle(answers.hits(questions), now: now)
         case .fail(let waiter, let extendedError, let code):

@@ -8,8 +8,9 @@ extension Resolver {
         change(number, now: now) { $0.fetchShared(id, answer, now: now, &$1) }
     }
 
-    /// Returns a provider's answer as other machines may have it: what no network of theirs decides. Verdicts of probes
-    /// are not part of it: what cannot be reached from here may be reached from there. Nil if it is of no use for them.
+    /// Returns a provider's answer without private addresses, before the verdicts of probes, which each member makes
+    /// itself. Nil while the network is changing, for an unknown provider, with TTL 0, and for an answer that is
+    /// ambiguous or contradicts the settings.
     package func shareable(_ question: Question, _ answer: Answer, from provider: ProviderID) -> Answer? {
         let policy = routing.policy(for: question)
         guard state.isSettled, answer.kind != .ambiguousEmpty, answer.ttlSeconds > 0, state.ranking.knows(provider),
@@ -35,8 +36,8 @@ extension Resolver {
         plan.deferred(question, until: end, within: .seconds(1))
     }
 
-    /// When the fleet's budget allows the refresh to begin; nil: at once. It does not go to the system resolver for
-    /// such a pause.
+    /// When the fleet's budget allows the refresh, if all providers of the route are over it; otherwise nil. The
+    /// refresh waits until then, and does not ask the system resolver.
     func budgetEnd(of route: Lookup.Route, now: Instant) -> Instant? {
         guard route.providers.isEmpty, route.trialPending.isEmpty, !route.isSystemFirst else { return nil }
         return route.throttled.compactMap { state.ranking.overBudgetUntil($0, now) }.min()
@@ -47,7 +48,7 @@ extension Resolver {
 }
 
 extension Lookup {
-    /// What the wait costs is not the provider's.
+    /// Until the fetch is sent, its time is no latency of the provider.
     mutating func fetchAwaitsFleet(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
         guard let index = running.firstIndex(where: { $0.id == id && $0.isSent }),
             let provider = running[index].provider

@@ -148,11 +148,11 @@ struct Verification {
     }
 
     /// Another machine has found the address forged: probes it, if it is one of the name's. Changes nothing by itself.
-    mutating func suspected(_ name: Name, _ address: Address, now: Instant) {
+    mutating func evidence(_ name: Name, _ address: Address, now: Instant) {
         for holder in known.numbers(of: name).map({ known.names[$0] }) where holder.terms.allows(address) {
             guard holder.terms.scope != .nothing else { continue }
             for check in holder.known(address)?.checks ?? [] {
-                let begin = max(now, check.probedAt.map { $0 + Bounds.suspicionPause } ?? now)
+                let begin = max(now, check.probedAt.map { $0 + Bounds.evidencePause } ?? now)
                 plan.add(holder.target(address, check), isRequested: false, notBefore: begin, now: now)
             }
         }
