@@ -137,15 +137,21 @@ class Bench:
             program.kill()
             program.close()
 
-    def daemons(self, count, redis):
+    def daemon(self, redis):
+        providers = [self.lab.provider("json")]
         options = {"server": "threads = 1\n", "sections": "[probe]\nenabled = false\n"}
+        if redis:
+            daemon = Member(providers, redis.server, read_timeout=None, **options)
+        else:
+            daemon = Daemon(providers, **options)
+        daemon.expected_exit = -9
+        return self.own(daemon).up()
+
+    def daemons(self, count, redis):
         daemons = []
         for number in range(count):
             progress(f"starting {number + 1} of {count} ...")
-            providers = [self.lab.provider("json")]
-            daemon = self.own(Member(providers, redis.server, **options) if redis else Daemon(providers, **options))
-            daemon.expected_exit = -9
-            daemons.append(daemon.up())
+            daemons.append(self.daemon(redis))
         if redis:
             for daemon in daemons:
                 places.eventually(lambda: daemon.is_sharing, what="Redis is used")
@@ -242,11 +248,7 @@ class Bench:
             has_fleet = number % 2 == 0
             name = f"first{number}.lab.example"
             self.lab.record(name, "A", "192.0.2.62", ttl=600)
-            options = {"server": "threads = 1\n", "sections": "[probe]\nenabled = false\n"}
-            providers = [self.lab.provider("json")]
-            daemon = self.own(Member(providers, redis.server, **options) if has_fleet else Daemon(providers, **options))
-            daemon.expected_exit = -9
-            daemon.up()
+            daemon = self.daemon(redis if has_fleet else None)
             began = time.perf_counter()
             self.address(daemon, name)
             firsts[has_fleet].append((time.perf_counter() - began) * 1000)

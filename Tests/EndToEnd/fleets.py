@@ -5,6 +5,9 @@ import socket
 import subprocess
 
 import places
+from cases import Case
+from digging import dig
+from places import eventually
 from programs import Daemon, Program
 
 KEY = "0123456789abcdef0123456789abcdef"
@@ -58,14 +61,21 @@ class Redis(Program):
 
 
 class Member(Daemon):
-    """httpdnsd with [fleet]. `redis` is a server of it, or a list."""
+    """httpdnsd with [fleet]. `redis` is a server of it, or a list.
 
-    def __init__(self, providers, redis, site="here", keys=(KEY,), password=None, more="", sections="", **options):
+    On a busy machine, Redis may take longer than the 5 ms that are the default; `read_timeout` None leaves it at that.
+    """
+
+    def __init__(
+            self, providers, redis, site="here", keys=(KEY,), password=None, read_timeout="100ms", more="", sections="",
+            **options):
         super().__init__(providers, **options)
         files = [self.secret(f"key{number}", key) for number, key in enumerate(keys)]
         lines = ["[fleet]", f"server = {self._quoted(redis)}", f'site = "{site}"', f"key-file = {self._quoted(files)}"]
         if password is not None:
             lines.append(f'password-file = "{self.secret("password", password)}"')
+        if read_timeout is not None:
+            lines.append(f'read-timeout = "{read_timeout}"')
         self.sections = "\n".join([sections, *lines, more, ""])
 
     def secret(self, name, text):
@@ -85,3 +95,23 @@ class Member(Daemon):
     @property
     def is_sharing(self):
         return self.figures["in_use"] == 1
+
+
+class FleetCase(Case):
+    """One Redis and one provider, for members that `member` starts."""
+
+    def setUp(self):
+        self.redis = self.own(Redis()).up()
+        self.provider = self.lab()
+        for name in ("a", "b", "c", "d"):
+            self.provider.record(f"{name}.lab.example", "A", "192.0.2.50", ttl=60)
+
+    def member(self, redis=None, start=True, **options):
+        member = self.own(Member([self.provider.provider("json")], redis or self.redis.server, **options))
+        if start:
+            member.up()
+            eventually(lambda: member.is_sharing, what="Redis is used")
+        return member
+
+    def address(self, daemon, name):
+        return [record[4] for record in dig(daemon, name, "A").answer]
