@@ -30,7 +30,8 @@ package enum Event: Sendable {
     case fetchAwaitsFleet(FetchID)
     /// The fetch is sent now.
     case fetchSent(FetchID)
-    /// Another member of the fleet got this answer from the provider of the fetch. Ends the fetch.
+    /// Another member of the fleet got this answer from the provider of the fetch. Ends the fetch if it was not sent;
+    /// otherwise it is as `volunteered`.
     case fetchShared(FetchID, Answer)
     /// The budget of the provider that the fleet shares is used up until then. Ends the fetch.
     case fetchDeferred(FetchID, until: Instant)

@@ -242,7 +242,7 @@ package struct Resolver {
     }
 
     /// Unsolicited answer: caches it, and completes a matching lookup.
-    private mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
+    mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
         guard answer.kind != .ambiguousEmpty, state.isSettled || numberOfQuestion[question] != nil else { return }
         let policy = routing.policy(for: question)
         let upstreams = routing.upstreams(for: question, policy, state.ranking, now: now)

@@ -10,6 +10,8 @@ struct ResolverState {
     var begun: [FetchID] = []
     var ended: [FetchID] = []
     var learned: Learned?
+    /// The current event brought an answer of another member of the fleet.
+    var isShared = false
     var privateAnswers: [ProviderID: UInt64] = [:]
     var contradicting = ContradictingAnswers()
     var shadows = ShadowFetches()
@@ -319,4 +321,6 @@ struct Learned {
     /// The system resolver's answer, given in place of a provider's.
     let isSubstitute: Bool
     let isProviders: Bool
+    /// Another member of the fleet got it: its TTL is what is left of the provider's.
+    let isShared: Bool
 }

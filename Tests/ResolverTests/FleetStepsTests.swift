@@ -84,6 +84,28 @@ struct FleetStepsTests {
         #expect(resolver.estimate(of: ProviderID(0), now: now)?.successShare == 1)
     }
 
+    /// What is left of another member's answer is no sign that the provider tells remaining TTLs: refreshes stay ahead
+    /// of expiry.
+    @Test(arguments: [true, false]) func anAnswerOfAnotherMemberIsShorterThanTheProviders(isLate: Bool) throws {
+        var resolver = resolver(limited(0))
+        let first = try #require(fetches(handle(.asked(question, Waiter(1), expired: nil), &resolver)).first)
+        _ = handle(.fetchSent(first.id), &resolver)
+        _ = handle(.fetchFinished(first.id, .success(try answer())), &resolver)
+        let ttls: [UInt32] = [20, 60, 25, 59, 60]
+        var (ends, begins) = ([Duration.seconds(60)], [Duration]())
+        try pass(&resolver, from: .zero, to: .seconds(300)) { id, _, question, resolver, time in
+            begins.append(time)
+            guard ends.count <= ttls.count else { return }
+            let answer = try answer(ttl: ttls[ends.count - 1])
+            ends.append(time + .seconds(Int64(answer.ttlSeconds)))
+            if isLate { _ = handle(.fetchSent(id), &resolver, after: time) }
+            _ = handle(.fetchShared(id, answer), &resolver, after: time)
+            _ = handle(.servedAgain(question), &resolver, after: time)
+        }
+        #expect(begins.count > ttls.count)
+        for (begin, end) in zip(begins, ends) { #expect(begin < end) }
+    }
+
     @Test func withoutAnotherUpstreamTheProviderIsTheLastResort() throws {
         var resolver = resolver(limited(0))
         let first = try #require(fetches(handle(.asked(question, Waiter(1), expired: nil), &resolver)).first)

@@ -316,10 +316,8 @@ struct FleetWorld {
             handle(number, .fetchSent(FetchID(number: id)))
             request(number, FetchID(number: id), members[number].membership.question(of: id))
         case .deferred(let id, let end): handle(number, .fetchDeferred(FetchID(number: id), until: end))
-        case .answered(let id, let answer): handle(number, .fetchShared(FetchID(number: id), answer))
-        case .late(let id, let answer):
-            guard let question = members[number].membership.question(of: id) else { return }
-            handle(number, .volunteered(question, answer, ProviderID(0)))
+        case .answered(let id, let answer), .late(let id, let answer):
+            handle(number, .fetchShared(FetchID(number: id), answer))
         case .demandElsewhere(let question, let perSecond):
             handle(number, .demandElsewhere(question, perSecond: perSecond))
         case .flush(let scope):

@@ -24,9 +24,8 @@ extension ResolvingLoop {
     func carryOut(_ outcome: Membership.Outcome, _ request: FleetLink.Request?, now: Instant) {
         switch (outcome, request) {
         case (.ask, let request?): if fleet.isOpen(request.id) { ask(request, now: now) }
-        case (.answered(_, let answer), let request?): handle(.fetchShared(request.id, answer), now: now)
-        case (.late(_, let answer), let request?):
-            handle(.volunteered(request.question, answer, request.provider), now: now)
+        case (.answered(_, let answer), let request?), (.late(_, let answer), let request?):
+            handle(.fetchShared(request.id, answer), now: now)
         case (.deferred(_, let end), let request?): handle(.fetchDeferred(request.id, until: end), now: now)
         case (.demandElsewhere(let question, let perSecond), _):
             handle(.demandElsewhere(question, perSecond: perSecond), now: now)

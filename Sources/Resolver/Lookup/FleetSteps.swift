@@ -4,8 +4,14 @@ package import DNSWire
 
 extension Resolver {
     mutating func fetchShared(_ id: FetchID, _ answer: Answer, now: Instant) {
-        guard let number = lookupOfFetch[id] else { return }
-        change(number, now: now) { $0.fetchShared(id, answer, now: now, &$1) }
+        guard let number = lookupOfFetch[id], let lookup = lookups[number] else { return }
+        state.isShared = true
+        if let provider = lookup.provider(sent: id) {
+            volunteered(lookup.question, answer, provider, now: now)
+        } else {
+            change(number, now: now) { $0.fetchShared(id, answer, now: now, &$1) }
+        }
+        state.isShared = false
     }
 
     /// Returns a provider's answer without private addresses, before the verdicts of probes, which each member makes
@@ -67,6 +73,9 @@ extension Lookup {
         running[index].until = now + state.ranking.timeout(of: provider)
         state.ranking.begun(provider, running[index].domain, now: now)
     }
+
+    /// The provider of a fetch that was sent and has not ended; nil for another one.
+    func provider(sent id: FetchID) -> ProviderID? { running.first { $0.id == id && $0.isSent }?.provider }
 
     mutating func fetchShared(_ id: FetchID, _ answer: Answer, now: Instant, _ state: inout ResolverState) {
         guard let attempt = takeUnsent(id, now: now, &state) else { return }
