@@ -563,7 +563,6 @@ final class Daemon {
     }
 
     private func takeEntries(_ report: LoadReport, now: Instant) {
-        for scope in report.flushedMeanwhile { _ = cache.remove(scope) }
         removeNamesOfHosts()
         removeAnswersAgainstPolicy()
         removeAnswersOfOtherRules(now: now)

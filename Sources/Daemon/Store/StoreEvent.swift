@@ -4,6 +4,7 @@
 import DNSWire
 import Serving
 import Store
+import Synchronization
 
 /// A batch; removals are carried out before entries. Entries have different keys, so their order does not matter.
 struct StoreOrder: Sendable {
@@ -39,8 +40,25 @@ struct LoadReport: Sendable {
     var milliseconds: Int64 = 0
     /// Restored entries with the highest demand, highest first.
     var inUse: [RestoredEntry] = []
-    /// Flushes during loading: to be repeated, because an entry may have been loaded after them.
-    var flushedMeanwhile: [QuestionScope] = []
+}
+
+/// Flushes while entries are loaded. What they concern is in the file still, and is not restored.
+final class FlushesWhileLoading: Sendable {
+    /// Nil: loading is over.
+    private let scopes = Mutex<[QuestionScope]?>([])
+
+    /// To be called before the flushed answers are removed from the cache.
+    func add(_ scope: QuestionScope) { scopes.withLock { $0?.add(scope) } }
+
+    /// Restores an entry unless it was flushed. No flush comes between the two.
+    func restore(_ question: Question, _ restore: () -> Bool) -> Bool {
+        scopes.withLock { scopes in
+            let isFlushed = scopes?.contains { $0.contains(question) } ?? false
+            return !isFlushed && restore()
+        }
+    }
+
+    func end() { scopes.withLock { $0 = nil } }
 }
 
 struct RestoredEntry: Sendable {

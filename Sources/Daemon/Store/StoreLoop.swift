@@ -23,6 +23,7 @@ struct StoreLoop: ~Copyable {
     private let maxTTLMilliseconds: Int64
     private let maxRows: Int
     private let events: Mailbox<StoreEvent>
+    private let flushes: FlushesWhileLoading
     private let tally: StoreTally
     private var hasLoaded = false
     /// Failures reported since the last success.
@@ -48,7 +49,7 @@ struct StoreLoop: ~Copyable {
 
     init(
         path: String, cache: AnswerCache, maxAge: Duration, maxTTL: Duration, maxRows: Int, events: Mailbox<StoreEvent>,
-        tally: StoreTally
+        flushes: FlushesWhileLoading, tally: StoreTally
     ) {
         store = EntryStore(path: path)
         self.cache = cache
@@ -56,6 +57,7 @@ struct StoreLoop: ~Copyable {
         maxTTLMilliseconds = maxTTL.wholeSeconds * 1000
         self.maxRows = maxRows
         self.events = events
+        self.flushes = flushes
         self.tally = tally
         prunedAt = Clock.now()
     }
@@ -85,7 +87,7 @@ struct StoreLoop: ~Copyable {
         let (boot, wall) = (Clock.millisecondsSinceBoot(start), Clock.wallMilliseconds())
         var report = LoadReport()
         var hottest = HottestEntries(limit: StoreLoop.maxInUse)
-        let (cache, maxAge, maxTTL) = (cache, maxAgeMilliseconds, maxTTLMilliseconds)
+        let (cache, flushes, maxAge, maxTTL) = (cache, flushes, maxAgeMilliseconds, maxTTLMilliseconds)
         do throws(StoreFailure) {
             if !hasToldNotes { tell(.notes(try store.notes())) }
             hasToldNotes = true
@@ -95,7 +97,8 @@ struct StoreLoop: ~Copyable {
                 let trueAge = entry.ageMilliseconds(nowMilliseconds: wall, lastWrittenMilliseconds: lastWritten)
                 let age = max(trueAge, tooLong)
                 let restored = RestoredEntry(entry, ageMilliseconds: age)
-                guard restored.freshForMilliseconds + maxAge > 0, cache.restore(entry, storedAtMilliseconds: boot - age)
+                guard restored.freshForMilliseconds + maxAge > 0,
+                    flushes.restore(entry.question, { cache.restore(entry, storedAtMilliseconds: boot - age) })
                 else { return }
                 report.restored += 1
                 hottest.offer(restored)
@@ -106,6 +109,7 @@ struct StoreLoop: ~Copyable {
             report.inUse = hottest.take()
             tally.restoredEntries.add(UInt64(report.restored), ordering: .relaxed)
             hasLoaded = true
+            flushes.end()
             succeeded()
             tell(.loaded(report))
             prune()

@@ -26,9 +26,8 @@ final class StoreThread: LoopPart {
     private var collectedNotes: [String: String?] = [:]
     /// Nil if and only if nothing is collected.
     private var postAt: Instant?
-    /// Flushes while entries were being loaded, possibly after the flush; nil once loading is over.
-    private var flushedWhileLoading: [QuestionScope]? = []
-    /// Likewise for notes: the new value takes precedence over the file's.
+    private let flushes = FlushesWhileLoading()
+    /// Notes that were set while the file was read, and take precedence over its own; nil once that is over.
     private var notedWhileLoading: [String: String?]? = [:]
     private var droppedEntries: UInt64 = 0
 
@@ -75,11 +74,11 @@ final class StoreThread: LoopPart {
         orders = try Mailbox(capacity: StoreThread.ordersCapacity)
         lastOrder = try Mailbox(capacity: 1)
         events = try Mailbox(capacity: StoreThread.eventsCapacity)
-        let (orders, lastOrder, events, tally) = (orders, lastOrder, events, tally)
+        let (orders, lastOrder, events, flushes, tally) = (orders, lastOrder, events, flushes, tally)
         thread = try NamedThread("store") {
             var loop = StoreLoop(
-                path: path, cache: cache, maxAge: maxAge, maxTTL: maxTTL, maxRows: maxRows, events: events, tally: tally
-            )
+                path: path, cache: cache, maxAge: maxAge, maxTTL: maxTTL, maxRows: maxRows, events: events,
+                flushes: flushes, tally: tally)
             loop.run(orders, until: lastOrder)
         }
         registration = try loop.watch(events.descriptor, for: .readable) { [unowned self] _ in hasEvents = true }
@@ -111,11 +110,11 @@ final class StoreThread: LoopPart {
         postAt = postAt ?? now + StoreThread.interval
     }
 
-    /// Collects a flush. Entries kept after it stay.
+    /// Collects a flush. Entries kept after it stay. To be called before the flushed answers are removed from the cache.
     func forget(_ what: QuestionScope, now: Instant) {
         collected = collected.filter { !what.contains($0.key.question) }
         removals.add(what)
-        flushedWhileLoading?.add(what)
+        flushes.add(what)
         // At once: flushed answers must not return after a kill.
         post(now: now)
     }
@@ -162,9 +161,7 @@ final class StoreThread: LoopPart {
         case .notes(var notes):
             for (name, value) in notedWhileLoading ?? [:] { notes[name] = value }
             return .notes(notes)
-        case .loaded(var report):
-            report.flushedMeanwhile = flushedWhileLoading ?? []
-            flushedWhileLoading = nil
+        case .loaded(let report):
             notedWhileLoading = nil
             return .loaded(report)
         case .setAside, .failed, .recovered: return event
