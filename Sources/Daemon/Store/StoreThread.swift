@@ -110,7 +110,7 @@ final class StoreThread: LoopPart {
         postAt = postAt ?? now + StoreThread.interval
     }
 
-    /// Collects a flush. Entries kept after it stay. To be called before the flushed answers are removed from the cache.
+    /// Collects a flush. Entries kept after it stay. To be called before answers are removed from the cache.
     func forget(_ what: QuestionScope, now: Instant) {
         collected = collected.filter { !what.contains($0.key.question) }
         removals.add(what)
