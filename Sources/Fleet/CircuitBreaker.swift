@@ -37,6 +37,9 @@ package struct CircuitBreaker: Sendable {
         if isInUse { switchOff(now: now) } else { testFailed(now: now) }
     }
 
+    /// Another server is to be used, and is tested at once.
+    package mutating func moved(now: Instant) { (isInUse, timeouts, testAt) = (false, 0, now) }
+
     private mutating func switchOff(now: Instant) {
         (isInUse, timeouts, testAt) = (false, 0, now + CircuitBreaker.pause)
         trips += 1

@@ -82,7 +82,7 @@ package enum FleetScript: Int, CaseIterable, Sendable {
           end
         end
         local left = redis.call('PTTL', KEYS[1])
-        if ARGV[2] ~= '0' and left ~= -2 then
+        if ARGV[2] ~= '0' and left > 0 and left <= \(longestLease) then
           redis.pcall('SADD', KEYS[2], ARGV[5])
           redis.call('PEXPIRE', KEYS[2], 2 * ARGV[2])
           return {3, now, demand, left}
@@ -98,6 +98,8 @@ package enum FleetScript: Int, CaseIterable, Sendable {
 
         """
 
+    /// In milliseconds. Another program has made one that lasts longer.
+    private static let longestLease = 2000
     /// As of `Demand` in the resolver, so that both can be compared.
     private static let (memorySeconds, presumedSeconds) = (600, 20)
 

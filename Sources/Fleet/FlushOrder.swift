@@ -10,7 +10,7 @@ package struct FlushOrder: Equatable, Sendable {
     /// For all types.
     private static let anyType: UInt16 = 255
     private static let place = "flushes"
-    /// How far the element's number may be from the time of the order: calls are answered within seconds.
+    /// How far the time of the order may be from another one: calls are answered within seconds.
     private static let mostDelay: Duration = .seconds(10)
 
     package init(_ scope: QuestionScope) { self.scope = scope }
@@ -23,19 +23,22 @@ package struct FlushOrder: Equatable, Sendable {
 
     /// Reads an element.
     ///
-    /// - Parameter time: of the element.
-    /// - Throws: `.outdated` if the order was given more than 10 s before or after: it is an old one that was put
-    ///   again.
+    /// - Parameters:
+    ///   - time: of the element.
+    ///   - now: when it was read. After the clock of Redis was set back, it numbers elements by the former time.
+    /// - Returns: what is to be flushed, and when the order was given.
+    /// - Throws: `.outdated` if the order was given more than 10 s before or after both times: it is an old one that
+    ///   was put again.
     package static func read(
-        _ bytes: [UInt8], at time: RedisTime, _ keys: FleetKeys
-    ) throws(Refusal) -> FlushOrder {
+        _ bytes: [UInt8], at time: RedisTime, now: RedisTime, _ keys: FleetKeys
+    ) throws(Refusal) -> (scope: QuestionScope, given: RedisTime) {
         let (plain, given) = try keys.open(bytes, .flush, place: place)
         guard plain.count > 3, let name = Name(wire: plain[3...]) else { throw .malformed }
-        guard (-mostDelay...mostDelay).contains(time - given) else { throw .outdated }
+        let isRecent = [time, now].contains { (-mostDelay...mostDelay).contains($0 - given) }
+        guard isRecent else { throw .outdated }
         let type = UInt16(truncatingIfNeeded: plain[1..<3].bigEndianNumber)
-        return FlushOrder(
-            QuestionScope(
-                name, includesDescendants: plain[0] == 1,
-                type: type == anyType ? nil : RecordType(rawValue: type)))
+        let scope = QuestionScope(
+            name, includesDescendants: plain[0] == 1, type: type == anyType ? nil : RecordType(rawValue: type))
+        return (scope, given)
     }
 }

@@ -13,21 +13,28 @@ package struct Flushes: Sendable {
     /// No answer lives longer: the longest TTL that settings allow.
     private static let longestLife: Duration = .seconds(7 * 24 * 3600)
 
-    /// In the order of their times.
+    /// In the order of their times, at most one for each scope.
     private var flushes: [Flush] = []
+    /// What was flushed before this time is not known any more: it is as if everything was flushed then.
+    private var knownSince: Instant?
 
     package init() {}
 
     /// Adds a flush. With more than `maxCount`, the oldest is forgotten.
     package mutating func add(_ scope: QuestionScope, at instant: Instant, now: Instant) {
-        flushes.removeAll { $0.at + Flushes.longestLife <= now }
+        flushes.removeAll { $0.at + Flushes.longestLife <= now || $0.scope == scope && $0.at <= instant }
+        guard !flushes.contains(where: { $0.scope == scope }) else { return }
         let place = flushes.firstIndex { $0.at > instant } ?? flushes.count
         flushes.insert(Flush(scope: scope, at: instant), at: place)
-        if flushes.count > Flushes.maxCount { flushes.removeFirst() }
+        if flushes.count > Flushes.maxCount { forget(before: flushes.removeFirst().at) }
     }
+
+    /// Flushes before this time may be missing.
+    mutating func forget(before instant: Instant) { knownSince = max(knownSince ?? instant, instant) }
 
     /// Returns how long ago the question was flushed last; nil: it was not.
     package func age(of question: Question, now: Instant) -> Duration? {
-        flushes.last { $0.scope.contains(question) }.map { $0.at.duration(to: now) }
+        let times = [flushes.last { $0.scope.contains(question) }?.at, knownSince]
+        return times.compactMap(\.self).max().map { $0.duration(to: now) }
     }
 }

@@ -64,8 +64,8 @@ package struct Membership: Sendable {
         case demandElsewhere(Question, perSecond: Double)
         /// The fleet has flushed these answers.
         case flush(QuestionScope)
-        /// Flushes up to this one are carried out, for `restore` after the next start.
-        case seen(String)
+        /// For `restore` after the next start.
+        case note(FleetNote, String)
         /// Another member has found this address to be none of the name's.
         case evidence(SharedEvidence)
         /// The sum of an account's questions in all members has changed.
@@ -103,6 +103,8 @@ package struct Membership: Sendable {
     /// Names this process in leases.
     let token: [UInt8]
     private var isInUse = false
+    /// That is used, or was used last.
+    private var server = ""
     private var fetches = SharedFetches(readTimeout: .milliseconds(5))
     /// By the numbers of their fetches.
     private var requests: [ID: Fetch] = [:]
@@ -117,8 +119,10 @@ package struct Membership: Sendable {
     private var openOrders: [FlushOrderID] = []
     var calls: [FleetCall] = []
     private var outcomes: [Outcome] = []
-    /// How many members there are, as far as Redis told.
+    /// How many members there are, as far as Redis told, also before the start.
     package private(set) var size = 1
+    /// Not before this: a Redis that has lost its data gets to know the members one by one.
+    private var shrinksAt: Instant?
     private var presenceAt: Instant?
     package private(set) var published: UInt64 = 0
     /// Answers that were not published, because Redis was not in use, did not read, or refused them.
@@ -156,9 +160,12 @@ package struct Membership: Sendable {
     }
 
     /// Calls are of use from now on. What was published before may have been missed.
-    package mutating func switchedOn(now: Instant) {
-        isInUse = true
+    ///
+    /// - Parameter server: that is used.
+    package mutating func switchedOn(_ server: String, now: Instant) {
+        (isInUse, self.server) = (true, server)
         presenceAt = now
+        shrinksAt = now + Membership.presenceLife
         readFlushes()
     }
 
@@ -186,7 +193,7 @@ package struct Membership: Sendable {
             entries: entries,
             lease: terms.share.contains(.leases) ? FleetScript.lease(usual95: fetch.provider.usual95) : .zero,
             leastLife: fetch.life.map { $0 + Membership.leastLife } ?? Membership.leastLife,
-            mostAge: log.age(of: fetch.question, now: now), patience: fetch.provider.timeout / 2)
+            patience: fetch.provider.timeout / 2)
         requests[id] = fetch
         carryOut([fetches.begin(id, fetchTerms, isInUse: isInUse, now: now)], now: now)
         return true
@@ -294,7 +301,8 @@ package struct Membership: Sendable {
         let arguments = [
             token, Membership.number(terms.lease.wholeMilliseconds),
             Membership.number(terms.leastLife.wholeMilliseconds),
-            Membership.number((terms.mostAge ?? Membership.anyAge).wholeMilliseconds), Array(channel.utf8),
+            Membership.number((log.age(of: fetch.question, now: now) ?? Membership.anyAge).wholeMilliseconds),
+            Array(channel.utf8),
             Membership.number(Int(asks * 1000)), interval, longest,
         ]
         let keys = [entry + ":l", entry + ":w", entry + ":d", pace] + terms.entries
@@ -398,10 +406,12 @@ package struct Membership: Sendable {
 
     /// The store was read, or cannot be.
     ///
-    /// - Parameter note: what `Outcome.seen` had before the start.
-    package mutating func restore(_ note: String?) {
+    /// - Parameter notes: the last of each that `Outcome.note` had before the start.
+    package mutating func restore(_ notes: [FleetNote: String]) {
         guard !log.isRestored else { return }
-        log.restore(note)
+        log.restore(notes[.flushes])
+        bills.restore(notes[.bills] ?? "")
+        if let count = notes[.size].flatMap({ Int($0) }) { size = max(size, Membership.size(count)) }
         if isInUse { readFlushes() }
     }
 
@@ -417,10 +427,10 @@ package struct Membership: Sendable {
 
     private mutating func takeFlushes(_ elements: [FlushElement], isWhole: Bool, at time: RedisTime, now: Instant) {
         guard let terms else { return }
-        let news = log.take(elements, isWhole: isWhole, at: time, terms.keys, now: now)
+        let news = log.take(elements, of: server, isWhole: isWhole, at: time, terms.keys, now: now)
         for refusal in news.refusals { refusals[refusal, default: 0] += 1 }
         outcomes += news.scopes.map { .flush($0) }
-        if let note = news.note { outcomes.append(.seen(note)) }
+        outcomes.append(.note(.flushes, news.note))
     }
 
     // MARK: evidence
@@ -469,6 +479,7 @@ package struct Membership: Sendable {
         let sealed = time.flatMap { try? terms.keys.seal(record, .member, place: place, at: $0) } ?? []
         let life = Membership.number(Membership.presenceLife.wholeMilliseconds)
         calls.append(FleetCall(.presence, keys: [Membership.memberSet, place], [token, sealed, life], .presence))
+        if let note = bills.takeNote() { outcomes.append(.note(.bills, note)) }
         for (account, count, sum) in bills.takePending() {
             guard let key = try? terms.keys.name("h1:q:", "billing", [Array(account.utf8)]) else { continue }
             calls.append(
@@ -477,6 +488,15 @@ package struct Membership: Sendable {
                     [count, sum, SharedBills.life.wholeMilliseconds].map { Membership.number($0) },
                     .billing(account: account, count: count)))
         }
+    }
+
+    private static func size(_ count: Int) -> Int { min(max(1, count), maxSize) }
+
+    private mutating func takeSize(_ count: Int, now: Instant) {
+        let mayShrink = shrinksAt.map { $0 <= now } ?? true
+        guard count > size || count < size && mayShrink else { return }
+        size = count
+        outcomes.append(.note(.size, "\(size)"))
     }
 
     /// Asks Redis for the members; `records` reads the reply.
@@ -534,7 +554,7 @@ package struct Membership: Sendable {
         case (.fetch(let id), _): takeReply(reply, to: id, call, now: now)
         case (.flushes(let isWhole), .flushes(let time, let elements)):
             takeFlushes(elements, isWhole: isWhole, at: time, now: now)
-        case (.presence, .presence(_, let count)): size = min(max(1, count), Membership.maxSize)
+        case (.presence, .presence(_, let count)): takeSize(Membership.size(count), now: now)
         case (.billing(let account, let count), .billing(_, let sum)):
             bills.acknowledged(count, account, sum: sum)
             outcomes.append(.billed(account: account))
@@ -570,7 +590,8 @@ package struct Membership: Sendable {
         case .value(_, _, let key, let value, let left):
             guard fetchTerms.entries.indices.contains(key - 1),
                 let shared = shared(
-                    value, fetch.question, entry: fetchTerms.entries[key - 1], left: left, fetchTerms, now: now)
+                    value, fetch.question, entry: fetchTerms.entries[key - 1], left: left,
+                    leastLife: fetchTerms.leastLife, now: now)
             else { return .invalid }
             return .answer(shared.answer, left: shared.left)
         case .ours(_, _, let wait):
@@ -587,19 +608,18 @@ package struct Membership: Sendable {
         }
     }
 
-    /// Opens a value. Whatever Redis says of it, it has to be as young as the fetch wants it, and to live as long.
+    /// Opens a value. Whatever Redis says of it, it has to live for some time, and to be younger than the last flush.
     ///
     /// - Parameter left: as Redis says.
     private mutating func shared(
-        _ value: [UInt8], _ question: Question, entry: String, left: Duration, _ fetchTerms: SharedFetches.Terms,
-        now: Instant
+        _ value: [UInt8], _ question: Question, entry: String, left: Duration, leastLife: Duration, now: Instant
     ) -> (answer: SharedAnswer, left: Duration)? {
         guard let terms, let time = clock.time(at: now) else { return nil }
         do throws(Refusal) {
             let (answer, ownLeft) = try SharedAnswer.read(value, question, entry: entry, now: time, terms.keys)
             let (age, left) = (.seconds(answer.answer.ttlSeconds) - ownLeft, min(left, ownLeft))
-            guard left >= fetchTerms.leastLife - Membership.clockError,
-                age <= (fetchTerms.mostAge ?? Membership.anyAge) + Membership.clockError
+            guard left >= leastLife - Membership.clockError,
+                age <= (log.age(of: question, now: now) ?? Membership.anyAge) + Membership.clockError
             else { throw .outdated }
             return (answer, left)
         } catch {
@@ -625,8 +645,7 @@ package struct Membership: Sendable {
         let parts = message.split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard parts.count > 1 else { return }
         let (entry, word) = (String(decoding: parts[0], as: UTF8.self), String(decoding: parts[1], as: UTF8.self))
-        guard let id = fetches.waiting(for: entry), let fetch = requests[id], let fetchTerms = fetches.terms(of: id)
-        else {
+        guard let id = fetches.waiting(for: entry), let fetch = requests[id] else {
             // Another one that waits gets the lease.
             if word == Membership.one, FleetKeys.isEntry(entry) { release(entry, tellsAll: false) }
             return
@@ -634,9 +653,10 @@ package struct Membership: Sendable {
         if parts.count == 2 {
             return carryOut(fetches.released(entry, asksAtOnce: word == Membership.all), now: now)
         }
+        // However short it lives: the provider has just told it.
         guard let left = Int64(word),
             let shared = shared(
-                Array(parts[2]), fetch.question, entry: entry, left: .milliseconds(left), fetchTerms, now: now)
+                Array(parts[2]), fetch.question, entry: entry, left: .milliseconds(left), leastLife: .zero, now: now)
         else { return }
         carryOut(fetches.published(entry, shared.answer, left: shared.left), now: now)
     }

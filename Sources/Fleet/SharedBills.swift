@@ -19,9 +19,40 @@ struct SharedBills: Sendable {
     /// Two periods of each provider; the one that was used least recently goes first.
     private static let maxCount = 64
 
+    private static let maxNoteBytes = 4000
+
     private var bills: [String: Bill] = [:]
     /// The least recently used first.
     private var accounts: [String] = []
+    private var hasNewSums = false
+
+    /// Redis and all members may be started anew.
+    ///
+    /// - Parameter note: what `takeNote` returned last before the start.
+    mutating func restore(_ note: String) {
+        for line in note.split(separator: "\n").reversed() {
+            let parts = line.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, let sum = Int(parts[0]), 0...SharedBills.maxSum ~= sum else { continue }
+            let account = String(parts[1])
+            add(0, account)
+            let known = self.sum(account) ?? 0
+            bills[account]?.sum = max(known, sum)
+        }
+    }
+
+    /// Returns a line for each sum, the account that was used last first; nil: none has changed.
+    mutating func takeNote() -> String? {
+        guard hasNewSums else { return nil }
+        hasNewSums = false
+        var note = ""
+        for account in accounts.reversed() {
+            guard let sum = bills[account]?.sum, case let line = "\(sum) \(account)\n",
+                note.utf8.count + line.utf8.count <= SharedBills.maxNoteBytes
+            else { continue }
+            note += line
+        }
+        return note
+    }
 
     mutating func add(_ count: Int, _ account: String) {
         if accounts.last != account {
@@ -51,7 +82,9 @@ struct SharedBills: Sendable {
     mutating func acknowledged(_ count: Int, _ account: String, sum: Int) {
         guard var bill = bills[account] else { return }
         bill.inCall = max(0, bill.inCall - count)
+        let former = bill.sum
         bill.sum = min(max(0, sum), SharedBills.maxSum)
+        if bill.sum != former { hasNewSums = true }
         bills[account] = bill
     }
 

@@ -25,16 +25,11 @@ package struct SharedFetches: Sendable {
         package let lease: Duration
         /// An answer with less life left is not used: a refresh wants one that lives longer than its own.
         package let leastLife: Duration
-        /// An older answer is not used, as the question was flushed; nil: there is no limit.
-        package let mostAge: Duration?
         /// How long it waits for others in all: the provider still has to be asked in time.
         package let patience: Duration
 
-        package init(
-            entries: [String], lease: Duration, leastLife: Duration, mostAge: Duration? = nil, patience: Duration
-        ) {
-            (self.entries, self.lease, self.leastLife) = (entries, lease, leastLife)
-            (self.mostAge, self.patience) = (mostAge, patience)
+        package init(entries: [String], lease: Duration, leastLife: Duration, patience: Duration) {
+            (self.entries, self.lease, self.leastLife, self.patience) = (entries, lease, leastLife, patience)
         }
 
         /// For writing; nil: the answer is not shared.

@@ -35,8 +35,8 @@ import Testing
         let now = Instant.testStart
         var member = Membership(token: "me")
         member.configure(Membership.Terms(keys: keys, site: "s", member: "m"), now: now)
-        member.restore(nil)
-        member.switchedOn(now: now)
+        member.restore([:])
+        member.switchedOn("redis", now: now)
         var provider = SharedProvider(name: "p", identity: "p", account: "p")
         provider.questionsPerSecond = 50
         let question = Question(try #require(Name("www.example")), .a)

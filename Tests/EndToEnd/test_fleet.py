@@ -19,7 +19,7 @@ from programs import ctl
 
 
 class Fleet(FleetCase):
-    expected_seconds = 12
+    expected_seconds = 50
 
     def test_one_asks_and_the_others_have_the_answer(self):
         members = [self.member() for _ in range(3)]
@@ -126,6 +126,12 @@ class Fleet(FleetCase):
             third = self.member()
             self.assertEqual(["192.0.2.50"], self.address(third, "a.lab.example"))
             self.assertEqual(1, third.figures["answers"])
+        # A lease without an end is none.
+        self.redis.command("del", entry)
+        self.redis.command("set", entry + ":l", "x")
+        last = self.member()
+        self.assertEqual(["192.0.2.50"], self.address(last, "a.lab.example"))
+        self.assertEqual((1, 0), (last.figures["leases"], last.figures["awaited"]))
 
     def test_a_value_that_is_put_again_after_its_time_is_refused(self):
         one, other = self.member(), self.member()
@@ -314,6 +320,28 @@ class Fleet(FleetCase):
     def test_the_second_server_is_used_without_the_first(self):
         member = self.member(redis=[f"redis://127.0.0.1:{free_port()}", self.redis.server], start=False).up()
         eventually(lambda: member.is_sharing, within=5)
+
+    def test_all_return_to_the_first_server_and_miss_no_flush(self):
+        first = self.own(Redis())
+        member = self.member(redis=[first.server, self.redis.server])
+        self.address(member, "a.lab.example")
+        first.up()
+        self.changed()
+        # This one has seen the first server only.
+        other = self.member(redis=first.server)
+        self.assertEqual(0, ctl(other, "flush", "--fleet", "a.lab.example").returncode)
+        eventually(lambda: f"| {first.server} used" in ctl(member, "status").stdout, within=15, what="it returns")
+        self.assertEqual(["192.0.2.70"], self.address(member, "a.lab.example"))
+        self.assertEqual(0, member.figures["trips"])
+        member.wait_for(f"answers are shared with the fleet by Redis at {re.escape(first.server)}")
+        # One that takes no writes is none to return to.
+        first.command("replicaof", "127.0.0.1", free_port())
+        for number in range(4):
+            self.address(member, f"new{number}.lab.example")
+        eventually(lambda: f"| {self.redis.server} used" in ctl(member, "status").stdout, within=15)
+        time.sleep(11)
+        self.assertTrue(member.is_sharing)
+        self.assertIn(f"| {self.redis.server} used", ctl(member, "status").stdout)
 
     def test_refreshes_are_shared(self):
         self.provider.record("brief.lab.example", "A", "192.0.2.53", ttl=4)

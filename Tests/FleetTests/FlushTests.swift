@@ -22,13 +22,15 @@ import Testing
     private let given = RedisTime(1_700_000_000_000)
 
     private func isRefused(_ order: [UInt8], after milliseconds: Int64 = 0, _ keys: FleetKeys) -> Bool {
-        (try? FlushOrder.read(order, at: RedisTime(given.milliseconds + milliseconds), keys)) == nil
+        let time = RedisTime(given.milliseconds + milliseconds)
+        return (try? FlushOrder.read(order, at: time, now: time, keys)) == nil
     }
 
     @Test func ordersSurviveTheWay() throws {
         for scope in scopes {
             let order = try FlushOrder(scope).bytes(at: given, keys)
-            #expect(try FlushOrder.read(order, at: given, keys).scope == scope)
+            let read = try FlushOrder.read(order, at: given, now: given, keys)
+            #expect(read.scope == scope && read.given == given)
             #expect(!order.contains(Array("example".utf8)))
         }
         #expect(try FlushOrder(scopes[0]).bytes(at: given, keys) != FlushOrder(scopes[0]).bytes(at: given, keys))
@@ -46,6 +48,9 @@ import Testing
         #expect(isRefused(order, try FleetKeys([[UInt8](repeating: 8, count: 32)])))
         // Put again later.
         #expect(!isRefused(order, after: 9000, keys) && isRefused(order, after: 11_000, keys))
+        // After the clock was set back by an hour, elements are numbered by the former time.
+        let former = RedisTime(given.milliseconds + 3_600_000)
+        #expect(try FlushOrder.read(order, at: former, now: given, keys).scope == QuestionScope(name))
     }
 
     @Test func theLatestFlushOfAQuestionCounts() {
@@ -66,12 +71,28 @@ import Testing
         for number in 0..<Flushes.maxCount {
             flushes.add(QuestionScope(Name("n\(number).example")!), at: now, now: now)
         }
-        #expect(flushes.age(of: Question(name, .a), now: now) == nil)
+        // It may have concerned any question.
+        for question in [Question(name, .a), Question(Name("other.example")!, .a)] {
+            #expect(flushes.age(of: question, now: now) == .seconds(5))
+        }
         #expect(flushes.age(of: Question(Name("n0.example")!, .a), now: now) == .zero)
         // No answer lives for so long.
         let later = now + .seconds(7 * 24 * 3600)
         flushes.add(QuestionScope(name), at: later, now: later)
-        #expect(flushes.age(of: Question(Name("n0.example")!, .a), now: later) == nil)
+        #expect(flushes.age(of: Question(Name("n0.example")!, .a), now: later) ?? .seconds(1 << 40) > .seconds(604_800))
+    }
+
+    @Test func aScopeThatIsFlushedAgainTakesNoMoreRoom() {
+        var flushes = Flushes()
+        flushes.add(QuestionScope(Name("n0.example")!), at: now - .seconds(9), now: now)
+        for second in 0..<2 * Flushes.maxCount {
+            flushes.add(QuestionScope(name), at: now + .milliseconds(second), now: now)
+        }
+        // One that was put before, and is read later.
+        flushes.add(QuestionScope(name), at: now - .seconds(60), now: now)
+        #expect(flushes.age(of: Question(name, .a), now: now + .seconds(2)) == .milliseconds(1))
+        #expect(flushes.age(of: Question(Name("n0.example")!, .a), now: now) == .seconds(9))
+        #expect(flushes.age(of: Question(Name("other.example")!, .a), now: now) == nil)
     }
 
     @Test func numbersAreInOrder() throws {

@@ -22,8 +22,8 @@ import Testing
     /// In use, with Redis's time known.
     private mutating func join(_ share: Set<SharedKind> = Set(SharedKind.allCases)) {
         member.configure(terms(share), now: start)
-        member.restore(nil)
-        member.switchedOn(now: start)
+        member.restore([:])
+        member.switchedOn("redis", now: start)
         for call in member.takeCalls() { member.replied(to: call, .flushes(time, []), sentAt: start, now: start) }
         member.announce([1], now: start)
         for call in member.takeCalls() {
@@ -140,6 +140,61 @@ import Testing
         #expect(member.billed("a") == nil)
     }
 
+    /// Redis and all members start anew, as after a loss of power.
+    @Test mutating func sumsAndTheNumberOfMembersSurviveAStart() throws {
+        join()
+        for account in ["json https://dns.example/ a, month until 1", "b"] { member.bill(account, 1) }
+        member.announce([1], now: start)
+        for (call, sum) in zip(member.takeCalls().dropFirst(), [900, 7]) {
+            member.replied(to: call, .billing(time, sum: sum), sentAt: start, now: start)
+        }
+        _ = member.takeOutcomes()
+        member.announce([1], now: start)
+        let call = member.takeCalls()[0]
+        member.replied(to: call, .presence(time, count: 50), sentAt: start, now: start)
+        var notes: [FleetNote: String] = [:]
+        for case .note(let note, let text) in member.takeOutcomes() { notes[note] = text }
+        var next = Membership(token: "next")
+        next.configure(terms(), now: start)
+        next.restore(notes)
+        #expect(next.billed("json https://dns.example/ a, month until 1") == 900 && next.billed("b") == 7)
+        #expect(next.size == 50)
+        next.switchedOn("redis", now: start)
+        _ = next.takeCalls()
+        next.announce([1], now: start)
+        let told = next.takeCalls().dropFirst().map { $0.arguments.prefix(2).map(text) }
+        #expect(Set(told) == [["0", "900"], ["0", "7"]])
+        // Nothing else is believed.
+        for note in ["", "x", "-5 a", "99999999999999999 a", "5", "\n\n"] {
+            var other = Membership(token: "other")
+            other.restore([.bills: note, .size: note])
+            #expect(other.billed("a") == nil && 1...5 ~= other.size)
+        }
+    }
+
+    /// After a restart of Redis, members come back one by one: none may take its share for that of few.
+    @Test mutating func theFleetDoesNotSeemSmallBecauseRedisWasLost() {
+        join()
+        func tell(_ count: Int, after seconds: Int64) {
+            let now = start + .seconds(seconds)
+            member.announce([1], now: now)
+            for call in member.takeCalls() where call.script == .presence {
+                member.replied(to: call, .presence(time, count: count), sentAt: now, now: now)
+            }
+        }
+        tell(50, after: 1)
+        member.switchedOff(now: start + .seconds(2))
+        member.switchedOn("redis", now: start + .seconds(10))
+        for seconds: Int64 in [10, 20, 30] {
+            tell(3, after: seconds)
+            #expect(member.size == 50)
+        }
+        tell(51, after: 35)
+        #expect(member.size == 51)
+        tell(3, after: 40)
+        #expect(member.size == 3)
+    }
+
     /// Redis may have taken a call that it did not reply to.
     @Test mutating func questionsInALostCallAreToldAgain() {
         join()
@@ -150,7 +205,7 @@ import Testing
         member.announce([1], now: start)
         #expect(member.takeCalls().map(\.script) == [.presence], "a call is open")
         member.switchedOff(now: start)
-        member.switchedOn(now: start)
+        member.switchedOn("redis", now: start)
         _ = member.takeCalls()
         member.announce([1], now: start)
         let again = member.takeCalls()[1]
@@ -211,12 +266,12 @@ import Testing
         #expect(read([element, element, element], at: put, after: .seconds(5)) == [.flush(scope)])
         for _ in 0..<3 {
             member.switchedOff(now: start)
-            member.switchedOn(now: start)
+            member.switchedOn("redis", now: start)
             #expect(read([element], at: later, after: .seconds(65)).isEmpty)
         }
         // Another Redis, whose clock is behind.
         member.switchedOff(now: start)
-        member.switchedOn(now: start)
+        member.switchedOn("redis", now: start)
         let behind = RedisTime(time.milliseconds - 3_600_000)
         #expect(read([], at: behind, after: .seconds(66)).isEmpty)
         let new = RedisTime(behind.milliseconds + 100)
@@ -252,6 +307,36 @@ import Testing
             member.releaseLeases()
             _ = member.takeCalls()
         }
+    }
+
+    /// A refresh wants an answer that lives longer than its own. What the provider has just told is as good as it gets.
+    @Test mutating func aPublicationEndsTheWaitHoweverShortItLives() throws {
+        join()
+        var fetch = Membership.Fetch(question, at: provider)
+        fetch.life = .seconds(2)
+        _ = member.begin(1, fetch, now: start)
+        let call = member.takeCalls()[0]
+        member.replied(to: call, .theirs(time, demand: 0, left: .seconds(1)), sentAt: start, now: start)
+        let answer = Answer(records: [ResourceRecord(owner: question.name, address: .v4(1), ttlSeconds: 1)])
+        let shared = SharedAnswer(answer, from: "p", by: "host-2")
+        let value = try #require(try shared.bytes(question, entry: call.keys[4], at: time, keys))
+        member.heard(Array("\(call.keys[4]) 1000 ".utf8) + value, on: member.channel, now: start)
+        #expect(member.takeOutcomes() == [.answered(1, answer)] && member.refusals.isEmpty)
+    }
+
+    /// A reply may be on its way while the question is flushed.
+    @Test mutating func aFlushConcernsTheRequestsThatHaveBegun() throws {
+        join()
+        _ = member.begin(1, Membership.Fetch(question, at: provider), now: start)
+        let call = member.takeCalls()[0]
+        let shared = SharedAnswer(Answer(records: [record()]), from: "p", by: "host-2")
+        let value = try #require(try shared.bytes(question, entry: call.keys[4], at: time, keys))
+        let now = start + .seconds(10)
+        member.flushed(QuestionScope(question.name), now: now)
+        let reply = FleetReply.value(
+            RedisTime(time.milliseconds + 10_000), demand: 0, key: 1, value, left: .seconds(50))
+        member.replied(to: call, reply, sentAt: now, now: now)
+        #expect(member.takeOutcomes() == [.ask(1)])
     }
 
     /// Anybody who can send messages could make it give back leases, or touch keys that are not the fleet's.
@@ -348,7 +433,7 @@ import Testing
     /// Nothing is waited for, and nothing is asked of a Redis that is not used.
     @Test mutating func aMemberAloneMakesNoCalls() {
         member.configure(terms(), now: start)
-        member.restore(nil)
+        member.restore([:])
         let isTaken = member.begin(1, Membership.Fetch(question, at: provider), now: start)
         #expect(isTaken && member.takeOutcomes() == [.ask(1)] && member.takeCalls().isEmpty)
         member.answered(1, Answer(records: [record()]), now: start)

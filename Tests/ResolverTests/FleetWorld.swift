@@ -109,7 +109,7 @@ struct FleetWorld {
             members.append(member)
             listeners[member.membership.channel] = [number]
             member.membership.configure(Membership.Terms(keys: keys, site: "s", member: "host\(number)"), now: now)
-            member.membership.restore(nil)
+            member.membership.restore([:])
             handle(number, .policyChanged(Policy()))
             handle(number, .upstreamsChanged(providers: [traits], hasSystem: hasSystem))
             settle(number)
@@ -228,7 +228,7 @@ struct FleetWorld {
             guard member.isAlive, member.connection == connection, redisState == .works else { return timedOut(number) }
             let wasInUse = member.breaker.isInUse
             member.breaker.answered()
-            if !wasInUse { member.membership.switchedOn(now: now) }
+            if !wasInUse { member.membership.switchedOn("redis", now: now) }
             settle(number)
         case .answer(let number, let id, let question): answered(number, id, question)
         }
@@ -325,7 +325,7 @@ struct FleetWorld {
             handle(number, .forgotten(scope))
         case .evidence(let evidence): handle(number, .evidence(evidence.name, evidence.address))
         case .flushOrdered(_, let fault): if fault == nil { figures.flushOrders += 1 }
-        case .seen, .billed: break
+        case .note, .billed: break
         }
     }
 

@@ -25,9 +25,6 @@ final class FleetLink: LoopPart {
         case failed
     }
 
-    /// Name of the store's note with the last flush that was carried out.
-    static let seenNote = "fleet-flush"
-
     let redis: RedisLink
     private var setup: FleetSetup?
     private var member: Membership
@@ -166,7 +163,7 @@ final class FleetLink: LoopPart {
             case .deferred(let id, _), .answered(let id, _): return (outcome, requests.removeValue(forKey: id))
             case .billed: hasNewSums = true
             case .flushOrdered(let id, let fault): ordered.removeValue(forKey: id)?(fault)
-            case .demandElsewhere, .flush, .seen, .evidence: break
+            case .demandElsewhere, .flush, .note, .evidence: break
             }
             return (outcome, nil)
         }
@@ -224,9 +221,10 @@ final class FleetLink: LoopPart {
 
     /// The store was read, or cannot be.
     ///
-    /// - Parameter note: what `Outcome.seen` had before the start.
-    func restore(_ note: String?, now: Instant) {
-        member.restore(note)
+    /// - Parameter notes: of the store, by their names.
+    func restore(_ notes: [String: String], now: Instant) {
+        let known = notes.compactMap { name, text in FleetNote(rawValue: name).map { ($0, text) } }
+        member.restore(Dictionary(uniqueKeysWithValues: known))
         carryOut(now: now)
     }
 
@@ -295,7 +293,7 @@ final class FleetLink: LoopPart {
     private func take(_ news: [RedisLink.News], now: Instant) {
         for event in news {
             switch event {
-            case .switchedOn: member.switchedOn(now: now)
+            case .switchedOn(let server): member.switchedOn(server, now: now)
             case .switchedOff:
                 member.switchedOff(now: now)
                 membersRequested = []

@@ -23,12 +23,21 @@ final class RedisLink: LoopPart {
         let testKey: String
         /// A server that takes longer is not used.
         let readTimeout: Duration
+
+        /// Nil: none is needed.
+        var login: RedisCommand? {
+            password.map { password in
+                RedisCommand((["AUTH"] + (user.map { [$0] } ?? []) + [password.text]).map { Array($0.utf8) })
+            }
+        }
+
+        var testWrite: RedisCommand { RedisCommand("SET", testKey, "", "PX", "1") }
     }
 
     /// What the owner has to be told.
     enum News {
-        /// Calls are of use from now on. What was published before may have been missed.
-        case switchedOn
+        /// Calls to this server are of use from now on. What was published before may have been missed.
+        case switchedOn(server: String)
         /// No question may wait for Redis.
         case switchedOff
         case message(channel: String, [UInt8])
@@ -39,6 +48,8 @@ final class RedisLink: LoopPart {
         let done: (RedisReply) -> Void
     }
 
+    /// While another server than the first one is used, one of those before it is tried in this interval.
+    private static let trialInterval: Duration = .seconds(10)
     /// After this time without a reply, the connection is closed.
     private static let replyTimeout: Duration = .seconds(3)
     /// Begins the reply to a script that Redis does not have any more.
@@ -60,6 +71,8 @@ final class RedisLink: LoopPart {
     private var isSubscribed = false
     /// Number of the server that is used or tried.
     private(set) var server = 0
+    private var trial: RedisTrial?
+    private var trialAt: Instant?
     private var news: [News] = []
     /// Why Redis is not used; nil: it is, or it was not tried yet.
     private(set) var fault: String?
@@ -146,7 +159,8 @@ final class RedisLink: LoopPart {
 
     var nextDeadline: Instant? {
         guard account != nil else { return nil }
-        return Instant.earliest(breaker.testAt, open.first.map { $0.sentAt + RedisLink.replyTimeout })
+        let replyDueAt = open.first.map { $0.sentAt + RedisLink.replyTimeout }
+        return [breaker.testAt, replyDueAt, trialAt].compactMap { $0 }.min()
     }
 
     func timePassed(now: Instant) {
@@ -155,6 +169,7 @@ final class RedisLink: LoopPart {
             lost("it does not answer", now: now)
         }
         if let testAt = breaker.testAt, testAt <= now { test(now: now) }
+        if let trialAt, trialAt <= now { tryEarlierServer(now: now) }
     }
 
     private func test(now: Instant) {
@@ -169,7 +184,7 @@ final class RedisLink: LoopPart {
     ///   time tells that it was paused.
     private func write(isSecond: Bool = false, now: Instant) {
         guard let account else { return }
-        send(RedisCommand("SET", account.testKey, "", "PX", "1"), now: now) { [unowned self] reply in
+        send(account.testWrite, now: now) { [unowned self] reply in
             let end = Clock.now()
             guard case .status = reply, digests.allSatisfy({ $0 != nil }) else {
                 return lost(fault(of: reply), now: end)
@@ -177,7 +192,10 @@ final class RedisLink: LoopPart {
             if !isSubscribed {
                 breaker.timedOut(now: end)
             } else if now.duration(to: end) <= account.readTimeout {
-                if !isInUse { news.append(.switchedOn) }
+                if !isInUse {
+                    news.append(.switchedOn(server: account.names[server]))
+                    trialAt = server > 0 ? end + RedisLink.trialInterval : nil
+                }
                 breaker.answered()
                 setFault(nil)
             } else if isSecond {
@@ -208,11 +226,9 @@ final class RedisLink: LoopPart {
         } catch {
             return lost("\(error)", now: now)
         }
-        if let password = account.password {
-            let words = ["AUTH"] + (account.user.map { [$0] } ?? []) + [password.text]
-            let command = RedisCommand(words.map { Array($0.utf8) })
-            _ = channels?.send(command)
-            send(command, now: now) { [unowned self] reply in
+        if let login = account.login {
+            _ = channels?.send(login)
+            send(login, now: now) { [unowned self] reply in
                 if case .error(let text) = reply { lost(text, now: Clock.now()) }
             }
         }
@@ -255,6 +271,27 @@ final class RedisLink: LoopPart {
         write(now: Clock.now())
     }
 
+    /// All members are to use the same server.
+    private func tryEarlierServer(now: Instant) {
+        trialAt = now + RedisLink.trialInterval
+        let last = trial?.number
+        trial?.close()
+        guard let account, isInUse else { return }
+        trial = try? RedisTrial(of: last.map { ($0 + 1) % server } ?? 0, account, loop) { [unowned self] in
+            guard let trial else { return }
+            returnTo(trial.number, now: $0)
+        }
+    }
+
+    private func returnTo(_ number: Int, now: Instant) {
+        disconnect()
+        server = number
+        breaker.moved(now: now)
+        // The log names the server.
+        hasLogged = false
+        news.append(.switchedOff)
+    }
+
     private func lost(_ reason: String, now: Instant) {
         disconnect()
         let wasInUse = isInUse
@@ -279,7 +316,9 @@ final class RedisLink: LoopPart {
     private func disconnect() {
         commands?.close()
         channels?.close()
+        trial?.close()
         (commands, channels, open, digests, isSubscribed) = (nil, nil, [], [], false)
+        (trial, trialAt) = (nil, nil)
     }
 
     /// Why Redis is of no use, after this reply to a write or before it.

@@ -31,7 +31,7 @@ extension ResolvingLoop {
             handle(.demandElsewhere(question, perSecond: perSecond), now: now)
         case (.evidence(let evidence), _): handle(.evidence(evidence.name, evidence.address), now: now)
         case (.flush(let scope), _): _ = flush(scope, now: now)
-        case (.seen(let flush), _): store?.note(FleetLink.seenNote, flush, now: now)
+        case (.note(let note, let text), _): store?.note(note.rawValue, text, now: now)
         case (.ask, nil), (.answered, nil), (.late, nil), (.deferred, nil), (.billed, _), (.flushOrdered, _): break
         }
     }

@@ -219,7 +219,7 @@ final class Daemon {
     /// for longer than this.
     private func awaitFlushes() throws(SystemError) {
         let fleet = resolving.fleet
-        guard resolving.store != nil else { return fleet.restore(nil, now: Clock.now()) }
+        guard resolving.store != nil else { return fleet.restore([:], now: Clock.now()) }
         guard fleet.isOn else { return }
         let end = Clock.now() + Daemon.flushPatience
         while !fleet.knowsFlushes, Clock.now() < end {
@@ -580,7 +580,7 @@ final class Daemon {
     /// be read later.
     private func beginWithoutStore(now: Instant) {
         if addressLists.notes == nil { addressLists.begin([:], now: now) }
-        resolving.fleet.restore(nil, now: now)
+        resolving.fleet.restore([:], now: now)
         beginKeeping(now: now)
     }
 
@@ -617,9 +617,9 @@ final class Daemon {
         }
         removeAnswersAgainstPolicy()
         addressLists.begin(notes, now: now)
+        resolving.fleet.restore(notes, now: now)
         billing.restore(notes, now: now)
         evidence.restore(notes, now: now)
-        resolving.fleet.restore(notes[FleetLink.seenNote], now: now)
         roaming?.restore(notes, settings, now: now)
         for report in switches.reports { log(.stillSwitchedOff(report)) }
     }

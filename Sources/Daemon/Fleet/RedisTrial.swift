@@ -1,0 +1,47 @@
+// Finds out whether a Redis server is of use while another one is used: it takes a write, in time.
+
+import DNSWire
+import LinuxIO
+import Redis
+
+final class RedisTrial {
+    /// Of the server in the account.
+    let number: Int
+    private let account: RedisLink.Account
+    private var connection: RedisConnection?
+    /// Replies to the login and the first write, which waits for the connection.
+    private var repliesDue: Int
+    /// When the second write was sent.
+    private var sentAt: Instant?
+    private let succeeded: (Instant) -> Void
+
+    /// - Parameter succeeded: called at most once, and never during `init`.
+    init(
+        of number: Int, _ account: RedisLink.Account, _ loop: EventLoop, _ succeeded: @escaping (Instant) -> Void
+    ) throws(SystemError) {
+        (self.number, self.account, self.succeeded) = (number, account, succeeded)
+        let commands = [account.login, account.testWrite].compactMap(\.self)
+        repliesDue = commands.count
+        connection = try RedisConnection(to: account.servers[number], loop) { [unowned self] _, news in hear(news) }
+        for command in commands { _ = connection?.send(command) }
+    }
+
+    private func hear(_ news: RedisConnection.News) {
+        guard case .reply(.status) = news else { return close() }
+        let now = Clock.now()
+        if let sentAt {
+            close()
+            if sentAt.duration(to: now) <= account.readTimeout { succeeded(now) }
+            return
+        }
+        repliesDue -= 1
+        guard repliesDue == 0 else { return }
+        sentAt = now
+        _ = connection?.send(account.testWrite)
+    }
+
+    func close() {
+        connection?.close()
+        connection = nil
+    }
+}

@@ -1,0 +1,115 @@
+// Which flushes of a stream are carried out: each once, whichever server has it, and none is missed after a time away.
+
+import DNSWire
+import Testing
+
+@testable import Fleet
+
+@Suite struct FlushLogTests {
+    private let keys: FleetKeys
+    private let now = Instant(nanoseconds: 9_000_000_000_000_000)
+    private let present: Int64 = 1_700_000_000_000
+    private let names = (0...1100).map { Name("n\($0).example")! }
+
+    init() throws { keys = try FleetKeys([[UInt8](repeating: 7, count: 32)]) }
+
+    /// An order of so many seconds ago.
+    private func element(_ number: Int, secondsAgo: Int64, numberedAgo: Int64? = nil) throws -> FlushElement {
+        let time = present - secondsAgo * 1000
+        let order = try FlushOrder(QuestionScope(names[number])).bytes(at: RedisTime(time), keys)
+        let numbered = present - (numberedAgo ?? secondsAgo) * 1000
+        return FlushElement(try #require(FlushNumber(Array("\(numbered)-\(number)".utf8))), order)
+    }
+
+    /// Reads the whole stream.
+    private func read(
+        _ elements: [FlushElement], of server: String, _ log: inout FlushLog, secondsAgo: Int64 = 0
+    ) -> FlushLog.Update {
+        log.switchedOff()
+        let time = RedisTime(present - secondsAgo * 1000)
+        return log.take(elements, of: server, isWhole: true, at: time, keys, now: now)
+    }
+
+    private func scopes(_ numbers: Int...) -> [QuestionScope] { numbers.map { QuestionScope(names[$0]) } }
+
+    /// Servers that are no replicas of one another have flushes of their own.
+    @Test func noServersFlushIsMissed() throws {
+        var log = FlushLog()
+        log.restore(nil)
+        let (old, missed) = (try element(0, secondsAgo: 100), try element(1, secondsAgo: 30))
+        // A new member has nothing that was flushed.
+        #expect(read([old], of: "a", &log, secondsAgo: 60).scopes.isEmpty)
+        let others = try element(2, secondsAgo: 200)
+        #expect(read([others], of: "b", &log, secondsAgo: 20).scopes == scopes(2))
+        // Back at the first one, where something was flushed meanwhile.
+        #expect(read([old, missed], of: "a", &log).scopes == scopes(1))
+        #expect(log.age(of: Question(names[1], .a), now: now) == .seconds(30))
+    }
+
+    @Test func aReplicaHasNothingNew() throws {
+        var log = FlushLog()
+        log.restore(nil)
+        let orders = try (0..<5).map { try element($0, secondsAgo: 50) }
+        _ = read(orders, of: "a", &log)
+        #expect(read(orders, of: "replica", &log).scopes.isEmpty)
+        #expect(read(orders + [try element(5, secondsAgo: 0)], of: "replica", &log).scopes == scopes(5))
+    }
+
+    @Test func afterAStartOnlyTheFlushesSinceAreCarriedOut() throws {
+        var former = FlushLog()
+        former.restore(nil)
+        let (before, since) = (try element(0, secondsAgo: 500), try element(1, secondsAgo: 50))
+        _ = read([], of: "unix:/run/b", &former, secondsAgo: 400)
+        let note = read([before], of: "redis://192.0.2.1", &former, secondsAgo: 100).note
+        var log = FlushLog()
+        log.restore(note)
+        #expect(read([before, since], of: "redis://192.0.2.1", &log).scopes == scopes(1))
+        #expect(log.age(of: Question(names[0], .a), now: now) == .seconds(500))
+        let ofOther = [try element(2, secondsAgo: 450), try element(3, secondsAgo: 350)]
+        #expect(read(ofOther, of: "unix:/run/b", &log).scopes == scopes(3))
+        // Of a server that was never read, nothing was carried out.
+        var another = FlushLog()
+        another.restore(note)
+        #expect(read([before, since], of: "third", &another).scopes == scopes(0, 1))
+        for note in [nil, "", "garbage", "1-1", "x a\ny b"] as [String?] {
+            var new = FlushLog()
+            new.restore(note)
+            #expect(read([before, since], of: "a", &new).scopes.isEmpty, "\(note ?? "nil")")
+        }
+    }
+
+    /// Redis keeps 1,000. A member that was away for more cannot know which others there were.
+    @Test func afterTooManyEverythingIsFlushed() throws {
+        var log = FlushLog()
+        log.restore(nil)
+        let first = try element(0, secondsAgo: 2000)
+        _ = read([first], of: "a", &log, secondsAgo: 1900)
+        let last = try (1...Flushes.maxCount).map { try element($0, secondsAgo: 1500) }
+        #expect(read(last, of: "a", &log).scopes.first == .everything)
+        #expect(log.age(of: Question(.root, .a), now: now) == .seconds(1500))
+        // It has read the first one of these.
+        let next = Array(last.dropFirst()) + [try element(0, secondsAgo: 1)]
+        #expect(read(next, of: "a", &log).scopes == scopes(0))
+    }
+
+    @Test func aClockThatIsSetBackHidesNoFlush() throws {
+        var former = FlushLog()
+        former.restore(nil)
+        // An hour ahead.
+        let note = read([], of: "a", &former, secondsAgo: -3600).note
+        // Redis numbers by the former time.
+        let new = try element(0, secondsAgo: 1, numberedAgo: -3600)
+        #expect(read([new], of: "a", &former).scopes == scopes(0))
+        var log = FlushLog()
+        log.restore(note)
+        #expect(read([try element(1, secondsAgo: 5)], of: "a", &log).scopes == scopes(1))
+    }
+
+    @Test func whatIsReadAgainIsRefusedOnce() throws {
+        var log = FlushLog()
+        log.restore(nil)
+        let garbage = FlushElement(try #require(FlushNumber(Array("5-0".utf8))), [1, 2, 3])
+        #expect(read([garbage], of: "a", &log).refusals == [.malformed])
+        #expect(read([garbage], of: "a", &log).refusals.isEmpty)
+    }
+}
