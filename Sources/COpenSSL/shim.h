@@ -1,8 +1,10 @@
 // OpenSSL's digests, ciphers and TLS for Crypto: wrappers for function-like macros, typed stacks and the union in
 // GENERAL_NAME, and a callback in C, so that no callback enters Swift. Needs libssl-dev.
 #pragma once
+#include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/params.h>
 #include <openssl/provider.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>

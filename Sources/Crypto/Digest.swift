@@ -17,14 +17,7 @@ package enum Digest {
     ///
     /// - Parameter key: of any length, even empty.
     package static func hmacSHA256(key: [UInt8], _ bytes: [UInt8]) throws(CryptoError) -> [UInt8] {
-        var code = [UInt8](repeating: 0, count: maxBytes)
-        var count = 0
-        ERR_clear_error()
-        guard
-            unsafe EVP_Q_mac(
-                nil, "HMAC", nil, "SHA256", nil, key, key.count, bytes, bytes.count, &code, code.count, &count) != nil
-        else { throw CryptoError(takingQueueAfter: "HMAC-SHA256") }
-        return Array(code.prefix(count))
+        try MessageAuthenticator(key: key).code(of: bytes)
     }
 
     private static let maxBytes = Int(EVP_MAX_MD_SIZE)

@@ -56,12 +56,19 @@ extension FleetKeys.Key {
     private static let nameBytes = 16
 
     fileprivate func name(_ prefix: String, _ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> String {
-        var text = Array(prefix.utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(prefix.utf8.count + 2 * FleetKeys.Key.nameBytes)
+        text += prefix.utf8
         for byte in try code(purpose, fields).prefix(FleetKeys.Key.nameBytes) {
-            for digit in [byte >> 4, byte & 15] { text.append(digit < 10 ? 0x30 + digit : 0x57 + digit) }
+            text.append(hexadecimal: byte >> 4)
+            text.append(hexadecimal: byte & 15)
         }
         return String(decoding: text, as: UTF8.self)
     }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(hexadecimal digit: UInt8) { append(digit < 10 ? 0x30 + digit : 0x57 + digit) }
 }
 
 extension Name {

@@ -7,8 +7,30 @@ package struct FleetKeys: Equatable, Sendable {
     /// One key.
     struct Key: Equatable, Sendable {
         let bytes: [UInt8]
+        private let authenticator: MessageAuthenticator
         /// Names it in shared values, and does not reveal it.
         let id: UInt32
+
+        init(_ bytes: [UInt8]) throws(CryptoError) {
+            self.bytes = bytes
+            authenticator = try MessageAuthenticator(key: bytes)
+            id = UInt32(
+                truncatingIfNeeded: try authenticator.code(of: Array("httpdnsd fleet key id".utf8))[..<4]
+                    .bigEndianNumber)
+        }
+
+        static func == (left: Key, right: Key) -> Bool { left.bytes == right.bytes }
+
+        /// Returns the code for the fields, 32 bytes. A field cannot be moved into its neighbour.
+        ///
+        /// - Parameter purpose: keeps codes for one purpose from being used for another one.
+        func code(_ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> [UInt8] {
+            var message: [UInt8] = []
+            message.reserveCapacity(fields.reduce(32) { $0 + $1.count + 4 })
+            message.append(field: purpose.utf8)
+            for field in fields { message.append(field: field) }
+            return try authenticator.code(of: message)
+        }
     }
 
     /// The first one authenticates what this member shares; what the others authenticated is believed, too.
@@ -25,26 +47,19 @@ package struct FleetKeys: Equatable, Sendable {
         var named: [Key] = []
         for key in keys {
             precondition(key.count >= FleetKeys.minBytes, "a key has enough bytes")
-            let digest = try Digest.hmacSHA256(key: key, Array("httpdnsd fleet key id".utf8))
-            named.append(Key(bytes: key, id: digest.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }))
+            named.append(try Key(key))
         }
         self.keys = named
         _ = try seal([], .member, place: "", at: RedisTime(0))
     }
 }
 
-extension FleetKeys.Key {
-    /// Returns the code for the fields, 32 bytes. A field cannot be moved into its neighbour.
-    ///
-    /// - Parameter purpose: keeps codes for one purpose from being used for another one.
-    func code(_ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> [UInt8] {
-        var message: [UInt8] = []
-        message.reserveCapacity(fields.reduce(32) { $0 + $1.count + 4 })
-        for field in [Array(purpose.utf8)] + fields {
-            message += UInt32(field.count).bigEndianBytes
-            message += field
-        }
-        return try Digest.hmacSHA256(key: bytes, message)
+extension [UInt8] {
+    /// Its length in 4 bytes, in network byte order, and itself.
+    fileprivate mutating func append(field: some Collection<UInt8>) {
+        let count = UInt32(field.count)
+        for shift in stride(from: 24, through: 0, by: -8) { append(UInt8(truncatingIfNeeded: count >> shift)) }
+        append(contentsOf: field)
     }
 }
 

@@ -10,12 +10,31 @@ package struct RedisCommand: Equatable, Sendable {
     package var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(words.reduce(16) { $0 + $1.count + 16 })
-        bytes += "*\(words.count)\r\n".utf8
+        bytes.append(UInt8(ascii: "*"), words.count)
         for word in words {
-            bytes += "$\(word.count)\r\n".utf8
+            bytes.append(UInt8(ascii: "$"), word.count)
             bytes += word
-            bytes += [13, 10]
+            bytes.endLine()
         }
         return bytes
+    }
+}
+
+extension [UInt8] {
+    /// A line with a sign and a count.
+    fileprivate mutating func append(_ sign: UInt8, _ count: Int) {
+        append(sign)
+        var unit = 1
+        while unit <= count / 10 { unit *= 10 }
+        while unit > 0 {
+            append(UInt8(ascii: "0") + UInt8(count / unit % 10))
+            unit /= 10
+        }
+        endLine()
+    }
+
+    fileprivate mutating func endLine() {
+        append(UInt8(ascii: "\r"))
+        append(UInt8(ascii: "\n"))
     }
 }

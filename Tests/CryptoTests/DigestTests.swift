@@ -41,6 +41,17 @@ struct DigestTests {
         #expect(hex(try Digest.hmacSHA256(key: Array(key.utf8), Array(text.utf8))) == code)
     }
 
+    @Test("a prepared key gives the same code for a message, whichever messages came before (RFC 4231, case 2)")
+    func preparedKey() throws {
+        let authenticator = try MessageAuthenticator(key: Array("Jefe".utf8))
+        let message = Array("what do ya want for nothing?".utf8)
+        for before in [[], message, [UInt8](repeating: 7, count: 1000)] {
+            _ = try authenticator.code(of: before)
+            let code = hex(try authenticator.code(of: message))
+            #expect(code == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
+        }
+    }
+
     @Test("a key longer than a block is hashed first (RFC 4231, case 6)")
     func longKey() throws {
         let text = "Test Using Larger Than Block-Size Key - Hash Key First"

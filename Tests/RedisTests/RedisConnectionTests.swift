@@ -66,6 +66,16 @@ import Testing
         #expect(text.hasPrefix("ERR unknown command"))
     }
 
+    @Test func countsAreWrittenInFull() throws {
+        let lengths = [0, 1, 9, 10, 11, 99, 100, 101, 999, 1000, 65_535, 1_000_000]
+        for length in lengths {
+            let value = [UInt8](repeating: 7, count: length)
+            #expect(try replies(to: RedisCommand([Array("ECHO".utf8), value])) == [.string(value)], "\(length) bytes")
+        }
+        let many = ["DEL"] + (0..<1234).map { "k\($0)" }
+        #expect(try replies(to: RedisCommand(many.map { Array($0.utf8) })) == [.integer(0)])
+    }
+
     @Test func aSubscriberGetsMessages() throws {
         let heard = Heard()
         let subscriber = try connect(heard, isSubscriber: true)

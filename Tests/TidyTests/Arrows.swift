@@ -30,7 +30,7 @@ enum Arrows {
         "Network": ["CLinux", "DNSWire", "Glibc", "LinuxIO"],
         // Crypto: dialects sign and encrypt.
         "HTTPDNS": ["Crypto", "DNSWire", "FoundationEssentials", "Glibc"],
-        "Crypto": ["COpenSSL"],
+        "Crypto": ["COpenSSL", "Synchronization"],
         // CCurl has OpenSSL's headers and zlib: a certificate is verified for another name in libcurl's SSL_CTX hook.
         "HTTPClient": ["CCurl", "CNghttp2", "Crypto", "DNSWire", "LinuxIO"],
         // DNSWire: a Host header has to be an address or localhost.

@@ -49,7 +49,7 @@ final class FleetLink: LoopPart {
         member = Membership(token: String(seed, radix: 36))
     }
 
-    var isOn: Bool { setup != nil }
+    private(set) var isOn = false
     var settings: Settings.Fleet? { setup?.settings }
     var counts: SharedFetches.Counts { member.counts }
     var published: UInt64 { member.published }
@@ -61,7 +61,7 @@ final class FleetLink: LoopPart {
     func configure(_ setup: FleetSetup?, rules: String?, fingerprint: String?, now: Instant) {
         (self.rules, self.fingerprint) = (rules, fingerprint)
         guard setup != self.setup else { return }
-        self.setup = setup
+        (self.setup, isOn) = (setup, setup != nil)
         member.configure(setup?.terms, now: now)
         redis.configure(
             setup.map { setup in
@@ -152,11 +152,14 @@ final class FleetLink: LoopPart {
     /// Whether the resolver still waits for the fetch.
     func isOpen(_ id: FetchID) -> Bool { requests[id.number] != nil }
 
-    var hasOutcomes: Bool { member.hasOutcomes }
+    var hasOutcomes: Bool { inPlace { $0.hasOutcomes } }
+
+    /// Reads the member in place: a call on the property copies it, which retains all its tables.
+    private func inPlace<Value>(_ read: (inout Membership) -> Value) -> Value { read(&member) }
 
     /// What follows for the resolver, with the request that it is about, if any. A request that has ended is forgotten.
     func takeOutcomes() -> [(Membership.Outcome, Request?)] {
-        guard member.hasOutcomes else { return [] }
+        guard hasOutcomes else { return [] }
         return member.takeOutcomes().map { outcome in
             switch outcome {
             case .ask(let id), .late(let id, _): return (outcome, requests[id])
@@ -277,7 +280,7 @@ final class FleetLink: LoopPart {
 
     var nextDeadline: Instant? {
         guard isBusy else { return nil }
-        return Instant.earliest(redis.nextDeadline, member.nextDeadline)
+        return Instant.earliest(redis.nextDeadline, inPlace { $0.nextDeadline })
     }
 
     func timePassed(now: Instant) {
@@ -285,7 +288,7 @@ final class FleetLink: LoopPart {
         redis.timePassed(now: now)
         take(redis.takeNews(), now: now)
         for _ in 0..<member.timePassed(now: now) { redis.callTimedOut(now: now) }
-        if member.isPresenceDue(now) { member.announce(record, now: now) }
+        if inPlace({ $0.isPresenceDue(now) }) { member.announce(record, now: now) }
         carryOut(now: now)
         take(redis.takeNews(), now: now)
     }

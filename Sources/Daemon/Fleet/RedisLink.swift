@@ -160,7 +160,7 @@ final class RedisLink: LoopPart {
     var nextDeadline: Instant? {
         guard account != nil else { return nil }
         let replyDueAt = open.first.map { $0.sentAt + RedisLink.replyTimeout }
-        return [breaker.testAt, replyDueAt, trialAt].compactMap { $0 }.min()
+        return Instant.earliest(Instant.earliest(breaker.testAt, replyDueAt), trialAt)
     }
 
     func timePassed(now: Instant) {
