@@ -39,7 +39,9 @@ package final class MessageAuthenticator: Sendable {
 
     init() throws(CryptoError) {
         ERR_clear_error()
-        let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil)
+        guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else {
+            throw CryptoError(takingQueueAfter: MACContext.attempt)
+        }
         // The context has a reference of its own.
         defer { unsafe EVP_MAC_free(algorithm) }
         guard let pointer = unsafe EVP_MAC_CTX_new(algorithm) else {

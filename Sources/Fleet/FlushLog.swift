@@ -32,12 +32,12 @@ struct FlushLog: Sendable {
     private static let maxKnown = maxMarks * Flushes.maxCount
 
     private var flushes = Flushes()
-    /// One for each server, the last one that was used at the end.
+    /// One for each server, the last one that was used at the end. Those of the store come from before the start.
     private var marks: [Mark] = []
-    /// The marks before the start, of servers that were not read since.
-    private var marksOfStore: [Mark] = []
     /// The store was read, or there is none.
     private(set) var isRestored = false
+    /// When the member began to keep answers.
+    private var startedAt: Instant?
     /// A stream was read since the start.
     private var hasRead = false
     /// Hashes of the orders that were read since the start, the last ones in `knownInOrder`. Replicas have the same
@@ -48,15 +48,17 @@ struct FlushLog: Sendable {
     private var lastRead: FlushNumber?
     private(set) var isCaughtUp = false
 
+    /// The first call counts.
+    mutating func start(now: Instant) { startedAt = startedAt ?? now }
+
     /// - Parameter note: of `Update`, before the start.
     mutating func restore(_ note: String?) {
         isRestored = true
-        marksOfStore = (note ?? "").split(separator: "\n").suffix(FlushLog.maxMarks).compactMap { line in
+        marks = (note ?? "").split(separator: "\n").suffix(FlushLog.maxMarks).compactMap { line in
             let parts = line.split(separator: " ", maxSplits: 1)
             guard parts.count == 2, let number = FlushNumber(Array(parts[0].utf8)) else { return nil }
             return Mark(server: String(parts[1]), number: number)
         }
-        marks = marksOfStore
     }
 
     /// Answers that a provider gave before are not used any more.
@@ -82,55 +84,59 @@ struct FlushLog: Sendable {
         _ elements: [FlushElement], of server: String, isWhole: Bool, at time: RedisTime, _ keys: FleetKeys,
         now: Instant
     ) -> Update {
-        var update = Update()
+        var (update, mark) = (Update(), FlushNumber(before: time))
         for (place, element) in elements.enumerated() {
             lastRead = element.number
-            guard remember(element.order) else { continue }
-            let isNew = isNew(element.number, of: server, at: time)
+            guard !known.contains(element.order.hashValue) else { continue }
             do throws(Refusal) {
                 let put = RedisTime(element.number.milliseconds)
                 let (scope, given) = try FlushOrder.read(element.order, at: put, now: time, keys)
                 let at = now - max(.zero, time - given)
+                let isNew = isNew(element.number, given: at, of: server, at: time)
+                remember(element.order)
+                mark = max(mark, element.number)
                 flushes.add(scope, at: at, now: now)
-                guard isNew, !update.scopes.contains(scope) else { continue }
-                update.scopes.append(scope)
                 // Redis keeps no more: there may have been others before the first one.
-                if isWhole, place == 0, elements.count >= Flushes.maxCount {
-                    flushes.forget(before: at)
+                let isCut = isWhole && place == 0 && elements.count >= Flushes.maxCount
+                if isCut { flushes.forget(before: at) }
+                guard isNew, update.scopes.first != .everything else { continue }
+                if isCut || scope == .everything {
                     update.scopes = [.everything]
+                } else if !update.scopes.contains(scope) {
+                    update.scopes.append(scope)
                 }
             } catch {
                 update.refusals.append(error)
             }
         }
         (isCaughtUp, hasRead) = (true, true)
-        marksOfStore.removeAll { $0.server == server }
-        let present = FlushNumber(before: time)
         marks.removeAll { $0.server == server }
-        marks.append(Mark(server: server, number: max(elements.last?.number ?? present, present)))
+        marks.append(Mark(server: server, number: mark))
         marks = marks.suffix(FlushLog.maxMarks)
         update.note = marks.map { "\($0.number.text) \($0.server)" }.joined(separator: "\n")
         return update
     }
 
-    /// - Returns: false if the order was read before.
-    private mutating func remember(_ order: [UInt8]) -> Bool {
-        guard known.insert(order.hashValue).inserted else { return false }
+    private mutating func remember(_ order: [UInt8]) {
+        known.insert(order.hashValue)
         knownInOrder.append(order.hashValue)
-        if knownInOrder.count > FlushLog.maxKnown {
-            known.subtract(knownInOrder.prefix(Flushes.maxCount))
-            knownInOrder.removeFirst(Flushes.maxCount)
-        }
-        return true
+        guard knownInOrder.count > FlushLog.maxKnown else { return }
+        known.subtract(knownInOrder.prefix(Flushes.maxCount))
+        knownInOrder.removeFirst(Flushes.maxCount)
     }
 
-    /// Whether an element was not read before the start either. A member that is new to the fleet has nothing that was
-    /// flushed before.
-    private func isNew(_ number: FlushNumber, of server: String, at time: RedisTime) -> Bool {
-        guard let mark = marksOfStore.last(where: { $0.server == server }) else {
-            return hasRead || !marksOfStore.isEmpty
+    private func mark(of server: String) -> FlushNumber? { marks.last { $0.server == server }?.number }
+
+    /// Whether an element was not read before. At its first start, a member has nothing that was flushed before.
+    ///
+    /// - Parameter instant: when the order was given.
+    private func isNew(
+        _ number: FlushNumber, given instant: Instant, of server: String, at time: RedisTime
+    ) -> Bool {
+        guard let mark = mark(of: server) else {
+            return hasRead || !marks.isEmpty || startedAt.map { $0 <= instant } ?? false
         }
         // A mark of the future: the clock of Redis was set back.
-        return mark.number < number || FlushNumber(before: time) < mark.number
+        return mark < number || FlushNumber(before: time) < mark
     }
 }

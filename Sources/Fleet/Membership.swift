@@ -121,8 +121,10 @@ package struct Membership: Sendable {
     private var outcomes: [Outcome] = []
     /// How many members there are, as far as Redis told, also before the start.
     package private(set) var size = 1
-    /// Not before this: a Redis that has lost its data gets to know the members one by one.
+    /// It shrinks not before this: a Redis that has lost its data gets to know the members one by one.
     private var shrinksAt: Instant?
+    /// The size in the last note.
+    private var notedSize = 1
     private var presenceAt: Instant?
     package private(set) var published: UInt64 = 0
     /// Answers that were not published, because Redis was not in use, did not read, or refused them.
@@ -155,7 +157,10 @@ package struct Membership: Sendable {
         guard terms != self.terms else { return }
         carryOut(fetches.switchedOff(), now: now)
         self.terms = terms
-        if let terms { fetches.readTimeout = terms.readTimeout }
+        if let terms {
+            fetches.readTimeout = terms.readTimeout
+            log.start(now: now)
+        }
         if isInUse { readFlushes() }
     }
 
@@ -479,7 +484,7 @@ package struct Membership: Sendable {
         let sealed = time.flatMap { try? terms.keys.seal(record, .member, place: place, at: $0) } ?? []
         let life = Membership.number(Membership.presenceLife.wholeMilliseconds)
         calls.append(FleetCall(.presence, keys: [Membership.memberSet, place], [token, sealed, life], .presence))
-        if let note = bills.takeNote() { outcomes.append(.note(.bills, note)) }
+        noteNumbers()
         for (account, count, sum) in bills.takePending() {
             guard let key = try? terms.keys.name("h1:q:", "billing", [Array(account.utf8)]) else { continue }
             calls.append(
@@ -494,9 +499,15 @@ package struct Membership: Sendable {
 
     private mutating func takeSize(_ count: Int, now: Instant) {
         let mayShrink = shrinksAt.map { $0 <= now } ?? true
-        guard count > size || count < size && mayShrink else { return }
-        size = count
-        outcomes.append(.note(.size, "\(size)"))
+        if count > size || mayShrink { size = count }
+    }
+
+    /// Earlier, the notes of the store would be lost.
+    private mutating func noteNumbers() {
+        guard log.isRestored else { return }
+        if size != notedSize { outcomes.append(.note(.size, "\(size)")) }
+        notedSize = size
+        if let note = bills.takeNote() { outcomes.append(.note(.bills, note)) }
     }
 
     /// Asks Redis for the members; `records` reads the reply.

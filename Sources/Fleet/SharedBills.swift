@@ -35,7 +35,7 @@ struct SharedBills: Sendable {
             guard parts.count == 2, let sum = Int(parts[0]), 0...SharedBills.maxSum ~= sum else { continue }
             let account = String(parts[1])
             add(0, account)
-            let known = self.sum(account) ?? 0
+            let known = bills[account]?.sum ?? 0
             bills[account]?.sum = max(known, sum)
         }
     }

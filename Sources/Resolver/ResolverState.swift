@@ -10,8 +10,6 @@ struct ResolverState {
     var begun: [FetchID] = []
     var ended: [FetchID] = []
     var learned: Learned?
-    /// The current event brought an answer of another member of the fleet.
-    var isShared = false
     var privateAnswers: [ProviderID: UInt64] = [:]
     var contradicting = ContradictingAnswers()
     var shadows = ShadowFetches()

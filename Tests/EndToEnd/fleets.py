@@ -115,3 +115,7 @@ class FleetCase(Case):
 
     def address(self, daemon, name):
         return [record[4] for record in dig(daemon, name, "A").answer]
+
+    def changed(self, name="a.lab.example"):
+        """The provider has another address now than the one that the members have."""
+        self.provider.record(name, "A", "192.0.2.70", ttl=600)

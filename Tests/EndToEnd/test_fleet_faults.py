@@ -1,6 +1,7 @@
 # What a member of a fleet does while Redis stands still, refuses, is slow, or loses its connection: the first questions
 # wait a little, and then it works alone.
 
+import re
 import signal
 import socket
 import statistics
@@ -244,6 +245,35 @@ class Faults(FleetCase):
         self.judge(f"cut {cut.cuts} times", usual, took)
         cut.after = None
         eventually(lambda: member.is_sharing, within=5)
+
+
+class Servers(FleetCase):
+    expected_seconds = 35
+
+    def test_all_return_to_the_first_server_and_miss_no_flush(self):
+        first = self.own(Redis())
+        member = self.member(redis=[first.server, self.redis.server])
+        self.address(member, "a.lab.example")
+        first.up()
+        self.changed()
+        # This one has seen the first server only.
+        other = self.member(redis=first.server)
+        self.assertEqual(0, ctl(other, "flush", "--fleet", "a.lab.example").returncode)
+        eventually(lambda: f"| {first.server} used" in ctl(member, "status").stdout, within=15, what="it returns")
+        eventually(lambda: "cache      0 entries" in ctl(member, "status").stdout, what="the flush is read")
+        self.assertEqual(["192.0.2.70"], self.address(member, "a.lab.example"))
+        self.assertEqual(0, member.figures["trips"])
+        member.wait_for(f"answers are shared with the fleet by Redis at {re.escape(first.server)}")
+        # One that takes no writes is none to return to.
+        first.command("replicaof", "127.0.0.1", free_port())
+        for number in range(4):
+            self.address(member, f"new{number}.lab.example")
+        eventually(lambda: f"| {self.redis.server} used" in ctl(member, "status").stdout, within=15)
+        since = len(member.log)
+        # It is tried after 20 s, as it has been returned to once.
+        time.sleep(22)
+        self.assertIn(f"| {self.redis.server} used", ctl(member, "status").stdout)
+        self.assertEqual("", member.log[since:])
 
 
 if __name__ == "__main__":

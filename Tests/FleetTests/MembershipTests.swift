@@ -29,7 +29,9 @@ import Testing
         for call in member.takeCalls() {
             member.replied(to: call, .presence(time, count: 4), sentAt: start, now: start)
         }
-        _ = member.takeOutcomes()
+        // Notes the size.
+        member.announce([1], now: start)
+        _ = (member.takeCalls(), member.takeOutcomes())
     }
 
     private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
@@ -148,10 +150,10 @@ import Testing
         for (call, sum) in zip(member.takeCalls().dropFirst(), [900, 7]) {
             member.replied(to: call, .billing(time, sum: sum), sentAt: start, now: start)
         }
-        _ = member.takeOutcomes()
         member.announce([1], now: start)
         let call = member.takeCalls()[0]
         member.replied(to: call, .presence(time, count: 50), sentAt: start, now: start)
+        member.announce([1], now: start)
         var notes: [FleetNote: String] = [:]
         for case .note(let note, let text) in member.takeOutcomes() { notes[note] = text }
         var next = Membership(token: "next")
@@ -164,6 +166,21 @@ import Testing
         next.announce([1], now: start)
         let told = next.takeCalls().dropFirst().map { $0.arguments.prefix(2).map(text) }
         #expect(Set(told) == [["0", "900"], ["0", "7"]])
+        // Before the store was read, nothing replaces its notes.
+        var early = Membership(token: "early")
+        early.configure(terms(), now: start)
+        early.switchedOn("redis", now: start)
+        early.bill("b", 1)
+        for _ in 0..<2 {
+            early.announce([1], now: start)
+            for call in early.takeCalls() where call.script == .billing {
+                early.replied(to: call, .billing(time, sum: 1), sentAt: start, now: start)
+            }
+        }
+        #expect(!early.takeOutcomes().contains { if case .note = $0 { true } else { false } })
+        early.bill("b", 3)
+        early.restore(notes)
+        #expect(early.size == 50 && early.billed("b") == 10)
         // Nothing else is believed.
         for note in ["", "x", "-5 a", "99999999999999999 a", "5", "\n\n"] {
             var other = Membership(token: "other")

@@ -207,7 +207,7 @@ final class FleetLink: LoopPart {
     func flushed(_ scope: QuestionScope, now: Instant) { member.flushed(scope, now: now) }
 
     /// Why Redis is not used, if it is not.
-    var whyNotUsed: String { "Redis is not used: \(redis.fault ?? "it has not answered yet")" }
+    var whyNotUsed: String { "Redis is not used: \(redis.whyNotUsed)" }
 
     /// Orders all members to flush.
     ///

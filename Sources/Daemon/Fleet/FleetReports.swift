@@ -11,7 +11,8 @@ extension FleetLink {
     var status: StatusReport.Fleet? {
         guard let settings else { return nil }
         return StatusReport.Fleet(
-            server: settings.servers[redis.server].description, site: settings.site ?? "", fault: redis.fault)
+            server: settings.servers[redis.server].description, site: settings.site ?? "",
+            fault: redis.isInUse ? nil : redis.whyNotUsed)
     }
 
     /// Nil without [fleet].

@@ -48,8 +48,9 @@ final class RedisLink: LoopPart {
         let done: (RedisReply) -> Void
     }
 
-    /// While another server than the first one is used, one of those before it is tried in this interval.
-    private static let trialInterval: Duration = .seconds(10)
+    /// While another server than the first one is used, those before it are tried in turn, one in each interval. It
+    /// is doubled when one is returned to, which may be of no use all the same.
+    private static let (firstTrialInterval, longestTrialInterval): (Duration, Duration) = (.seconds(10), .seconds(600))
     /// After this time without a reply, the connection is closed.
     private static let replyTimeout: Duration = .seconds(3)
     /// Begins the reply to a script that Redis does not have any more.
@@ -73,9 +74,14 @@ final class RedisLink: LoopPart {
     private(set) var server = 0
     private var trial: RedisTrial?
     private var trialAt: Instant?
+    private var trialInterval = RedisLink.firstTrialInterval
+    /// Number of the server that was tried last.
+    private var lastTried = -1
     private var news: [News] = []
     /// Why Redis is not used; nil: it is, or it was not tried yet.
     private(set) var fault: String?
+    /// If it is not.
+    var whyNotUsed: String { fault ?? "it has not answered yet" }
     /// What the log knows.
     private var loggedFault: String?
     private var hasLogged = false
@@ -93,6 +99,7 @@ final class RedisLink: LoopPart {
         disconnect()
         if isInUse { news.append(.switchedOff) }
         (self.account, server, fault, hasLogged) = (account, 0, nil, false)
+        (trialInterval, lastTried) = (RedisLink.firstTrialInterval, -1)
         breaker = CircuitBreaker(now: now)
     }
 
@@ -194,7 +201,7 @@ final class RedisLink: LoopPart {
             } else if now.duration(to: end) <= account.readTimeout {
                 if !isInUse {
                     news.append(.switchedOn(server: account.names[server]))
-                    trialAt = server > 0 ? end + RedisLink.trialInterval : nil
+                    trialAt = server > 0 ? end + trialInterval : nil
                 }
                 breaker.answered()
                 setFault(nil)
@@ -273,20 +280,20 @@ final class RedisLink: LoopPart {
 
     /// All members are to use the same server.
     private func tryEarlierServer(now: Instant) {
-        trialAt = now + RedisLink.trialInterval
-        let last = trial?.number
+        // The former trial has not succeeded.
+        if trial != nil { trialInterval = RedisLink.firstTrialInterval }
         trial?.close()
-        guard let account, isInUse else { return }
-        trial = try? RedisTrial(of: last.map { ($0 + 1) % server } ?? 0, account, loop) { [unowned self] in
-            guard let trial else { return }
-            returnTo(trial.number, now: $0)
-        }
+        trialAt = now + trialInterval
+        guard let account, isInUse, server > 0 else { return }
+        lastTried = (lastTried + 1) % server
+        trial = RedisTrial(of: lastTried, account, loop) { [unowned self] in returnTo(lastTried, now: $0) }
     }
 
     private func returnTo(_ number: Int, now: Instant) {
         disconnect()
         server = number
         breaker.moved(now: now)
+        trialInterval = min(trialInterval * 2, RedisLink.longestTrialInterval)
         // The log names the server.
         hasLogged = false
         news.append(.switchedOff)

@@ -5,9 +5,8 @@ import LinuxIO
 import Redis
 
 final class RedisTrial {
-    /// Of the server in the account.
-    let number: Int
     private let account: RedisLink.Account
+    /// Nil: the trial has ended.
     private var connection: RedisConnection?
     /// Replies to the login and the first write, which waits for the connection.
     private var repliesDue: Int
@@ -15,14 +14,14 @@ final class RedisTrial {
     private var sentAt: Instant?
     private let succeeded: (Instant) -> Void
 
-    /// - Parameter succeeded: called at most once, and never during `init`.
-    init(
-        of number: Int, _ account: RedisLink.Account, _ loop: EventLoop, _ succeeded: @escaping (Instant) -> Void
-    ) throws(SystemError) {
-        (self.number, self.account, self.succeeded) = (number, account, succeeded)
+    /// - Parameters:
+    ///   - number: of the server in the account.
+    ///   - succeeded: called at most once, and never during `init`.
+    init(of number: Int, _ account: RedisLink.Account, _ loop: EventLoop, _ succeeded: @escaping (Instant) -> Void) {
+        (self.account, self.succeeded) = (account, succeeded)
         let commands = [account.login, account.testWrite].compactMap(\.self)
         repliesDue = commands.count
-        connection = try RedisConnection(to: account.servers[number], loop) { [unowned self] _, news in hear(news) }
+        connection = try? RedisConnection(to: account.servers[number], loop) { [unowned self] _, news in hear(news) }
         for command in commands { _ = connection?.send(command) }
     }
 

@@ -436,6 +436,7 @@ final class Daemon {
     private func removeAnswersDiffering(_ new: Policy, from old: Policy, now: Instant) {
         let (scopes, listsDiffer) = (new.answersDiffering(from: old), new.listsDiffer(from: old))
         guard !scopes.isEmpty || listsDiffer else { return }
+        for scope in scopes { resolving.store?.forget(scope, now: now) }
         var removed: Set<Name> = []
         let concerned = Set(scopes.map(\.name))
         _ = cache.remove { name, _, _ in
@@ -446,7 +447,7 @@ final class Daemon {
             if listsDiffer, removed.count <= StoreLoop.maxRemovals { removed.insert(name) }
             return true
         }
-        for scope in scopes + removed.map({ QuestionScope($0) }) { resolving.store?.forget(scope, now: now) }
+        for name in removed { resolving.store?.forget(QuestionScope(name), now: now) }
         // Earlier, the note would hide that the store's answers were accepted under others.
         if isStoreLoaded { noteAcceptance(now: now) }
     }

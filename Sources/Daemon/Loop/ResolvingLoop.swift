@@ -380,11 +380,11 @@ final class ResolvingLoop: LoopPart {
             if let provenance = source.provenance { answers.awaitHit(question, provenance) }
         case .probe(let id, let target): probes.start(id, target, now: now)
         case .remove(let question):
+            forgetStored(question, now: now)
             answers.remove(question)
-            forgetStored(question, now: now)
         case .withdraw(let question, let source):
-            if let provenance = source.provenance { answers.remove(question, provenance) }
             forgetStored(question, now: now)
+            if let provenance = source.provenance { answers.remove(question, provenance) }
         case .portal(let news): heard(news)
         case .probeNews(let news): probeNews.append(news)
         case .diverged(let divergence):

@@ -80,8 +80,8 @@ final class NAT64: LoopPart {
     /// Removes AAAA answers: "no data" from before the prefix was known, and addresses synthesised with another
     /// prefix.
     private func forgetAAAA(now: Instant) {
-        _ = cache.remove(NAT64.everyAAAA)
         resolving.store?.forget(NAT64.everyAAAA, now: now)
+        _ = cache.remove(NAT64.everyAAAA)
     }
 
     private func announce(now: Instant) {

@@ -50,7 +50,8 @@ final class FlushesWhileLoading: Sendable {
     /// To be called before the flushed answers are removed from the cache.
     func add(_ scope: QuestionScope) { scopes.withLock { $0?.add(scope) } }
 
-    /// Restores an entry unless it was flushed. No flush comes between the two.
+    /// Restores an entry unless it was flushed. No flush comes between the two: `restore` may lock a part of the cache,
+    /// and nothing that has locked one calls this.
     func restore(_ question: Question, _ restore: () -> Bool) -> Bool {
         scopes.withLock { scopes in
             let isFlushed = scopes?.contains { $0.contains(question) } ?? false

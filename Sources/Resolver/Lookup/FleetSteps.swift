@@ -5,13 +5,9 @@ package import DNSWire
 extension Resolver {
     mutating func fetchShared(_ id: FetchID, _ answer: Answer, now: Instant) {
         guard let number = lookupOfFetch[id], let lookup = lookups[number] else { return }
-        state.isShared = true
-        if let provider = lookup.provider(sent: id) {
-            volunteered(lookup.question, answer, provider, now: now)
-        } else {
-            change(number, now: now) { $0.fetchShared(id, answer, now: now, &$1) }
-        }
-        state.isShared = false
+        let provider = lookup.provider(sent: id)
+        change(number, now: now) { $0.fetchShared(id, answer, now: now, &$1) }
+        if let provider { volunteered(lookup.question, answer, provider, now: now) }
     }
 
     /// Returns a provider's answer without private addresses, before the verdicts of probes, which each member makes
@@ -77,7 +73,9 @@ extension Lookup {
     /// The provider of a fetch that was sent and has not ended; nil for another one.
     func provider(sent id: FetchID) -> ProviderID? { running.first { $0.id == id && $0.isSent }?.provider }
 
+    /// Ends the fetch if it was not sent.
     mutating func fetchShared(_ id: FetchID, _ answer: Answer, now: Instant, _ state: inout ResolverState) {
+        isShared = true
         guard let attempt = takeUnsent(id, now: now, &state) else { return }
         answered(attempt, answer, now: now, &state)
         proceed(now: now, &state)

@@ -410,7 +410,7 @@ extension Lookup {
         }
         state.learned = Learned(
             ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isDoubted,
-            isProviders: source.isProvider, isShared: state.isShared)
+            isProviders: source.isProvider, isShared: isShared)
         state.shadows.used(question, answer)
         hasLearned = true
         // The cache prefers a provider's answer, even an unreachable one, to the system resolver's.
