@@ -319,6 +319,6 @@ struct Learned {
     /// The system resolver's answer, given in place of a provider's.
     let isSubstitute: Bool
     let isProviders: Bool
-    /// Another member of the fleet got it: its TTL is what is left of the provider's.
-    let isShared: Bool
+    /// Its TTL may be what is left of the provider's.
+    let mayHaveAged: Bool
 }

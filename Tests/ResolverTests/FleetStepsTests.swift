@@ -106,6 +106,43 @@ struct FleetStepsTests {
         for (begin, end) in zip(begins, ends) { #expect(begin < end) }
     }
 
+    /// An IPv6 address that is made of an IPv4 one (DNS64) lives as long as that one still does.
+    @Test func aSynthesisedAnswerIsShorterThanTheProviders() throws {
+        var resolver = resolver(limited(0))
+        let prefix = try #require(Prefix("64:ff9b::/96").flatMap { NAT64Prefix($0) })
+        _ = handle(.translation([prefix], synthesises: true), &resolver)
+        var (ttls, ends, begins) = ([UInt32](arrayLiteral: 60, 20, 60, 25, 59)[...], [Duration](), [Duration]())
+        func carryOut(_ actions: [Action], _ resolver: inout Resolver, _ time: Duration) throws {
+            for action in actions {
+                switch action {
+                case .store(let question, let answer, _) where question.type == .aaaa:
+                    ends.append(time + .seconds(Int64(answer.ttlSeconds)))
+                case .fetch(let id, let question, _, _): try fetch(id, question, &resolver, time)
+                default: break
+                }
+            }
+        }
+        func fetch(_ id: FetchID, _ question: Question, _ resolver: inout Resolver, _ time: Duration) throws {
+            if question.type == .aaaa {
+                begins.append(time)
+                _ = handle(.fetchSent(id), &resolver, after: time)
+                let noData = Answer(negative: .noData).withTTL(to: 600)
+                try carryOut(handle(.fetchFinished(id, .success(noData)), &resolver, after: time), &resolver, time)
+            } else {
+                let shared = try answer(ttl: ttls.popFirst() ?? 60)
+                try carryOut(handle(.fetchShared(id, shared), &resolver, after: time), &resolver, time)
+            }
+        }
+        let asked = Question(name, .aaaa)
+        try carryOut(handle(.asked(asked, Waiter(1), expired: nil), &resolver), &resolver, .zero)
+        try pass(&resolver, from: .zero, to: .seconds(300)) { id, _, question, resolver, time in
+            try fetch(id, question, &resolver, time)
+            _ = handle(.servedAgain(asked), &resolver, after: time)
+        }
+        #expect(ttls.isEmpty && begins.count > 6)
+        for (begin, end) in zip(begins.dropFirst(), ends) { #expect(begin < end) }
+    }
+
     @Test func withoutAnotherUpstreamTheProviderIsTheLastResort() throws {
         var resolver = resolver(limited(0))
         let first = try #require(fetches(handle(.asked(question, Waiter(1), expired: nil), &resolver)).first)

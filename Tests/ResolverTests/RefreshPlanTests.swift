@@ -14,7 +14,7 @@ struct RefreshPlanTests {
     private func question(_ number: Int) throws -> Question { Question(try #require(Name("n\(number).example")), .a) }
 
     private func learned(_ seconds: UInt32) -> Learned {
-        Learned(ttlSeconds: seconds, isNegative: false, isSubstitute: false, isProviders: true, isShared: false)
+        Learned(ttlSeconds: seconds, isNegative: false, isSubstitute: false, isProviders: true, mayHaveAged: false)
     }
 
     @Test("names learned at one instant are refreshed at different ones, all between lead and end")

@@ -75,7 +75,7 @@ extension Lookup {
 
     /// Ends the fetch if it was not sent.
     mutating func fetchShared(_ id: FetchID, _ answer: Answer, now: Instant, _ state: inout ResolverState) {
-        isShared = true
+        mayHaveAged = true
         guard let attempt = takeUnsent(id, now: now, &state) else { return }
         answered(attempt, answer, now: now, &state)
         proceed(now: now, &state)

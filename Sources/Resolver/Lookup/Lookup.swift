@@ -101,8 +101,8 @@ struct Lookup {
     var preference: FamilyPreference
     var mayCache: Bool
     var hasLearned = false
-    /// It has an answer that another member of the fleet got.
-    var isShared = false
+    /// It has an answer that may have aged elsewhere: of another member of the fleet, or of the other family's lookup.
+    var mayHaveAged = false
     /// An answer arrived during a network change, so it was not cached.
     var hasAnsweredDuringChange = false
 

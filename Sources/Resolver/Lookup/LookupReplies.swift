@@ -410,7 +410,7 @@ extension Lookup {
         }
         state.learned = Learned(
             ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isDoubted,
-            isProviders: source.isProvider, isShared: isShared)
+            isProviders: source.isProvider, mayHaveAged: mayHaveAged)
         state.shadows.used(question, answer)
         hasLearned = true
         // The cache prefers a provider's answer, even an unreachable one, to the system resolver's.
@@ -498,6 +498,7 @@ extension Lookup {
         guard let made = state.synthesis.answer(from: answer, withoutIPv6.aged(now: now)) else {
             return end(with: withoutIPv6, now: now, &state)
         }
+        mayHaveAged = true
         // The result ranks no higher than the lower-ranked of the two sources.
         let standIn =
             withoutIPv6.standIn ?? (isSubstitute(source, state.ranking, now) ? standInReason : nil)

@@ -257,7 +257,7 @@ struct RefreshPlan {
         entries[number].isRefreshed = isRefresh
         entries[number].isNegative = answer.isNegative
         if !answer.isSubstitute {
-            if !answer.isShared { judgeLifetime(number, answer.ttlSeconds) }
+            if !answer.mayHaveAged { judgeLifetime(number, answer.ttlSeconds) }
             let isKept = answer.isProviders && !answer.isNegative && answer.ttlSeconds > 0
             entries[number].providerRecordsEnd = isKept ? now + .seconds(Int64(answer.ttlSeconds)) : nil
         }
