@@ -8,6 +8,7 @@ import time
 import unittest
 import urllib.parse
 
+import places
 from cases import Case
 from digging import dig
 from fakes import FakeNameserver, FakeProvider, question, reply
@@ -107,7 +108,8 @@ class Together(Case):
         codes = self.press(members, 150, 3, "alone")
         print(f"    at most {together} a second together, {self.provider.most(died, died + 2)} after Redis died")
         self.assertEqual({0: 450}, codes)
-        self.assertLessEqual(together, 52)
+        # A busy machine sends some of the requests up to 100 ms late: their seconds have more.
+        self.assertLessEqual(together, 52 if places.is_full else 56)
         self.assertGreaterEqual(asked, 4 * 50)
         self.assertLessEqual(self.provider.most(died, died + 2), 60)
         self.assertGreater(sum(member.figures["deferred"] for member in members), 500)
