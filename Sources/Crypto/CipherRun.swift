@@ -30,9 +30,17 @@ struct CipherRun: ~Copyable {
         }
     }
 
-    enum Direction: Int32 {
+    /// The raw values are OpenSSL's.
+    enum Direction: Int32, CustomStringConvertible {
         case decryption = 0
         case encryption = 1
+
+        var description: String {
+            switch self {
+            case .decryption: "decryption"
+            case .encryption: "encryption"
+            }
+        }
     }
 
     static let tagBytes = 16
@@ -42,18 +50,10 @@ struct CipherRun: ~Copyable {
     private static let maxBlockBytes = 16
 
     private let context: CipherContext
-    private let attempt: Attempt
-
-    /// Its description is for errors.
-    private struct Attempt: CustomStringConvertible {
-        let algorithm: Algorithm
-        let direction: Direction
-
-        var description: String { "\(algorithm.rawValue) \(direction)" }
-    }
+    private let attempt: String
 
     init(_ algorithm: Algorithm, _ direction: Direction, key: [UInt8], iv: [UInt8]) throws(CryptoError) {
-        let attempt = Attempt(algorithm: algorithm, direction: direction)
+        let attempt = "\(algorithm.rawValue) \(direction)"
         guard key.count == algorithm.keyBytes else {
             throw CryptoError("\(attempt): a key of \(key.count) bytes instead of \(algorithm.keyBytes)")
         }
@@ -64,7 +64,7 @@ struct CipherRun: ~Copyable {
         ERR_clear_error()
         let context = try CipherContext()
         guard unsafe EVP_CipherInit_ex2(context.pointer, cipher, key, iv, direction.rawValue, nil) == 1 else {
-            throw CryptoError(takingQueueAfter: attempt.description)
+            throw CryptoError(takingQueueAfter: attempt)
         }
         self.context = context
         self.attempt = attempt
@@ -80,7 +80,7 @@ struct CipherRun: ~Copyable {
         ERR_clear_error()
         guard unsafe EVP_CipherUpdate(context.pointer, &output, &count, input, Int32(input.count)) == 1,
             unsafe EVP_CipherFinal_ex(context.pointer, &last, &lastCount) == 1
-        else { throw CryptoError(takingQueueAfter: attempt.description) }
+        else { throw CryptoError(takingQueueAfter: attempt) }
         return Array(output.prefix(Int(count)) + last.prefix(Int(lastCount)))
     }
 
@@ -100,7 +100,7 @@ struct CipherRun: ~Copyable {
     private func control(_ command: Int32, _ tag: inout [UInt8]) throws(CryptoError) {
         ERR_clear_error()
         guard unsafe EVP_CIPHER_CTX_ctrl(context.pointer, command, Int32(tag.count), &tag) == 1 else {
-            throw CryptoError(takingQueueAfter: attempt.description)
+            throw CryptoError(takingQueueAfter: attempt)
         }
     }
 }

@@ -57,9 +57,8 @@ package struct FleetKeys: Equatable, Sendable {
 extension [UInt8] {
     /// Its length in 4 bytes, in network byte order, and itself.
     fileprivate mutating func append(field: some Collection<UInt8>) {
-        let count = UInt32(field.count)
-        for shift in stride(from: 24, through: 0, by: -8) { append(UInt8(truncatingIfNeeded: count >> shift)) }
-        append(contentsOf: field)
+        self += UInt32(field.count).bigEndianBytes
+        self += field
     }
 }
 

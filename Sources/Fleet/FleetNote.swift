@@ -1,11 +1,19 @@
 // What a member keeps over restarts, in the store.
 
 /// The raw value names it there.
-package enum FleetNote: String, CaseIterable, Sendable {
+package enum FleetNote: String, Sendable {
     /// Which flushes are carried out, as in `FlushLog`.
     case flushes = "fleet-flushes"
     /// The number of members.
     case size = "fleet-size"
     /// The sums of billed questions, as in `SharedBills`.
     case bills = "fleet-bills"
+
+    /// Splits a note of lines "NUMBER TEXT", the text without a line feed. Other lines are left out.
+    static func lines(of note: String) -> [(number: Substring, text: String)] {
+        note.split(separator: "\n").compactMap { line in
+            let parts = line.split(separator: " ", maxSplits: 1)
+            return parts.count == 2 ? (parts[0], String(parts[1])) : nil
+        }
+    }
 }

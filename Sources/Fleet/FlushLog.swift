@@ -54,10 +54,8 @@ struct FlushLog: Sendable {
     /// - Parameter note: of `Update`, before the start.
     mutating func restore(_ note: String?) {
         isRestored = true
-        marks = (note ?? "").split(separator: "\n").suffix(FlushLog.maxMarks).compactMap { line in
-            let parts = line.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, let number = FlushNumber(Array(parts[0].utf8)) else { return nil }
-            return Mark(server: String(parts[1]), number: number)
+        marks = FleetNote.lines(of: note ?? "").suffix(FlushLog.maxMarks).compactMap { number, server in
+            FlushNumber(Array(number.utf8)).map { Mark(server: server, number: $0) }
         }
     }
 

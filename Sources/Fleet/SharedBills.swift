@@ -30,10 +30,8 @@ struct SharedBills: Sendable {
     ///
     /// - Parameter note: what `takeNote` returned last before the start.
     mutating func restore(_ note: String) {
-        for line in note.split(separator: "\n").reversed() {
-            let parts = line.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, let sum = Int(parts[0]), 0...SharedBills.maxSum ~= sum else { continue }
-            let account = String(parts[1])
+        for (number, account) in FleetNote.lines(of: note).reversed() {
+            guard let sum = Int(number), 0...SharedBills.maxSum ~= sum else { continue }
             add(0, account)
             let known = bills[account]?.sum ?? 0
             bills[account]?.sum = max(known, sum)

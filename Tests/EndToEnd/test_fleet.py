@@ -4,7 +4,6 @@
 import re
 import signal
 import socket
-import struct
 import subprocess
 import threading
 import time
@@ -12,6 +11,7 @@ import unittest
 from pathlib import Path
 
 import places
+import wire
 from digging import dig
 from fleets import KEY, FleetCase, Redis
 from places import eventually, free_port
@@ -84,7 +84,7 @@ class Fleet(FleetCase):
         self.provider.fault("delay", provider="json", value=2000)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
             client.connect(owner.address)
-            client.send(struct.pack(">6H", 7, 0x0100, 1, 0, 0, 0) + b"\1c\3lab\7example\0\0\1\0\1")
+            client.send(wire.query("c.lab.example"))
             eventually(lambda: self.provider.asked("c.lab.example") == 1)
         self.assertEqual(1, owner.figures["leases"])
         owner.kill()

@@ -3,12 +3,12 @@
 
 import json
 import socket
-import struct
 import time
 import unittest
 import urllib.parse
 
 import places
+import wire
 from cases import Case
 from digging import dig
 from fakes import FakeNameserver, FakeProvider, question, reply
@@ -74,8 +74,7 @@ class Together(Case):
         for number in range(int(rate * seconds)):
             while time.monotonic() < begin + number / rate:
                 time.sleep(0.0005)
-            labels = b"".join(bytes([len(each)]) + each.encode() for each in (f"{prefix}{number}", "many", "example"))
-            clients[number % len(clients)].send(struct.pack(">6H", number, 0x0100, 1, 0, 0, 0) + labels + b"\0\0\1\0\1")
+            clients[number % len(clients)].send(wire.query(f"{prefix}{number}.many.example", id=number))
             self._take(clients, codes)
         end = time.monotonic() + 3
         while sum(codes.values()) < int(rate * seconds) and time.monotonic() < end:

@@ -150,5 +150,4 @@ import Testing
         log.restore(note)
         #expect(read([try element(1, secondsAgo: 5)], of: "a", &log).scopes == scopes(1))
     }
-
 }

@@ -49,7 +49,7 @@ final class FleetLink: LoopPart {
         member = Membership(token: String(seed, radix: 36))
     }
 
-    private(set) var isOn = false
+    var isOn: Bool { inPlace { $0.isOn } }
     var settings: Settings.Fleet? { setup?.settings }
     var counts: SharedFetches.Counts { member.counts }
     var published: UInt64 { member.published }
@@ -61,7 +61,7 @@ final class FleetLink: LoopPart {
     func configure(_ setup: FleetSetup?, rules: String?, fingerprint: String?, now: Instant) {
         (self.rules, self.fingerprint) = (rules, fingerprint)
         guard setup != self.setup else { return }
-        (self.setup, isOn) = (setup, setup != nil)
+        self.setup = setup
         member.configure(setup?.terms, now: now)
         redis.configure(
             setup.map { setup in

@@ -286,12 +286,12 @@ final class RedisLink: LoopPart {
         trialAt = now + trialInterval
         guard let account, isInUse, server > 0 else { return }
         lastTried = (lastTried + 1) % server
-        trial = RedisTrial(of: lastTried, account, loop) { [unowned self] in returnTo(lastTried, now: $0) }
+        trial = RedisTrial(of: lastTried, account, loop) { [unowned self] in useLastTried(now: $0) }
     }
 
-    private func returnTo(_ number: Int, now: Instant) {
+    private func useLastTried(now: Instant) {
         disconnect()
-        server = number
+        server = lastTried
         breaker.moved(now: now)
         trialInterval = min(trialInterval * 2, RedisLink.longestTrialInterval)
         // The log names the server.
