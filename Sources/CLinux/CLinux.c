@@ -48,6 +48,17 @@ int clinux_name_this_thread(const char *name) {
     return pthread_setname_np(pthread_self(), name);
 }
 
+int clinux_join_within(unsigned long thread, int milliseconds) {
+    struct timespec end;
+    if (clock_gettime(CLOCK_MONOTONIC, &end) != 0) return errno;
+    long nanoseconds = end.tv_nsec + milliseconds % 1000 * 1000000L;
+    end.tv_sec += milliseconds / 1000 + nanoseconds / 1000000000L;
+    end.tv_nsec = nanoseconds % 1000000000L;
+    int code = pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &end);
+    if (code == ETIMEDOUT) pthread_detach(thread);
+    return code;
+}
+
 const char *clinux_error_name(int code) {
     return strerrorname_np(code);
 }

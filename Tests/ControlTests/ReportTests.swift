@@ -39,6 +39,7 @@ struct ReportTests {
         (stats.process.residentBytes, stats.process.openDescriptors, stats.process.threads) = (7_000_000, 17, 3)
         (stats.process.startSeconds, stats.process.settingsSeconds) = (1_800_000_000, 1_800_000_900)
         stats.udpReceiveErrors = 2
+        stats.log.dropped = 3
         stats.network = network
         var receiver = StatsReport.Receiver(name: "https://192.0.2.7")
         (receiver.state, receiver.posts, receiver.failures) = ("failing", 7, ["timeout": 3])
@@ -66,7 +67,8 @@ struct ReportTests {
                 "misses":0},\#
                 "dropped":{"malformed":1},"durations":{},"inflight":2,\#
                 "latency_us":{"cache":{"p50":0,"p95":0,"p99":0},"provider":{"p50":900,"p95":0,"p99":9000},\#
-                "stale":{"p50":0,"p95":0,"p99":0},"system":{"p50":0,"p95":8,"p99":0}},"nameservers":[],\#
+                "stale":{"p50":0,"p95":0,"p99":0},"system":{"p50":0,"p95":8,"p99":0}},"log":{"dropped":3},\#
+                "nameservers":[],\#
                 "network":{"causes":{"route":2,"wake":1},"changes":3,"id":"6f2c1a09","kind":"wifi",\#
                 "last_recovery_ms":340,\#
                 "recovery_ms":{"route":{"at_most":{"250":0,"500":2},"count":2,"p50":340,"p95":410,"sum":700}}},\#
@@ -134,6 +136,7 @@ struct ReportTests {
         latency_us.system.p50                      0
         latency_us.system.p95                      8
         latency_us.system.p99                      0
+        log.dropped                                3
         network.causes.route                       2
         network.causes.wake                        1
         network.changes                            3

@@ -1,5 +1,6 @@
 // Threads and signals. Signals go to a thread of the test's own: others of this process do not block them.
 
+import DNSWire
 import Glibc
 import Synchronization
 import Testing
@@ -15,6 +16,23 @@ struct ThreadAndSignalTests {
         }
         thread.join()
         #expect(seen.withLock { $0 } == "fifteen-letters\n")
+    }
+
+    @Test func `a thread that is blocked is left behind after the patience`() throws {
+        var ends: [Int32] = [0, 0]
+        #expect(unsafe pipe(&ends) == 0)
+        let reader = ends[0]
+        let blocked = try NamedThread("blocked") {
+            var byte: UInt8 = 0
+            _ = unsafe read(reader, &byte, 1)
+            close(reader)
+        }
+        let isOver = blocked.join(within: .milliseconds(1))
+        #expect(!isOver)
+        close(ends[1])
+        let done = try NamedThread("done") {}
+        let isDone = done.join(within: .seconds(60))
+        #expect(isDone)
     }
 
     @Test func `a thread that is not joined stops the process`() async {

@@ -48,6 +48,11 @@ int clinux_exchange(const char *_Nonnull one, const char *_Nonnull other);
 /// Names the calling thread (GNU only); at most 15 bytes. Returns 0 or an error number.
 int clinux_name_this_thread(const char *_Nonnull name);
 
+/// Waits until a thread has ended (GNU only). Returns 0, or ETIMEDOUT after `milliseconds`, with the thread detached.
+///
+/// - Parameter thread: a pthread_t.
+int clinux_join_within(unsigned long thread, int milliseconds);
+
 /// Returns "EADDRINUSE", or NULL for an unknown number (GNU only).
 const char *_Nullable clinux_error_name(int code);
 

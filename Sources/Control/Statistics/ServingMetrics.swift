@@ -94,6 +94,9 @@ extension MetricFamily {
         ) {
             [MetricSample($0.pages.cut)]
         },
+        .counter("log_lines_dropped", "Log lines dropped because standard error was not read in time.") {
+            [MetricSample($0.log.dropped)]
+        },
         .gauge("config_last_reload_success_timestamp_seconds", "Time of the last successful load, since 1970.") {
             [MetricSample($0.process.settingsSeconds)]
         },

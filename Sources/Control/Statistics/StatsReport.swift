@@ -40,6 +40,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     /// Nil without [fleet].
     package var fleet: Fleet?
     package var pages = Pages()
+    package var log = Log()
     package var process = Process()
 
     package init() {}
@@ -52,7 +53,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package enum CodingKeys: String, CodingKey {
         case schema, version, queries, responses, rcodes, dropped, inflight, unsent, durations, cache, prefetch, shares,
             stale, store, providers, nameservers, system, probe, network, notify, nftset, fleet, pages,
-            process
+            log, process
         case connections = "tcp"
         case udpReceiveErrors = "udp_rcvbuf_errors"
         case uptimeSeconds = "uptime_s"
@@ -223,6 +224,12 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var requests = 0
         /// Connections that were closed because there were too many, or they took too long.
         package var cut = 0
+        package init() {}
+    }
+
+    package struct Log: Codable, Equatable, Sendable {
+        /// Lines that were not written: standard error was not read in time, or its disk was full.
+        package var dropped = 0
         package init() {}
     }
 

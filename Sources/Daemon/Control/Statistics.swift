@@ -36,6 +36,7 @@ struct Statistics {
     let rights: String?
     let settingsFile: String
     let lists: NameLists
+    let droppedLogLines: UInt64
 
     var status: StatusReport {
         let stats = stats
@@ -118,6 +119,7 @@ struct Statistics {
         report.nftset = resolving.addressSets.statistics
         report.fleet = resolving.fleet.statistics
         (report.pages.requests, report.pages.cut) = pages?.counts ?? (0, 0)
+        report.log.dropped = Int(droppedLogLines)
         fill(&report, from: sum)
         fillDurations(&report)
         fillUpstreams(&report)

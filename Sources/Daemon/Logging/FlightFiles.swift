@@ -7,6 +7,8 @@ import Telemetry
 
 final class FlightFiles {
     private static let (burstName, crashName) = ("recorder-burst.bin", "recorder-crash.bin")
+    /// Longest wait for a file at the end of the process.
+    private static let patience: Duration = .seconds(1)
     /// File names; the previous file has the suffix ".1".
     static var names: [String] { [burstName, crashName] }
 
@@ -35,6 +37,9 @@ final class FlightFiles {
         }
 
         func join() { thread.take()?.join() }
+
+        /// - Returns: false if the thread is blocked, for example by a file system that does not answer.
+        func join(within patience: Duration) -> Bool { thread.take()?.join(within: patience) ?? true }
     }
 
     /// Called in the main thread.
@@ -47,7 +52,8 @@ final class FlightFiles {
 
     deinit {
         RecordFile.writeNothingOnCrash()
-        writer?.join()
+        // A thread that is left behind still reads the records.
+        if writer?.join(within: FlightFiles.patience) == false { _ = unsafe Unmanaged.passRetained(records) }
     }
 
     /// - Parameter directory: an absolute path; nil disables writing.

@@ -1,5 +1,5 @@
-// Writes log events as lines to standard error. `LogLevels` and `LogFolding` decide which lines appear. Main thread
-// only.
+// Writes log events as lines to standard error, without waiting for its reader. `LogLevels` and `LogFolding` decide
+// which lines appear. Main thread only.
 
 import Control
 import DNSWire
@@ -7,31 +7,30 @@ import LinuxIO
 import Settings
 
 final class Log: LoopPart {
-    private enum Form {
-        case plain, journal, objects
-    }
-
     private var levels: LogLevels
     private var folding = LogFolding()
-    private var form: Form
+    private var form: LogForm
+    private let writer = LogWriter()
 
     /// Used before the settings are read: level info, and the format that suits standard error.
     convenience init() { self.init(Settings.defaults.log) }
 
     init(_ settings: Settings.Log) {
         levels = LogLevels(settings: LogLevel(settings.level))
-        form = Log.form(settings.format)
+        form = LogForm(settings.format)
     }
 
     /// Applies new settings, which replaces a level set by the operator.
     func configure(_ settings: Settings.Log) {
         levels = LogLevels(settings: LogLevel(settings.level))
-        form = Log.form(settings.format)
+        form = LogForm(settings.format)
     }
+
+    var droppedLines: UInt64 { writer.droppedLines }
 
     var saysQueries: Bool { LogLevel.info.isSaid(at: levels.level) }
 
-    /// Writes the query events of one turn with a single write, because each write may block until the reader reads.
+    /// Writes the query events of one turn with a single write.
     func queries(_ events: [LogEvent]) {
         guard saysQueries, !events.isEmpty else { return }
         var lines: [LogLine] = []
@@ -42,7 +41,7 @@ final class Log: LoopPart {
                 lines.append(form == .objects ? event.line : event.lineWithoutFields)
             }
         }
-        StandardStreams.writeError(lines.map(text).joined())
+        writer.write(lines.map(form.text).joined(), lines: lines.count, form: form)
     }
 
     func callAsFunction(_ event: LogEvent) {
@@ -54,15 +53,7 @@ final class Log: LoopPart {
 
     /// Writes a line regardless of level and repetition, for output that was explicitly requested.
     func write(_ line: LogLine) {
-        StandardStreams.writeError(text(line))
-    }
-
-    private func text(_ line: LogLine) -> String {
-        switch form {
-        case .plain: line.plain
-        case .journal: line.forJournal
-        case .objects: line.object(at: Clock.wallMilliseconds())
-        }
+        writer.write(form.text(line), lines: 1, form: form)
     }
 
     // MARK: level
@@ -89,10 +80,25 @@ final class Log: LoopPart {
         for line in folding.end(now: now) { write(line) }
     }
 
-    private static func form(_ format: Settings.Log.LineForm) -> Form {
+    /// Waits a moment until the lines are written, at the end of the process.
+    func finish() { writer.finish() }
+}
+
+enum LogForm {
+    case plain, journal, objects
+
+    init(_ format: Settings.Log.LineForm) {
         switch format {
-        case .json: .objects
-        case .text: StandardStreams.isErrorTheJournal ? .journal : .plain
+        case .json: self = .objects
+        case .text: self = StandardStreams.isErrorTheJournal ? .journal : .plain
+        }
+    }
+
+    func text(_ line: LogLine) -> String {
+        switch self {
+        case .plain: line.plain
+        case .journal: line.forJournal
+        case .objects: line.object(at: Clock.wallMilliseconds())
         }
     }
 }

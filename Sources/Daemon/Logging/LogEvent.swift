@@ -89,7 +89,7 @@ enum LogEvent {
     case recorderWritten(path: String)
     case recorderFails(path: String, reason: String)
     case query(FlightEventReport)
-    case queriesLeftOut(UInt64)
+    case missing(MissingLines)
 
     var level: LogLevel {
         switch self {
@@ -103,14 +103,14 @@ enum LogEvent {
             .providersAvoided,
             .switchedOn, .stillSwitchedOff, .rule(.ended), .storeLoaded, .storeWorks,
             .receiver(.works), .addressSet(.helperWorks), .addressSet(.setReady), .fleet(.redisWorks), .query,
-            .queriesLeftOut,
+            .missing(.queries),
             .listenAddress(_, isPresent: true):
             .info
         case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providerUnresolved,
             .providersFail, .portal(.suspected), .nameserver(.loops), .nameserver(.down), .fileUnreadable, .quota,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
             .contradiction, .rule, .localNamesRefused, .recorderWritten, .recorderFails, .receiver(.fails),
-            .addressSet, .fleet:
+            .addressSet, .fleet, .missing(.dropped):
             .warning
         case .settingsRefused, .listRefused, .notStarted: .error
         case .requestFailed: .debug

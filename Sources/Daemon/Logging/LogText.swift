@@ -66,7 +66,7 @@ extension LogEvent {
         case .recorderWritten(let path): LogEvent.recorded(in: path)
         case .recorderFails(let path, let reason): "the flight recorder can't be written to \(path): \(reason)"
         case .query(let report): String(report.line.dropLast())
-        case .queriesLeftOut(let count): "\(count) queries not logged because of the rate limit"
+        case .missing(let lines): lines.text
         }
     }
 

@@ -95,12 +95,12 @@ final class Daemon {
     /// - Throws: `StartFailure` with a text for the operator.
     init(
         _ settings: Settings, _ provisions: LoadedSecrets, _ options: Options, _ openings: BoundListeners,
-        _ notice: ServiceNotice?, rights: String
+        _ notice: ServiceNotice?, _ log: Log, rights: String
     ) throws(StartFailure) {
         (self.settings, settingsOfStart, viewNumbers) = (settings, settings, ViewNumbers(settings))
         (self.provisions, self.options) = (provisions, options)
         (self.notice, self.rights) = (notice, rights)
-        (log, ports, listening) = (Log(settings.log), openings.ports, ListenAddressWatch(openings.ports.addresses))
+        (self.log, ports, listening) = (log, openings.ports, ListenAddressWatch(openings.ports.addresses))
         startedAt = Clock.now()
         settingsAtWall = startedAtWall
         do {
@@ -662,7 +662,8 @@ final class Daemon {
             startSeconds: startedAtWall / 1000, settingsSeconds: settingsAtWall / 1000, now: now,
             listen: ports.addresses, operatorSwitches: switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: pages,
-            rights: rights, settingsFile: SettingsFile.absolutePath(options), lists: lists)
+            rights: rights, settingsFile: SettingsFile.absolutePath(options), lists: lists,
+            droppedLogLines: log.droppedLines)
     }
 
     private func answer(_ line: [UInt8], from peer: LocalPeer) -> ControlAnswer {

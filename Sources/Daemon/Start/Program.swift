@@ -32,6 +32,7 @@ package enum Program {
             // Without settings the log has its default format.
             let log = Log()
             for complaint in error.complaints { log(.notStarted([complaint])) }
+            log.finish()
             return 1
         }
     }
@@ -40,6 +41,7 @@ package enum Program {
     private static func run(_ file: Settings?, _ options: Options) -> Int32 {
         let settings = file ?? .defaults
         let log = Log(settings.log)
+        defer { log.finish() }
         do {
             if options.mode == .check {
                 try check(settings, isFromFile: file != nil, options)
@@ -93,6 +95,6 @@ package enum Program {
         }
         if Machine.hasSharedUser { log(.sharesUser(userID: Machine.sharedID)) }
         if let problem = filter.problem { log(.unfiltered(reason: problem)) }
-        try Daemon(settings, consume provisions, options, consume openings, notice, rights: filter.rights).run()
+        try Daemon(settings, consume provisions, options, consume openings, notice, log, rights: filter.rights).run()
     }
 }

@@ -2,6 +2,7 @@
 // thread that outlives its data crashes at exit.
 
 import CLinux
+package import DNSWire
 import Glibc
 
 package struct NamedThread: ~Copyable {
@@ -33,6 +34,16 @@ package struct NamedThread: ~Copyable {
         let code = pthread_join(thread, nil)
         precondition(code == 0, "a thread cannot join itself")
         discard self
+    }
+
+    /// Waits at most this long, at the end of the process. A thread that is still blocked ends with the process.
+    ///
+    /// - Returns: whether the body has returned.
+    package consuming func join(within patience: Duration) -> Bool {
+        let code = clinux_join_within(thread, Int32(clamping: patience.wholeMilliseconds))
+        precondition(code == 0 || code == ETIMEDOUT, "a thread cannot join itself")
+        discard self
+        return code == 0
     }
 
     /// Only an unjoined thread gets here. No thread has the number 0.

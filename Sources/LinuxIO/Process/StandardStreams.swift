@@ -3,8 +3,13 @@
 import Glibc
 
 package enum StandardStreams {
-    package static func writeOutput(_ text: String) { write(text, to: STDOUT_FILENO) }
-    package static func writeError(_ text: String) { write(text, to: STDERR_FILENO) }
+    package static func writeOutput(_ text: String) { _ = write(text, to: STDOUT_FILENO) }
+
+    /// Waits for the reader.
+    ///
+    /// - Returns: false if the text could not be written.
+    @discardableResult
+    package static func writeError(_ text: String) -> Bool { write(text, to: STDERR_FILENO) }
 
     package static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
     package static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
@@ -18,17 +23,24 @@ package enum StandardStreams {
         return stream == "\(status.st_dev):\(status.st_ino)"
     }
 
-    private static func write(_ text: String, to descriptor: Int32) {
+    private static func write(_ text: String, to descriptor: Int32) -> Bool {
         var text = text
-        text.withUTF8 { bytes in
+        return text.withUTF8 { bytes in
             var written = 0
             while written < bytes.count {
                 let count = unsafe Glibc.write(
                     descriptor, bytes.baseAddress.map { unsafe $0 + written }, bytes.count - written)
                 if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return }
+                if count < 0, errno == EAGAIN, awaitRoom(descriptor) { continue }
+                guard count > 0 else { return false }
                 written += count
             }
+            return true
         }
+    }
+    /// Another program that holds the same terminal or pipe may have made it non-blocking.
+    private static func awaitRoom(_ descriptor: Int32) -> Bool {
+        var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return unsafe poll(&room, 1, -1) == 1 || errno == EINTR
     }
 }

@@ -1,0 +1,160 @@
+// Writes log lines to standard error on a thread of its own. A reader that stops blocks that thread only: lines without
+// room are dropped and counted, and a line says how many when there is room again. Main thread only.
+
+import Control
+import DNSWire
+import LinuxIO
+import Synchronization
+
+final class LogWriter {
+    /// Some 1,500 lines: three turns of logged queries (`QueryWatches.maxLinesPerTurn`), or hours of all other lines.
+    private static let maxBytes = 128 << 10
+    /// Bounds the overhead of short texts.
+    private static let maxTexts = 2_048
+    /// Longest wait for the reader at the end of the process.
+    private static let patience: Duration = .seconds(1)
+
+    private let counts = LogCounts()
+    /// Nil in the mailbox: the end. It has a place of its own.
+    private var mailbox: Mailbox<WaitingText?>?
+    private var thread: NamedThread?
+
+    deinit {
+        finish()
+    }
+
+    /// Lines that were not written: the reader was too slow, or the disk was full.
+    var droppedLines: UInt64 {
+        counts.refusedLines.load(ordering: .relaxed) + counts.failedLines.load(ordering: .relaxed)
+    }
+
+    /// - Parameters:
+    ///   - text: whole lines.
+    ///   - lines: their number.
+    func write(_ text: String, lines: Int, form: LogForm) {
+        guard let mailbox = beginIfNeeded() else {
+            // Without threads the daemon does not start, and this line says so.
+            StandardStreams.writeError(text)
+            return
+        }
+        let bytes = text.utf8.count
+        let refused = counts.refusedLines.load(ordering: .relaxed)
+        guard counts.bytes.load(ordering: .relaxed) + bytes <= LogWriter.maxBytes,
+            counts.texts.load(ordering: .relaxed) < LogWriter.maxTexts
+        else {
+            counts.refusedLines.store(refused + UInt64(lines), ordering: .relaxed)
+            return
+        }
+        counts.bytes.add(bytes, ordering: .relaxed)
+        counts.texts.add(1, ordering: .relaxed)
+        _ = mailbox.post(WaitingText(text: text, lines: lines, form: form, refusedBefore: refused))
+    }
+
+    /// Waits for the reader, but not for long. May be called again.
+    func finish() {
+        guard let thread = thread.take(), let mailbox else { return }
+        _ = mailbox.post(nil)
+        _ = thread.join(within: LogWriter.patience)
+    }
+
+    /// Threads must not exist before the privileges are dropped, therefore not in the initializer. Nil if the system
+    /// has no room for a thread.
+    private func beginIfNeeded() -> Mailbox<WaitingText?>? {
+        if thread != nil { return mailbox }
+        guard let new = try? Mailbox<WaitingText?>(capacity: LogWriter.maxTexts + 1) else { return nil }
+        let counts = counts
+        thread = try? NamedThread("log") {
+            var loop = LogLoop(counts)
+            loop.run(new)
+        }
+        mailbox = new
+        return thread == nil ? nil : new
+    }
+}
+
+private struct WaitingText: Sendable {
+    let text: String
+    let lines: Int
+    let form: LogForm
+    /// Lines that were refused before this text, since the start.
+    let refusedBefore: UInt64
+}
+
+private final class LogCounts: Sendable {
+    /// Of texts that are not written yet.
+    let bytes = Atomic<Int>(0)
+    let texts = Atomic<Int>(0)
+    let refusedLines = Atomic<UInt64>(0)
+    let failedLines = Atomic<UInt64>(0)
+}
+
+/// Lines that are missing in the log.
+enum MissingLines {
+    /// Queries beyond the rate limit.
+    case queries(UInt64)
+    /// The reader of the log was too slow, or its disk was full.
+    case dropped(UInt64)
+
+    var count: UInt64 {
+        switch self {
+        case .queries(let count), .dropped(let count): count
+        }
+    }
+
+    var word: String {
+        switch self {
+        case .queries: "queries-left-out"
+        case .dropped: "log-lines-dropped"
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .queries(let count): "\(count) queries not logged because of the rate limit"
+        case .dropped(let count):
+            "\(counted(Int(count), "log line", "log lines")) dropped: standard error was not read in time, or its disk "
+                + "was full"
+        }
+    }
+}
+
+/// The thread.
+private struct LogLoop {
+    private let counts: LogCounts
+    /// Dropped lines that a line was written about.
+    private var reportedLines: UInt64 = 0
+    private var form = LogForm.plain
+
+    init(_ counts: LogCounts) {
+        self.counts = counts
+    }
+
+    mutating func run(_ mailbox: Mailbox<WaitingText?>) {
+        var wait = PollSet([mailbox.descriptor])
+        while true {
+            // Without memory for the wait, the next round tries again.
+            try? wait.wait()
+            for text in mailbox.takeAll() {
+                guard let text else { return }
+                form = text.form
+                write(text.text, lines: text.lines, refused: text.refusedBefore)
+                counts.bytes.subtract(text.text.utf8.count, ordering: .relaxed)
+                counts.texts.subtract(1, ordering: .relaxed)
+            }
+            write("", lines: 0, refused: counts.refusedLines.load(ordering: .relaxed))
+        }
+    }
+
+    /// - Parameter refused: lines that were refused before these, since the start.
+    private mutating func write(_ text: String, lines: Int, refused: UInt64) {
+        let dropped = refused + counts.failedLines.load(ordering: .relaxed)
+        let missing = dropped > reportedLines ? dropped - reportedLines : 0
+        let note = missing == 0 ? "" : form.text(LogEvent.missing(.dropped(missing)).line)
+        guard missing > 0 || lines > 0 else { return }
+        if StandardStreams.writeError(note + text) {
+            reportedLines += missing
+        } else {
+            counts.failedLines.add(UInt64(lines), ordering: .relaxed)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+# Readers of the log that stop: the daemon answers, counts the lines that it drops, and ends when it is told to.
+
+import os
+import pty
+import re
+import socket
+import subprocess
+import termios
+import time
+
+import places
+import wire
+from cases import Case, closed_provider, rule
+from digging import dig
+from places import eventually
+from programs import Daemon, ctl
+
+NAMES = 3000
+# Makes lines that are more than a pipe, a socket or a terminal holds together with the daemon's queue.
+LONG = "x" * 50
+
+
+class StoppedReader(Case):
+    expected_seconds = 12
+
+    def setUp(self):
+        self.system = self.nsd()
+
+    def serve(self, stream, **environment):
+        """A daemon that logs each query to a descriptor."""
+        server = self.own(Daemon(
+            [closed_provider()], system=[self.system.server],
+            sections=rule(".", resolver='"system"') + '[log]\nqueries = true\nrecorder-directory = ""\n'))
+        server.config.write_text(server.settings())
+        server.process = subprocess.Popen(
+            [places.binaries / "httpdnsd", "--config", server.config], stdin=subprocess.DEVNULL, stdout=stream,
+            stderr=stream, env={**os.environ, **environment})
+        eventually(lambda: server.control.exists() and dig(server, "a.any.lab.example", "A").data,
+                   what="it answers before its reader stops")
+        return server
+
+    def holds(self, server):
+        """All new names are answered, the control socket replies, lines are counted, and SIGTERM ends it."""
+        for first in range(0, NAMES, 100):
+            names = [f"{LONG}.n{number}.any.lab.example" for number in range(first, first + 100)]
+            answers = wire.ask_all(server, [(name, "A") for name in names])
+            self.assertEqual([0] * len(names), [answer.rcode for answer in answers.values()])
+        eventually(lambda: server.stats()["log"]["dropped"] > 0, what="it counts what it drops")
+        self.assertEqual(0, ctl(server, "status").returncode)
+        self.assertIn("settings reloaded", ctl(server, "reload").stdout)
+        begun = time.monotonic()
+        server.process.terminate()
+        self.assertEqual(0, server.process.wait(places.PATIENCE))
+        self.assertLess(time.monotonic() - begun, 4)
+
+    def test_a_pipe(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        server = self.serve(writer)
+        os.close(writer)
+        self.holds(server)
+
+    def test_the_journal(self):
+        reader, writer = socket.socketpair()
+        self.addCleanup(reader.close)
+        with writer:
+            status = os.fstat(writer.fileno())
+            server = self.serve(writer, JOURNAL_STREAM=f"{status.st_dev}:{status.st_ino}")
+        self.holds(server)
+
+    def test_a_terminal_whose_output_is_stopped(self):
+        master, terminal = pty.openpty()
+        self.addCleanup(os.close, master)
+        self.addCleanup(os.close, terminal)
+        server = self.serve(terminal)
+        termios.tcflow(terminal, termios.TCOOFF)
+        self.holds(server)
+
+    def test_a_full_disk(self):
+        with open("/dev/full", "wb", buffering=0) as full:
+            self.holds(self.serve(full))
+
+    def test_a_reader_that_continues_learns_what_it_missed(self):
+        reader, writer = os.pipe()
+        server = self.serve(writer)
+        os.close(writer)
+        for first in range(0, NAMES, 100):
+            names = [f"{LONG}.n{number}.any.lab.example" for number in range(first, first + 100)]
+            wire.ask_all(server, [(name, "A") for name in names])
+        eventually(lambda: server.stats()["log"]["dropped"] > 0, what="it counts what it drops")
+        heard = b""
+        with open(reader, "rb", buffering=0) as pipe:
+            while not re.search(rb"(?m)^httpdnsd: \d+ log lines? dropped: standard error was not read", heard):
+                heard += pipe.read(65536)
+            server.process.terminate()
+            while chunk := pipe.read(65536):
+                heard += chunk
+        dropped = sum(map(int, re.findall(rb"(?m)^httpdnsd: (\d+) log lines? dropped", heard)))
+        self.assertGreater(dropped, 0)
+        lines = heard.decode().splitlines()
+        self.assertEqual("httpdnsd: stopped", lines[-1])
+        self.assertTrue(all(line.startswith(("httpdnsd: ", "  ")) for line in lines))
+        self.assertEqual(0, server.process.wait(places.PATIENCE))
