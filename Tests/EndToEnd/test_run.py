@@ -57,6 +57,18 @@ class Refused(Script):
             self.assertRegex(refused.stderr, r"^scripts/run: .*see scripts/run --help\n$")
         self.assertFalse(self.built.exists())
 
+    def test_help_and_wrong_arguments_of_the_fault_matrix_build_nothing(self):
+        apt = self.built.parent / "bin" / "apt-get"
+        apt.write_text(f"#!/bin/sh\necho installed >>'{self.built}'\n")
+        apt.chmod(0o755)
+        command = str(self.clone / "scripts" / "matrix")
+        shown = subprocess.run([command, "--help"], env=self.environment, text=True, capture_output=True)
+        self.assertEqual((0, ""), (shown.returncode, shown.stderr))
+        self.assertIn("scripts/matrix [DIALECT...]", shown.stdout)
+        refused = subprocess.run([command, "--nothing"], env=self.environment, text=True, capture_output=True)
+        self.assertEqual((3, ""), (refused.returncode, refused.stdout))
+        self.assertFalse(self.built.exists())
+
     def test_a_port_in_use_is_found_before_the_build(self):
         for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
             with socket.socket(socket.AF_INET, kind) as taken:

@@ -155,4 +155,23 @@ struct FileWatchTests {
                 DirectoryEntry(directory: directory("d"), name: "conf"),
             ])
     }
+
+    @Test func `in a directory, only regular files with used names are reported`() throws {
+        directory.write("1", to: "old")
+        let folder = directory.path + "/"
+        let watch = try FileWatch([folder, directory("old")], isUsed: { !$0.hasPrefix(".") && !$0.hasSuffix("~") })
+        directory.write("1", to: ".a.swp")
+        directory.write("1", to: "a~")
+        #expect(unsafe mkfifo(directory("fifo"), 0o600) == 0)
+        #expect(unsafe mkdir(directory("folder"), 0o700) == 0)
+        unsafe unlink(directory("fifo"))
+        unsafe rmdir(directory("folder"))
+        unsafe unlink(directory("a~"))
+        #expect(unsafe symlink("missing", directory("link")) == 0)
+        #expect(try watch.takeChangedPaths() == [])
+        directory.write("1", to: "new")
+        #expect(try watch.takeChangedPaths() == [folder])
+        unsafe unlink(directory("old"))
+        #expect(try watch.takeChangedPaths() == [directory("old")])
+    }
 }

@@ -63,8 +63,6 @@ final class Daemon {
     private var linksReadFor: Int?
     /// Nil if the settings disable network watching: all networks then share one part of the cache.
     private let roaming: NetworkChangeHandler?
-    /// /etc/hosts.
-    private var hosts = HostsTable.empty
     private var hostsFiles = HostsFiles.none
     private var leases = Leases.none
     /// Nil until `apply` has run once.
@@ -242,7 +240,7 @@ final class Daemon {
     // MARK: one turn
 
     private func turn(lateBy: Duration, now: Instant) {
-        if localFiles.takeNameserversChange() { readNameservers(now: now) }
+        if localFiles.takeChange() { readNameservers(now: now) }
         // Before the timers: after a suspend, requests may look timed out only because the machine slept.
         if let roaming {
             roaming.follow(settings, lateBy: lateBy, now: now).forEach { log($0) }
@@ -251,7 +249,6 @@ final class Daemon {
         parts.timePassed(now: now)
         for name in switches.takeSwitchedOn() { log(.switchedOn(name: name)) }
         rules.takeNews().forEach { log($0) }
-        if localFiles.takeHostsChange() { readHosts(now: now) }
         takeLists(now: now)
         followLinks(now: now)
         followWallClock(now: now)
@@ -324,10 +321,7 @@ final class Daemon {
         do throws(SettingsFile.Unusable) {
             let new = try SettingsFile.read(options)
             let waiting = (pendingReload?.waiting ?? []) + [tell]
-            let paths = new.nameFilePaths
-            pendingReload = PendingReload(
-                settings: new, batch: paths == .none ? nil : lists.read(paths), waiting: waiting)
-            if paths == .none { finishReload(nil) }
+            pendingReload = PendingReload(settings: new, batch: lists.read(new.nameFilePaths), waiting: waiting)
         } catch {
             pendingReload = pendingReload ?? PendingReload(settings: settings, batch: nil, waiting: [])
             pendingReload?.waiting.append(tell)
@@ -337,21 +331,20 @@ final class Daemon {
 
     private func takeLists(now: Instant) {
         guard let (batch, news) = lists.takeBatch(requested: pendingReload?.batch) else { return }
+        let formerHosts = hostsFiles
         news.forEach { log($0) }
         // Lists that a refused reload read are in force, too.
         if pendingReload?.batch != batch.number || !finishReload(batch) {
             if !batch.lists.isEmpty, !news.isEmpty { setPolicy(settings, now: now) }
             announceLocalNames(batch.local, now: now)
         }
-        lists.finish(batch)
-        // The former lists, and what reading took. Lease files are small, and change often.
-        if !batch.lists.isEmpty || batch.local.values.contains(where: { !$0.isLeases }) { Machine.returnMemory() }
+        // A walk through the cache takes the main thread too long.
+        let removal = { @Sendable [cache, hostsFiles] in Daemon.removeNames(of: hostsFiles, from: cache) }
+        lists.finish(batch, hostsFiles == formerHosts ? nil : removal)
     }
 
-    /// - Parameter batch: nil: there are no files with names.
     /// - Returns: true if the new settings are in force, with all lists.
-    @discardableResult
-    private func finishReload(_ batch: NameLists.Batch?) -> Bool {
+    private func finishReload(_ batch: NameLists.Batch) -> Bool {
         guard var new = pendingReload?.settings else { return false }
         viewNumbers.assign(to: &new, after: settings)
         do throws(SettingsFile.Unusable) {
@@ -401,7 +394,7 @@ final class Daemon {
         translation.configure(settings.server, now: now)
         addressLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
-        readHosts(now: now)
+        announceHosts(now: now)
         readNameservers(now: now)
         resolving.probes.configure(provisions.probes)
         if let problem = provisions.probes.problem { log(.probesOff(problem)) }
@@ -458,15 +451,6 @@ final class Daemon {
         resolving.handle(.policyChanged(policy), now: now)
     }
 
-    private func readHosts(now: Instant) {
-        do throws(SystemError) {
-            hosts = try localFiles.readHosts(zones: LocalZones(settings.localZones))
-        } catch {
-            log(.fileUnreadable(path: LocalFiles.hostsFile, reason: error.description))
-        }
-        announceHosts(now: now)
-    }
-
     /// - Parameter changed: files that were read.
     private func announceLocalNames(_ changed: [String: LocalNameFile], now: Instant) {
         if changed.values.contains(where: { !$0.isLeases }) { announceHosts(now: now) }
@@ -475,9 +459,8 @@ final class Daemon {
     }
 
     private func announceHosts(now: Instant) {
-        hostsFiles = HostsFiles([hosts] + lists.names.hosts)
+        hostsFiles = HostsFiles(lists.names.hosts)
         resolving.handle(.hostsChanged(hostsFiles), now: now)
-        removeNamesOfHosts()
     }
 
     private func announceLeases(_ new: Set<Name>, now: Instant) {
@@ -498,7 +481,9 @@ final class Daemon {
     }
 
     /// Removes cached answers that would hide local names until they expire: the cache is searched first.
-    private func removeNamesOfHosts() { _ = cache.remove { name, _, _ in hostsFiles.speaks(of: name) } }
+    private static func removeNames(of hosts: HostsFiles, from cache: AnswerCache) {
+        _ = cache.remove { name, _, _ in hosts.speaks(of: name) }
+    }
 
     /// Removes cached provider answers of names that a rule or a switch sends to the system resolver, answers of an
     /// address family that a rule limits, and answers of names that a rule, a local zone or a lease answers.
@@ -564,7 +549,7 @@ final class Daemon {
     }
 
     private func takeEntries(_ report: LoadReport, now: Instant) {
-        removeNamesOfHosts()
+        Daemon.removeNames(of: hostsFiles, from: cache)
         removeAnswersAgainstPolicy()
         removeAnswersOfOtherRules(now: now)
         isStoreLoaded = true

@@ -1,30 +1,26 @@
-// Reads and watches the nameserver files and the hosts file, so that changes take effect at once.
+// Reads and watches the nameserver files, so that changes take effect at once. They are read on the main thread: all of
+// them together have some KiB, and must not wait behind a list of a million names.
 
 import LinuxIO
 import Resolver
 
 final class LocalFiles {
-    static let hostsFile = "/etc/hosts"
-    /// Bound of /etc/hosts: a block list can be large, but a larger file is a mistake.
-    static let maxHostsBytes = 32 << 20
     private static let maxResolvConfBytes = 64 << 10
     /// Bound of files read from a directory with one file per interface or tool.
     private static let maxFiles = 32
 
     private let loop: EventLoop
-    private let hosts: String
     private var resolvConf: String
     private var watch: FileWatch?
     private var registration: EventLoop.Registration?
-    private var changed: Set<String> = []
+    private var hasChanged = false
     /// Last contents of the nameserver files, by path.
     private var lastRead: [String: [UInt8]] = [:]
     /// Nameserver files that could not be read at the last attempt.
     private var unreadable: Set<String> = []
 
-    init(resolvConf: String, hosts: String = LocalFiles.hostsFile, loop: EventLoop) throws(SystemError) {
+    init(resolvConf: String, loop: EventLoop) throws(SystemError) {
         self.resolvConf = resolvConf
-        self.hosts = hosts
         self.loop = loop
         try beginWatch()
     }
@@ -37,19 +33,9 @@ final class LocalFiles {
         try? beginWatch()
     }
 
-    func takeHostsChange() -> Bool { changed.remove(hosts) != nil }
-
-    func takeNameserversChange() -> Bool {
-        let isHosts = changed.contains(hosts)
-        defer { changed = isHosts ? [hosts] : [] }
-        return changed.count > (isHosts ? 1 : 0)
-    }
-
-    /// Returns the parsed hosts file; a missing file is treated as empty.
-    func readHosts(zones: LocalZones) throws(SystemError) -> HostsTable {
-        HostsTable(
-            parsing: try LocalFiles.read(hosts, maxBytes: LocalFiles.maxHostsBytes), path: hosts,
-            zones: zones)
+    func takeChange() -> Bool {
+        defer { hasChanged = false }
+        return hasChanged
     }
 
     /// Returns the contents of the nameserver files by path. An unreadable file keeps its last contents.
@@ -94,11 +80,10 @@ final class LocalFiles {
     }
 
     private func beginWatch() throws(SystemError) {
-        let new = try FileWatch(nameserverFiles + [hosts])
+        let new = try FileWatch(nameserverFiles)
         if let registration { loop.unwatch(registration) }
         registration = try loop.watch(new.descriptor, for: .readable) { [unowned self] _ in
-            // A queue that overflowed reports every path as changed.
-            changed.formUnion((try? new.takeChangedPaths()) ?? [])
+            if (try? new.takeChangedPaths())?.isEmpty == false { hasChanged = true }
         }
         watch = new
     }

@@ -1,5 +1,5 @@
-// Hosts files of a directory, and lease files of DHCP servers: what each has, and what is wrong with it. A file that
-// cannot be used keeps what it had before.
+// Hosts files and lease files of DHCP servers: what each has, and what is wrong with it. A file that cannot be used keeps
+// what it had before. Read on a thread of their own (`NameLists`).
 
 import Control
 import DNSWire
@@ -7,15 +7,25 @@ import LinuxIO
 import Resolver
 import Settings
 
-/// A directory of hosts files, or a lease file, as it was last read.
+/// The hosts file, a directory of hosts files, or a lease file, as it was last read.
 struct LocalNameFile: Sendable {
+    enum Kind: CaseIterable {
+        /// /etc/hosts. Its names come first.
+        case hostsFile
+        case hostsDirectory
+        case leases
+    }
+
     enum Content: Sendable {
         /// By name.
         case hosts([HostsTable])
         case leases(LeaseTable)
     }
 
+    let kind: Kind
     let content: Content
+    /// The paths of its files: those of a directory, also if they cannot be used.
+    let files: [String]
     /// Why files of it are not in force as they are now: one line for each.
     let faults: [String]
     /// Where lines were ignored, one line for each file and place.
@@ -25,8 +35,11 @@ struct LocalNameFile: Sendable {
     /// The labels and reverse names of leases without one before.
     let newNames: Set<Name>
 
-    private init(_ content: Content, faults: [String], newNames: Set<Name> = []) {
-        (self.content, self.faults, self.newNames) = (content, faults, newNames)
+    private init(
+        _ kind: Kind, _ content: Content, files: [String], faults: [String], newNames: Set<Name> = []
+    ) {
+        (self.kind, self.content, self.files) = (kind, content, files)
+        (self.faults, self.newNames) = (faults, newNames)
         let ignored: [(path: String, lines: IgnoredLines)] =
             switch content {
             case .hosts(let tables): tables.map { ($0.path, $0.ignored) }
@@ -43,7 +56,7 @@ struct LocalNameFile: Sendable {
         }
     }
 
-    var isLeases: Bool { if case .leases = content { true } else { false } }
+    var isLeases: Bool { kind == .leases }
     var hosts: [HostsTable] { if case .hosts(let tables) = content { tables } else { [] } }
     var leases: LeaseTable? { if case .leases(let table) = content { table } else { nil } }
 }
@@ -51,15 +64,29 @@ struct LocalNameFile: Sendable {
 // MARK: hosts files
 
 extension LocalNameFile {
+    static let hostsFile = "/etc/hosts"
+    /// A block list can be large, but a larger file is a mistake.
+    private static let maxHostsBytes = 32 << 20
     /// More files than any tool writes. Each is searched for every name that is not in the cache.
     private static let maxFiles = 64
 
+    /// A missing file is an empty one.
+    ///
+    /// - Parameter old: as it was before, for a file that cannot be read now.
+    init(hostsFile path: String, old: LocalNameFile?, zones: LocalZones) {
+        var faults: [String] = []
+        let former = old?.hosts.first
+        let table = LocalNameFile.hosts(path, room: Bounds.maxHostsEntries, zones, former, &faults)
+        self.init(.hostsFile, .hosts([table].compactMap { $0 }), files: [path], faults: faults)
+    }
+
     /// - Parameter old: as it was before, for files that cannot be read now.
     init(hostsDirectory path: String, old: LocalNameFile?, zones: LocalZones) {
-        var (tables, faults): ([HostsTable], [String]) = ([], [])
+        var (tables, files, faults): ([HostsTable], [String], [String]) = ([], [], [])
+        let directory = path.hasSuffix("/") ? path : path + "/"
         do throws(SystemError) {
-            let names = try Directory.readableNames(in: path).filter(LocalNameFile.isUsed).sorted()
-            let directory = path.hasSuffix("/") ? path : path + "/"
+            let names = try Directory.readableNames(in: path).filter(LocalNameFile.isUsed)
+                .filter { (try? FileStatus(at: directory + $0))?.isRegular ?? false }.sorted()
             if names.count > LocalNameFile.maxFiles {
                 faults.append(
                     "\(path): found \(names.count) files; allowed: \(LocalNameFile.maxFiles); those behind "
@@ -68,30 +95,35 @@ extension LocalNameFile {
             var room = Bounds.maxHostsEntries
             for name in names.prefix(LocalNameFile.maxFiles) {
                 let file = directory + name
+                files.append(file)
                 let former = old?.hosts.first { $0.path == file }
                 guard let table = LocalNameFile.hosts(file, room: room, zones, former, &faults) else { continue }
                 room -= table.count
                 tables.append(table)
             }
         } catch {
-            tables = old?.hosts ?? []
+            (tables, files) = (old?.hosts ?? [], old?.files ?? [])
             faults.append(
                 LocalNameFile.unreadable(path, error, "a directory that user \(Machine.user.userID) can read"))
         }
-        self.init(.hosts(tables), faults: faults)
+        self.init(.hostsDirectory, .hosts(tables), files: files, faults: faults)
     }
 
-    /// As dnsmasq(8) has it for `hostsdir`: without hidden files and what editors leave behind.
-    private static func isUsed(_ name: String) -> Bool {
+    /// As dnsmasq(8) has it for `hostsdir`: without hidden files and what editors leave behind; and without what dpkg and
+    /// ucf do.
+    static func isUsed(_ name: String) -> Bool {
         !name.hasPrefix(".") && !name.hasSuffix("~") && !(name.hasPrefix("#") && name.hasSuffix("#"))
+            && !leftovers.contains { name.contains($0) }
     }
+
+    private static let leftovers = [".dpkg-", ".ucf-"]
 
     private static func hosts(
         _ path: String, room: Int, _ zones: LocalZones, _ former: HostsTable?, _ faults: inout [String]
     ) -> HostsTable? {
         do throws(SystemError) {
-            guard try FileStatus(at: path).isRegular else { return nil }
-            let text = try TextFile.read(path, maxBytes: LocalFiles.maxHostsBytes)
+            try TextFile.requireFile(path)
+            let text = try TextFile.read(path, maxBytes: maxHostsBytes)
             let table = HostsTable(parsing: text, path: path, maxNames: room, zones: zones)
             guard table.isUnusable else { return table }
             faults.append(
@@ -119,11 +151,12 @@ extension LocalNameFile {
         let table = LocalNameFile.leases(path, zones, &faults)
         let used = table ?? old?.leases ?? LeaseTable(.none, path: path)
         let new = used.names(missingIn: old?.leases, at: Clock.wallMilliseconds() / 1000)
-        self.init(.leases(used), faults: faults, newNames: new)
+        self.init(.leases, .leases(used), files: [path], faults: faults, newNames: new)
     }
 
     private static func leases(_ path: String, _ zones: LocalZones, _ faults: inout [String]) -> LeaseTable? {
         do throws(SystemError) {
+            try TextFile.requireFile(path)
             let text = try TextFile.read(path, maxBytes: maxLeaseBytes)
             if let file = LeaseFile(parsing: text) { return LeaseTable(file, path: path, zones: zones) }
             faults.append("\(path):1:1: not a lease file; allowed: one of dnsmasq, ISC dhcpd or odhcpd")

@@ -1,15 +1,20 @@
 // Files with names: lists for rules (`match-file`), hosts files and lease files. Read on a thread of their own after a
-// change, so that no query waits for one. A file with a fault keeps its last good contents.
+// change, so that no query waits for one; what they replace is freed there, too. A file with a fault keeps its last good
+// contents.
 
 import Control
 import DNSWire
 import LinuxIO
 import Resolver
 import Settings
+import Synchronization
 
 /// The files with names that the settings have.
 struct NameFilePaths: Equatable, Sendable {
     var lists: Set<String> = []
+    /// /etc/hosts.
+    var hostsFiles: Set<String> = []
+    /// Directories.
     var hosts: Set<String> = []
     var leases: Set<String> = []
     /// The local zones that hosts and lease files are read for; nil: those in force.
@@ -17,8 +22,12 @@ struct NameFilePaths: Equatable, Sendable {
 
     static let none = NameFilePaths()
 
+    /// Lease files are small, and change often.
+    var areLeasesOnly: Bool { lists.isEmpty && hostsFiles.isEmpty && hosts.isEmpty }
+
     mutating func formUnion(_ other: NameFilePaths) {
         lists.formUnion(other.lists)
+        hostsFiles.formUnion(other.hostsFiles)
         hosts.formUnion(other.hosts)
         leases.formUnion(other.leases)
         zones = other.zones ?? zones
@@ -28,15 +37,17 @@ struct NameFilePaths: Equatable, Sendable {
 /// What files with names have.
 struct NamesInFiles: Sendable {
     var lists: [String: NameList] = [:]
-    /// Directories of hosts files, and lease files.
+    /// The hosts file, directories of hosts files, and lease files.
     var local: [String: LocalNameFile] = [:]
 
-    /// In the order of their paths and names.
+    /// /etc/hosts, then others in the order of their paths and names.
     var hosts: [HostsTable] { sorted.flatMap(\.file.hosts) }
     var leases: [LeaseTable] { sorted.compactMap(\.file.leases) }
 
     fileprivate var sorted: [(path: String, file: LocalNameFile)] {
-        local.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        let isFirst = { (file: LocalNameFile) in file.kind == .hostsFile }
+        return local.sorted { isFirst($0.value) != isFirst($1.value) ? isFirst($0.value) : $0.key < $1.key }
+            .map { ($0.key, $0.value) }
     }
 
     /// What is wrong with hosts and lease files.
@@ -49,6 +60,8 @@ final class NameLists: LoopPart {
     /// Files that were read together.
     struct Batch: Sendable {
         let number: Int
+        /// What was to be read; none: the thread only freed former names.
+        let paths: NameFilePaths
         let lists: [String: Outcome]
         let local: [String: LocalNameFile]
         /// Those that `local` was read for.
@@ -78,6 +91,10 @@ final class NameLists: LoopPart {
     private var batches = 0
     /// Reads a batch; nil: none is being read.
     private var thread: NamedThread?
+    /// What the thread does first.
+    private var cleanup = NameCleanup()
+    /// Longest wait for a thread at the end of the process: a file system may not answer.
+    private static let patience: Duration = .seconds(1)
     /// Saves a system call in turns without news.
     private var hasFinished = false
     /// When lease files that changed are read; nil: none has changed.
@@ -92,7 +109,7 @@ final class NameLists: LoopPart {
     }
 
     deinit {
-        thread.take()?.join()
+        _ = thread.take()?.join(within: NameLists.patience)
     }
 
     private var lists: [String: NameList] { names.lists }
@@ -104,6 +121,7 @@ final class NameLists: LoopPart {
     func set(_ new: NamesInFiles, zones: LocalZones) -> [LogEvent] {
         self.zones = zones
         let news = new.sorted.flatMap { NameLists.news(of: $0.file, $0.path, old: names.local[$0.path]) }
+        cleanup.retired.append(names)
         names = new
         complaints = complaints.filter { new.lists[$0.key] != nil }
         return news + watchFiles()
@@ -135,6 +153,7 @@ final class NameLists: LoopPart {
         hasFinished = false
         guard let batch = finished.takeAll().first else { return nil }
         thread.take()?.join()
+        cleanup.retired.append(names)
         var news: [LogEvent] = []
         for (path, outcome) in batch.lists.sorted(by: { $0.key < $1.key }) {
             guard let old = lists[path] else { continue }
@@ -156,17 +175,25 @@ final class NameLists: LoopPart {
             names.local[path] = file
             if file.isLeases { leasesNotBefore = Clock.now() + batch.took * NameLists.leasePause }
         }
-        if batch.local.values.contains(where: { !$0.isLeases }) { news += watchFiles() }
+        if batch.local.values.contains(where: { $0.kind == .hostsDirectory }) { news += watchFiles() }
         return (batch, news)
     }
 
-    /// Reads what was wanted meanwhile. Files that a refused reload read for its own zones are read again.
-    func finish(_ batch: Batch) {
+    /// Frees what the batch replaced, and reads what was wanted meanwhile. Files that a refused reload read for its own
+    /// zones are read again.
+    ///
+    /// - Parameter work: done on the thread, before.
+    func finish(_ batch: Batch, _ work: (@Sendable () -> Void)?) {
+        cleanup.work = work
+        cleanup.isLarge = !batch.paths.areLeasesOnly
+        // A batch that read nothing replaced nothing.
+        if batch.paths == .none { cleanup.retired = [] }
         if batch.zones != zones {
             let files = names.local.filter { batch.local[$0.key] != nil }
             wanted.formUnion(
                 NameFilePaths(
-                    hosts: Set(files.filter { !$0.value.isLeases }.keys),
+                    hostsFiles: Set(files.filter { $0.value.kind == .hostsFile }.keys),
+                    hosts: Set(files.filter { $0.value.kind == .hostsDirectory }.keys),
                     leases: Set(files.filter(\.value.isLeases).keys)))
         }
         beginBatch()
@@ -182,20 +209,23 @@ final class NameLists: LoopPart {
             news.append(.localNamesRefused(path: path, complaints: file.ignored, isWhole: false))
         }
         let isRepaired = file.faults.isEmpty && old?.faults.isEmpty == false
-        if isRepaired || old.map({ !file.isLeases && $0.hosts != file.hosts }) ?? (file.faults.isEmpty) {
+        // Every machine has a hosts file.
+        let isNew = file.kind != .hostsFile && (old.map { $0.hosts != file.hosts } ?? file.faults.isEmpty)
+        if isRepaired || isNew {
             news.append(.listLoaded(path: path, names: file.names))
         }
         return news
     }
 
     private func beginBatch() {
-        guard thread == nil, wanted != .none else { return }
+        guard thread == nil, wanted != .none || !cleanup.isEmpty else { return }
         batches += 1
         var paths = wanted
-        paths.zones = paths.zones ?? zones
-        let (number, local) = (batches, names.local)
-        wanted = .none
+        if paths != .none { paths.zones = paths.zones ?? zones }
+        let (number, local, leftover) = (batches, names.local, Leftover(cleanup))
+        (wanted, cleanup) = (.none, NameCleanup())
         let read = { @Sendable [finished, paths] in
+            leftover.remove()
             let begun = Clock.now()
             let lists = paths.lists.map { path in
                 (
@@ -208,7 +238,7 @@ final class NameLists: LoopPart {
             // One batch at a time, so there is room.
             _ = finished.post(
                 Batch(
-                    number: number, lists: Dictionary(uniqueKeysWithValues: lists),
+                    number: number, paths: paths, lists: Dictionary(uniqueKeysWithValues: lists),
                     local: NameLists.readLocal(paths, old: local), zones: paths.zones ?? .none,
                     took: begun.duration(to: Clock.now())))
         }
@@ -244,10 +274,10 @@ final class NameLists: LoopPart {
     }
 
     private func watchAll() throws(SystemError) {
-        let directories = names.local.filter { !$0.value.isLeases }
+        let hosts = names.sorted.filter { !$0.file.isLeases }
+        let directories = hosts.filter { $0.file.kind == .hostsDirectory }.map(\.path)
         let paths =
-            lists.keys.sorted() + directories.keys.sorted().map { $0.hasSuffix("/") ? $0 : $0 + "/" }
-            + directories.values.flatMap(\.hosts).map(\.path)
+            lists.keys.sorted() + directories.map { $0.hasSuffix("/") ? $0 : $0 + "/" } + hosts.flatMap(\.file.files)
         if paths != watch?.paths ?? [] {
             let former = watch
             if let fileWatch { loop.unwatch(fileWatch) }
@@ -275,7 +305,7 @@ final class NameLists: LoopPart {
         _ paths: [String], seesWrites: Bool, _ loop: EventLoop, _ take: @escaping (Set<String>) -> Void
     ) throws(SystemError) -> (FileWatch?, EventLoop.Registration?) {
         guard !paths.isEmpty else { return (nil, nil) }
-        let watch = try FileWatch(paths, seesWrites: seesWrites)
+        let watch = try FileWatch(paths, seesWrites: seesWrites, isUsed: LocalNameFile.isUsed)
         let registration = try loop.watch(watch.descriptor, for: .readable) { [unowned watch] _ in
             if let changed = try? watch.takeChangedPaths(), !changed.isEmpty { take(changed) }
         }
@@ -284,9 +314,12 @@ final class NameLists: LoopPart {
 
     private func changed(_ paths: Set<String>) {
         let directories = names.local.filter { path, file in
-            !file.isLeases && paths.contains { $0.hasPrefix(path) }
+            file.kind == .hostsDirectory && paths.contains { $0.hasPrefix(path) }
         }
-        _ = read(NameFilePaths(lists: paths.filter { lists[$0] != nil }, hosts: Set(directories.keys)))
+        let files = paths.filter { names.local[$0]?.kind == .hostsFile }
+        _ = read(
+            NameFilePaths(
+                lists: paths.filter { lists[$0] != nil }, hostsFiles: files, hosts: Set(directories.keys)))
     }
 
     private func leasesChanged(_ paths: Set<String>) {
@@ -307,8 +340,12 @@ extension NameLists {
 
     /// The same for hosts and lease files.
     var localReports: [StatusReport.List]? {
-        guard !names.local.isEmpty else { return nil }
-        return names.sorted.map { path, file in
+        // Of the hosts file, only what is wrong.
+        let shown = names.sorted.filter {
+            $0.file.kind != .hostsFile || !$0.file.faults.isEmpty || $0.file.ignoredLines > 0
+        }
+        guard !shown.isEmpty else { return nil }
+        return shown.map { path, file in
             var report = StatusReport.List(path: path, names: file.names, fault: file.faults.first)
             report.ignoredLines = file.ignoredLines > 0 ? file.ignoredLines : nil
             report.refusedNames = file.leases.flatMap { $0.refusedNames > 0 ? $0.refusedNames : nil }
@@ -332,12 +369,10 @@ extension NameLists {
     /// Returns the names of new settings: those that were just read, and for a list with a fault the one in force.
     ///
     /// - Throws: a file with a fault was never in force.
-    func joined(
-        _ batch: Batch?
-    ) throws(SettingsFile.Unusable) -> NamesInFiles {
-        var joined = NamesInFiles(local: batch?.local ?? [:])
+    func joined(_ batch: Batch) throws(SettingsFile.Unusable) -> NamesInFiles {
+        var joined = NamesInFiles(local: batch.local)
         var complaints: [String] = []
-        for (path, outcome) in (batch?.lists ?? [:]).sorted(by: { $0.key < $1.key }) {
+        for (path, outcome) in batch.lists.sorted(by: { $0.key < $1.key }) {
             switch outcome {
             case .success(let list): joined.lists[path] = list
             case .failure(let fault):
@@ -370,6 +405,7 @@ extension NameLists {
     ) -> [String: LocalNameFile] {
         var local: [String: LocalNameFile] = [:]
         let zones = paths.zones ?? .none
+        for path in paths.hostsFiles { local[path] = LocalNameFile(hostsFile: path, old: old[path], zones: zones) }
         for path in paths.hosts { local[path] = LocalNameFile(hostsDirectory: path, old: old[path], zones: zones) }
         for path in paths.leases { local[path] = LocalNameFile(leaseFile: path, old: old[path], zones: zones) }
         return local
@@ -378,6 +414,7 @@ extension NameLists {
     private static func read(_ path: String) throws(SettingsFile.Unusable) -> NameList {
         var parser = NameListParser(file: path)
         do throws(SystemError) {
+            try TextFile.requireFile(path)
             try TextFile.readPieces(path, maxBytes: NameListParser.maxFileBytes) { parser.take($0) }
         } catch {
             throw SettingsFile.Unusable(complaints: [
@@ -396,7 +433,35 @@ extension Settings {
     /// Each file once.
     var nameFilePaths: NameFilePaths {
         NameFilePaths(
-            lists: Set(rules.flatMap(\.matchFiles)), hosts: Set(hostsDirectory.map { [$0] } ?? []),
-            leases: Set(leaseFiles), zones: hostsDirectory == nil && leaseFiles.isEmpty ? nil : LocalZones(localZones))
+            lists: Set(rules.flatMap(\.matchFiles)), hostsFiles: [LocalNameFile.hostsFile],
+            hosts: Set(hostsDirectory.map { [$0] } ?? []), leases: Set(leaseFiles), zones: LocalZones(localZones))
+    }
+}
+
+/// What is left to do when new names are in force, on the thread.
+private struct NameCleanup: Sendable {
+    /// Names that are not in force any more. To free those of a large hosts file takes a tenth of a second.
+    var retired: [NamesInFiles] = []
+    var work: (@Sendable () -> Void)?
+    /// The heap's pages are worth to be returned.
+    var isLarge = false
+
+    var isEmpty: Bool { retired.isEmpty && work == nil }
+}
+
+/// Makes the thread the last owner.
+private final class Leftover: Sendable {
+    private let cleanup: Mutex<NameCleanup?>
+
+    init(_ cleanup: NameCleanup) {
+        self.cleanup = Mutex(cleanup)
+    }
+
+    func remove() {
+        guard var taken = cleanup.withLock({ $0.take() }) else { return }
+        taken.work?()
+        guard !taken.retired.isEmpty else { return }
+        taken.retired = []
+        if taken.isLarge { Machine.returnMemory() }
     }
 }

@@ -67,7 +67,7 @@ struct FreshStart {
 }
 
 extension FreshStart {
-    /// Reads the hosts file and the nameserver files as the daemon does.
+    /// Reads the nameserver files as the daemon does.
     ///
     /// - Parameter complain: called for a file that cannot be read, which the daemon does without.
     init(
@@ -75,16 +75,10 @@ extension FreshStart {
         complain: @escaping (_ path: String, SystemError) -> Void
     ) throws(SystemError) {
         let files = try LocalFiles(resolvConf: settings.systemResolver.resolvConf, loop: try EventLoop())
-        var hosts = HostsTable.empty
-        do throws(SystemError) {
-            hosts = try files.readHosts(zones: LocalZones(settings.localZones))
-        } catch {
-            complain(LocalFiles.hostsFile, error)
-        }
         let nameservers = Upstreams.nameservers(
             settings.systemResolver, files, options.listenAddresses(settings), complain: complain)
         self.init(
-            settings, secrets.accounts, HostsFiles([hosts] + secrets.names.hosts),
+            settings, secrets.accounts, HostsFiles(secrets.names.hosts),
             Leases(secrets.names.leases, epoch: Clock.epoch()), lists: secrets.names.lists,
             hasSystem: !nameservers.list.servers.isEmpty, now: Clock.now())
     }

@@ -8,6 +8,8 @@ package final class FileWatch {
     private let source: FileDescriptor
     package let paths: [String]
     private let events: UInt32
+    /// Tells by its name whether a file of a watched directory is of interest; nil: every entry is.
+    private let isUsed: ((String) -> Bool)?
     /// For each inotify watch, the affected paths by name. The name "" is the watched object itself; `anyName` is
     /// everything in it.
     private var concerns: [Int32: [String: Set<String>]] = [:]
@@ -23,10 +25,15 @@ package final class FileWatch {
     ///   - paths: absolute. Files and directories may be missing: their creation is noticed too. A path that ends with
     ///     "/" stands for a directory and the files in it.
     ///   - seesWrites: reports each write, too, for files that their writer keeps open.
+    ///   - isUsed: of watched directories, only regular files with such names are reported; nil: every entry. A file
+    ///     that is removed is reported if its own path is watched, too.
     /// - Throws: EMFILE, ENOSPC: the limits in fs.inotify.
-    package init(_ paths: [String], seesWrites: Bool = false) throws(SystemError) {
+    package init(
+        _ paths: [String], seesWrites: Bool = false, isUsed: ((String) -> Bool)? = nil
+    ) throws(SystemError) {
         precondition(paths.allSatisfy { $0.utf8.first == UInt8(ascii: "/") }, "a watched path is absolute")
         self.paths = paths
+        self.isUsed = isUsed
         events = FileWatch.changes | (seesWrites ? UInt32(IN_MODIFY) : 0)
         source = FileDescriptor(
             owning: try SystemCall.run("inotify_init1") {
@@ -81,13 +88,22 @@ package final class FileWatch {
                 if names[entry] ?? names[FileWatch.anyName] != nil { incomplete[watch, default: []].insert(entry) }
             } else {
                 incomplete[watch]?.remove(entry)
-                var complete: Set = [entry, FileWatch.anyName]
+                var complete: Set = [entry]
                 // link(2) puts a file in place, and then its former name is removed.
                 if mask & UInt32(IN_DELETE) != 0 { complete.formUnion(incomplete.removeValue(forKey: watch) ?? []) }
-                for name in complete { changed.formUnion(names[name] ?? []) }
+                for name in complete {
+                    changed.formUnion(names[name] ?? [])
+                    if isOfInterest(name, in: watch) { changed.formUnion(names[FileWatch.anyName] ?? []) }
+                }
             }
             if mask & UInt32(IN_IGNORED) != 0 { (concerns[watch], incomplete[watch]) = (nil, nil) }
         }
+    }
+
+    private func isOfInterest(_ entry: String, in watch: Int32) -> Bool {
+        guard let isUsed else { return true }
+        guard isUsed(entry), let directory = directories[watch] else { return false }
+        return (try? FileStatus(at: "\(directory)/\(entry)"))?.isRegular == true
     }
 
     /// A file that was just created is incomplete until its writer closes it, which is an event too. A hard link is

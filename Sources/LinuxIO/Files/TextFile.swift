@@ -21,6 +21,14 @@ package enum TextFile {
         return (content, access)
     }
 
+    /// To be called before a file is opened that may be of another kind by mistake: to open some devices has effects.
+    ///
+    /// - Throws: EINVAL for a FIFO, a device or a socket; ENOENT, EACCES and the like.
+    package static func requireFile(_ path: String) throws(SystemError) {
+        let status = try FileStatus(at: path)
+        guard status.isRegular || status.isDirectory else { throw SystemError(call: "open", code: EINVAL) }
+    }
+
     /// Reads a file in pieces of 16 KiB, so that a large one takes no memory.
     ///
     /// - Throws: as `read`, after pieces of at most `maxBytes` bytes.

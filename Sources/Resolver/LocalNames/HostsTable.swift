@@ -113,7 +113,7 @@ extension HostsTable: Equatable {
 
 /// All hosts files of the machine. A name has the addresses of all of them; an address leads back to the name that the
 /// first file has first.
-package struct HostsFiles: Sendable {
+package struct HostsFiles: Equatable, Sendable {
     private let tables: [HostsTable]
 
     package static let none = HostsFiles([])
