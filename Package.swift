@@ -109,7 +109,7 @@ let package = Package(
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
         tests("LinuxIOTests", ["CLinux", "LinuxIO", "DNSWire", "TestSupport"]),
         tests("LinkDNSTests", ["DNSWire", "LinkDNS"]),
-        tests("ConfinementTests", ["Confinement", "CSeccomp", "LinuxIO"]),
+        tests("ConfinementTests", ["Confinement", "CSeccomp", "DNSWire", "LinuxIO"]),
         tests("SetFeedTests", ["DNSWire", "SetFeed", "Settings", "httpdnsd-nftset"]),
         tests("FleetTests", ["DNSWire", "Fleet", "TestSupport"]),
         tests("RedisTests", ["DNSWire", "LinuxIO", "Redis", "TestSupport"]),

@@ -10,9 +10,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timex.h>
+#include <unistd.h>
 
 _Static_assert(sizeof(struct clinux_event) == sizeof(struct epoll_event), "same size as the kernel's event");
 _Static_assert(offsetof(struct clinux_event, tag) == offsetof(struct epoll_event, data), "same place for the tag");
@@ -28,6 +31,29 @@ int clinux_peer_credentials(int descriptor, int32_t *process, uint32_t *user, ui
     *process = peer.pid;
     *user = peer.uid;
     *group = peer.gid;
+    return 0;
+}
+
+static void limit(int resource, rlim_t most) {
+    struct rlimit limits = {.rlim_cur = most, .rlim_max = most};
+    setrlimit(resource, &limits);
+}
+
+int clinux_fork_for_trial(uint64_t growth_bytes) {
+    // glibc puts the locks of its allocator in order for the copy.
+    pid_t process = fork();
+    if (process != 0) return process;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    limit(RLIMIT_CORE, 0);
+    // The first number is the size of the address space in pages.
+    unsigned long pages = 0;
+    FILE *sizes = fopen("/proc/self/statm", "re");
+    if (sizes && fscanf(sizes, "%lu", &pages) == 1) limit(RLIMIT_AS, pages * getpagesize() + growth_bytes);
+    if (sizes) fclose(sizes);
     return 0;
 }
 

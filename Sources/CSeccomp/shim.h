@@ -13,9 +13,9 @@ static inline int cseccomp_refuse(scmp_filter_ctx filter, int call, int error) {
     return seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)error), call, 0);
 }
 
-// The same, if none of these bits is set in its first argument.
-static inline int cseccomp_refuse_without(scmp_filter_ctx filter, int call, uint64_t bits, int error) {
-    return seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)error), call, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, bits, 0));
+// The same, if the first argument has `value` in the bits of `mask`.
+static inline int cseccomp_refuse_bits(scmp_filter_ctx filter, int call, uint64_t mask, uint64_t value, int error) {
+    return seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)error), call, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, mask, value));
 }
 
 // The same, if the lower half of its second argument is this number. The kernel ignores the upper half.

@@ -37,8 +37,11 @@ package enum SystemCallFilter {
             }
         }
         if let number = number(of: RefusedCalls.process) {
-            try unsafe check(
-                "seccomp_rule_add", cseccomp_refuse_without(filter, number, cseccomp_thread_flag(), EPERM))
+            for flag in RefusedCalls.processFlags {
+                try unsafe check(
+                    "seccomp_rule_add",
+                    cseccomp_refuse_bits(filter, number, flag | cseccomp_thread_flag(), flag, EPERM))
+            }
         }
         if let number = number(of: RefusedCalls.unfiltered) {
             try unsafe check("seccomp_rule_add", cseccomp_refuse(filter, number, ENOSYS))

@@ -69,6 +69,39 @@ class Effects(Case):
         self.assertRegex(heads[0], rb"^GET /query\?.*id=4711")
         self.assertRegex(heads[0], rb"[?&]dn=www\.lab\.example")
 
+    def test_a_parser_that_crashes_or_hangs_does_not_end_the_daemon(self):
+        directory = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        directory.chmod(0o755)
+        library = directory / "broken-parser.so"
+        subprocess.run(
+            ["g++", "-shared", "-fPIC", "-o", library, Path(__file__).with_name("broken-parser.cpp")], check=True)
+        server = self.own(Daemon([self.provider.provider("json")], prefix=("env", f"LD_PRELOAD={library}"))).up()
+        self.assertIn("system calls filtered", ctl(server, "status").stdout)
+        # Each is refused by the sound parser, too.
+        faults = {
+            "abort": "signal 6 ended the parser in a child process",
+            "segv": "signal 11 ended the parser in a child process",
+            "hang": "the parser did not end within 2 s in a child process",
+            "memory": "signal 11 ended the parser in a child process",
+        }
+        good = server.settings()
+        for key, fault in faults.items():
+            with self.subTest(key):
+                server.config.write_text(f"{key} = 1\n{key} = 2\n{good}")
+                answer = ctl(server, "reload")
+                self.assertEqual(1, answer.returncode)
+                remedy = "undo the last change of the file, and report this: httpdnsctl report-bug"
+                self.assertIn(f"{server.config}: {fault}; {remedy}", answer.stdout + answer.stderr)
+                self.assertIn("settings not reloaded, the old ones stay in force", server.reload())
+                self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
+        server.config.write_text("other = 1\nother = 2\n" + good)
+        self.assertIn("2:9: syntax: this was defined before", server.reload())
+        server.config.write_text(good)
+        self.assertIn("settings reloaded", server.reload())
+        # No child is left.
+        children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text()
+        self.assertEqual("", children)
+
     def test_no_control_socket(self):
         server = self.own(Daemon([self.provider.provider("json")]))
         server.control = ""

@@ -37,6 +37,13 @@ int clinux_epoll_wait(int epoll, struct clinux_event *_Nonnull events, int count
 /// Starts loading the cache line of an address, which need not be valid.
 static inline void clinux_prefetch(const void *_Nonnull address) { __builtin_prefetch(address); }
 
+/// Starts a copy of the process with the calling thread alone (fork, which Swift refuses to import): to run code that
+/// may fail. In the copy, signals have their default effects and leave no core, its memory may grow by `growth_bytes`,
+/// and the kernel kills it when the caller ends.
+///
+/// - Returns: 0 in the copy, its process ID in the caller, or -1 with errno.
+int clinux_fork_for_trial(uint64_t growth_bytes);
+
 /// Returns whether a time service synchronises the wall clock: 1, 0, or -1 if unknown (adjtimex, whose header Glibc
 /// lacks).
 int clinux_clock_is_synchronised(void);

@@ -1,4 +1,4 @@
-// C interface of toml11: bytes in, a flat list of values out. Independent of the daemon's settings. No C++ exception
+// C interface of toml++: bytes in, a flat list of values out. Independent of the daemon's settings. No C++ exception
 // leaves these functions. All results live as long as the document.
 #pragma once
 
@@ -12,9 +12,7 @@ extern "C" {
 
 /// More than any settings file needs, and small enough to hold several times in memory.
 enum { ctoml_max_bytes = 1 << 20 };
-/// toml11 scans back to the start of the line at every value, so its time grows with the square of the line length.
-enum { ctoml_max_line_bytes = 4096 };
-/// toml11 recurses at every bracket and, when it frees, at every dot of a key. Settings need three levels.
+/// toml++ recurses at every bracket and, when it frees, at every dot of a key. Settings need three levels.
 enum { ctoml_max_depth = 16 };
 
 typedef enum {

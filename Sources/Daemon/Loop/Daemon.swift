@@ -319,7 +319,7 @@ final class Daemon {
     private func reload(_ tell: @escaping PendingReload.Tell) {
         supervision?.reloading()
         do throws(SettingsFile.Unusable) {
-            let new = try SettingsFile.read(options)
+            let new = try SettingsFile.readWhileServing(options)
             let waiting = (pendingReload?.waiting ?? []) + [tell]
             pendingReload = PendingReload(settings: new, batch: lists.read(new.nameFilePaths), waiting: waiting)
         } catch {

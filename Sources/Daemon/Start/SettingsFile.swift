@@ -1,5 +1,6 @@
 // Reads the settings from a file, or uses the built-in defaults if the standard file does not exist.
 
+import DNSWire
 import LinuxIO
 import Settings
 
@@ -7,6 +8,10 @@ enum SettingsFile {
     static let standardPath = "/etc/httpdnsd/httpdnsd.toml"
     /// Far more than all keys with comments; keeps a wrong path (a device, a log) from filling memory.
     private static let maxBytes = 1 << 20
+    /// The largest file takes a tenth of this. The main thread waits meanwhile, and clients wait for 4.5 s.
+    private static let trialTime: Duration = .seconds(2)
+    /// Twice what the largest file takes.
+    private static let trialGrowthBytes: UInt64 = 512 << 20
 
     /// Each complaint is one line: file, line, column, finding, remedy.
     struct Unusable: Error {
@@ -27,10 +32,42 @@ enum SettingsFile {
 
     /// Returns nil if the standard file does not exist. A missing `--config` file is an error.
     static func readIfPresent(_ options: Options) throws(Unusable) -> Settings? {
+        guard let bytes = try bytes(options) else { return nil }
+        return try parse(bytes, path(options))
+    }
+
+    /// For a daemon that serves: parses in a copy of the process first, so that a file on which the parser crashes or
+    /// does not end is refused like any other.
+    static func readWhileServing(_ options: Options) throws(Unusable) -> Settings {
+        guard let bytes = try bytes(options) else { return .defaults }
         let path = path(options)
-        let bytes: [UInt8]
+        if let fault = trialFault(bytes, path) {
+            let remedy = "undo the last change of the file, and report this: httpdnsctl report-bug"
+            throw Unusable(complaints: ["\(path): \(fault) in a child process; \(remedy)"])
+        }
+        return try parse(bytes, path)
+    }
+
+    /// Returns why the parser must not read it; nil: it may.
+    private static func trialFault(_ bytes: [UInt8], _ path: String) -> String? {
         do throws(SystemError) {
-            bytes = try TextFile.read(path, maxBytes: maxBytes)
+            let outcome = try Trial.run(timeout: trialTime, maxGrowthBytes: trialGrowthBytes) {
+                _ = try? Settings.parse(bytes: bytes, file: path)
+            }
+            return switch outcome {
+            case .finished: nil
+            case .crashed(let signal): "signal \(signal) ended the parser"
+            case .unfinished: "the parser did not end within \(trialTime.wholeSeconds) s"
+            }
+        } catch {
+            return "the parser can't be tried (\(error))"
+        }
+    }
+
+    private static func bytes(_ options: Options) throws(Unusable) -> [UInt8]? {
+        let path = path(options)
+        do throws(SystemError) {
+            return try TextFile.read(path, maxBytes: maxBytes)
         } catch {
             if options.configFile == nil, error.isNoSuchFile { return nil }
             let remedy =
@@ -39,6 +76,9 @@ enum SettingsFile {
                 : ""
             throw Unusable(complaints: ["\(path): can't be read: \(error)\(remedy)"])
         }
+    }
+
+    private static func parse(_ bytes: [UInt8], _ path: String) throws(Unusable) -> Settings {
         do throws(SettingsError) {
             return try Settings.parse(bytes: bytes, file: path)
         } catch {

@@ -58,15 +58,8 @@ struct SyntaxMistake {
             places = [(line, column)] + (array?.places ?? [])
             return
         }
-        // The parser's reasons about arrays. A string in an array, for example, may have a fault of its own.
+        // A string in an array, for example, may have a fault of its own.
         guard let array, error.reason.contains("array") else { return nil }
-        if isInArray, rest.isStringWithoutEnd {
-            (line, column) = (error.line, error.column)
-            (finding, remedy) = ("the string has no closing quote", "")
-            hiddenFinding = finding
-            (front, corrected, places) = (array.front, [], [])
-            return
-        }
         if isInArray, let next = rest.first, next.isQuote || word?.isKey == false {
             // A comma would only follow another: the string in front of the place has no end.
             guard ![",", "["].contains(array.lastElement.suffix(1)) else { return nil }
@@ -281,21 +274,13 @@ extension ArraySlice<UInt8> {
     fileprivate var characters: Int { count { $0 & 0xC0 != 0x80 } }
 
     /// The string that begins here, with its quotes; up to the end if it has none.
-    fileprivate var quotedString: ArraySlice { self[...(closingQuote ?? endIndex - 1)] }
-
-    /// Of the string that begins here.
-    private var closingQuote: Index? {
+    fileprivate var quotedString: ArraySlice {
         var isEscaped = false
-        return dropFirst().firstIndex { byte in
+        let closingQuote = dropFirst().firstIndex { byte in
             defer { isEscaped = !isEscaped && byte == UInt8(ascii: "\\") && first == UInt8(ascii: "\"") }
             return byte == first && !isEscaped
         }
-    }
-
-    /// Whether a string begins here that ends on this line, but does not.
-    fileprivate var isStringWithoutEnd: Bool {
-        guard let quote = first, quote.isQuote, !starts(with: [quote, quote, quote]) else { return false }
-        return closingQuote == nil
+        return self[...(closingQuote ?? endIndex - 1)]
     }
 
     /// U+2018 to U+201F.

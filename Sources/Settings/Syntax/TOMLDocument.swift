@@ -63,7 +63,7 @@ struct TOMLNode {
         return (Int(place.line), Int(place.column))
     }
 
-    /// toml11 aborts the process on some invalid UTF-8, so the text is validated first.
+    /// CTOML expects valid UTF-8.
     private static func requireUTF8(_ text: ArraySlice<UInt8>) throws(SyntaxError) {
         let wrong: Int
         do {
