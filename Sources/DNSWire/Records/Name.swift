@@ -234,3 +234,11 @@ extension UInt8 {
 
     package var isDigit: Bool { self >= 0x30 && self <= 0x39 }
 }
+
+/// An order that is the same in every process, for results that come out of a table. It is not the canonical order of
+/// DNSSEC.
+extension Name: Comparable {
+    package static func < (left: Name, right: Name) -> Bool {
+        left.wire.lazy.map(\.lowercased).lexicographicallyPrecedes(right.wire.lazy.map(\.lowercased))
+    }
+}

@@ -36,7 +36,8 @@ final class PendingQueries: LoopPart {
     var nextDeadline: Instant? { running.values.map { $0.startedAt + PendingQueries.patience }.min() }
 
     func timePassed(now: Instant) {
-        for (number, query) in running where query.startedAt + PendingQueries.patience <= now {
+        let late = running.filter { $0.value.startedAt + PendingQueries.patience <= now }
+        for (number, query) in late.sorted(by: { $0.key < $1.key }) {
             query.cancel(now)
             refuse("no answer in \(PendingQueries.patience.wholeSeconds) s", number)
         }

@@ -22,6 +22,14 @@ final class AddressLists: LoopPart {
             }
         }
 
+        /// Providers in the order of the settings, then names.
+        var place: (Int, String) {
+            switch self {
+            case .vendor(let id): (id.number, "")
+            case .hostName(let name): (.max, name)
+            }
+        }
+
         /// What the names of notes begin with.
         static let ofVendor = "nodes of "
         static let ofHostName = "addresses of "
@@ -53,7 +61,7 @@ final class AddressLists: LoopPart {
 
     /// True while all providers are disabled by `direct-only`: no list is requested.
     var isPaused = false {
-        didSet { if isPaused { for key in Array(tracked.keys) { cancel(key, now: Clock.now()) } } }
+        didSet { if isPaused { for key in trackedKeys { cancel(key, now: Clock.now()) } } }
     }
 
     /// Pause after the vendor's list says that the service is disabled, for the list names no duration. At its end the
@@ -101,11 +109,14 @@ final class AddressLists: LoopPart {
         if let left { pauseIfDisabled(key, for: left, now: now) }
     }
 
+    /// Their requests begin in this order.
+    private var trackedKeys: [Key] { tracked.keys.sorted { $0.place < $1.place } }
+
     // MARK: events
 
     /// Requests all lists again: they may differ in another network.
     func networkChanged(now: Instant) {
-        for key in Array(tracked.keys) {
+        for key in trackedKeys {
             cancel(key, now: now)
             tracked[key]?.plan.networkChanged(now: now)
         }
@@ -113,7 +124,7 @@ final class AddressLists: LoopPart {
 
     /// Looks up the host names again: other nameservers may know other addresses.
     func nameserversChanged(now: Instant) {
-        for key in Array(tracked.keys) where key.source == .hostName {
+        for key in trackedKeys where key.source == .hostName {
             cancel(key, now: now)
             tracked[key]?.plan.networkChanged(now: now)
         }
@@ -130,7 +141,7 @@ final class AddressLists: LoopPart {
             }
         }
         guard !isPaused else { return }
-        for (key, list) in tracked where list.plan.askAt.map({ $0 <= now }) ?? false {
+        for key in trackedKeys where tracked[key]?.plan.askAt.map({ $0 <= now }) ?? false {
             switch key {
             case .vendor(let id): askVendor(id, now: now)
             case .hostName(let name): askForName(name, now: now)

@@ -125,7 +125,8 @@ struct StoreLoop: ~Copyable {
         for removal in order.removals { unwrittenRemovals.add(removal) }
         // More partitions than the limit are dropped; their entries expire.
         unwrittenPartitions = Array((unwrittenPartitions + order.partitions).suffix(StoreLoop.maxRemovals))
-        for (name, value) in order.notes where !unwrittenNotes.add(name, value) {
+        // Which ones are refused must not depend on chance.
+        for (name, value) in order.notes.sorted(by: { $0.key < $1.key }) where !unwrittenNotes.add(name, value) {
             tally.refusedNotes.add(1, ordering: .relaxed)
         }
         do throws(StoreFailure) {

@@ -20,7 +20,9 @@ final class StoreThread: LoopPart {
     private var hasEvents = false
     private var thread: NamedThread?
 
-    private var collected: [Key: StoredEntry] = [:]
+    /// With the order in which they were collected.
+    private var collected: [Key: (number: UInt64, entry: StoredEntry)] = [:]
+    private var nextNumber: UInt64 = 0
     private var removals: [QuestionScope] = []
     private var partitions: [PartitionRemoval] = []
     private var collectedNotes: [String: String?] = [:]
@@ -106,7 +108,8 @@ final class StoreThread: LoopPart {
             droppedEntries += 1
             return
         }
-        collected[key] = entry
+        collected[key] = (nextNumber, entry)
+        nextNumber += 1
         postAt = postAt ?? now + StoreThread.interval
     }
 
@@ -122,7 +125,7 @@ final class StoreThread: LoopPart {
     /// Forgets the entries of a network, or those stored at a time since 1970 or later.
     func forget(_ partition: UInt32, storedSinceMilliseconds: Int64 = .min, now: Instant) {
         collected = collected.filter {
-            $0.key.partition != partition || $0.value.storedAtMilliseconds < storedSinceMilliseconds
+            $0.key.partition != partition || $0.value.entry.storedAtMilliseconds < storedSinceMilliseconds
         }
         partitions.append(PartitionRemoval(partition, storedSinceMilliseconds: storedSinceMilliseconds))
         postAt = postAt ?? now + StoreThread.interval
@@ -195,7 +198,8 @@ final class StoreThread: LoopPart {
             postAt = nil
         }
         return StoreOrder(
-            entries: Array(collected.values), removals: removals, partitions: partitions, notes: collectedNotes)
+            entries: collected.values.sorted { $0.number < $1.number }.map(\.entry), removals: removals,
+            partitions: partitions, notes: collectedNotes)
     }
 }
 

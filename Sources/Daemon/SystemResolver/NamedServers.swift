@@ -141,7 +141,8 @@ final class NamedServers: LoopPart {
 
     func timePassed(now: Instant) {
         guard let deadline = nextDeadline, deadline <= now else { return }
-        for (id, fetch) in running where fetch.deadline.map({ $0 <= now }) ?? false {
+        let late = running.filter { $0.value.deadline.map { $0 <= now } ?? false }
+        for (id, fetch) in late.sorted(by: { $0.key.number < $1.key.number }) {
             running[id] = nil
             system.cancel(fetch.request)
             fetch.server.finished(with: .failure(.timeout), after: fetch.startedAt.duration(to: now))

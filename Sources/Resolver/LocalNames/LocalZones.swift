@@ -26,7 +26,7 @@ package struct LocalZones: Equatable, Sendable {
     func zone(of name: Name) -> Name? { names.first { name.isWithin($0) } }
 
     /// Returns the zones in only one of both.
-    func differing(from other: LocalZones) -> [Name] { Array(Set(names).symmetricDifference(other.names)) }
+    func differing(from other: LocalZones) -> [Name] { Set(names).symmetricDifference(other.names).sorted() }
 }
 
 extension Name {

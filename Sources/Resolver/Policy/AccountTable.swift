@@ -66,5 +66,6 @@ package struct AccountTable: Equatable, Sendable {
     /// Returns the scopes whose owners differ.
     func scopesDiffering(from other: AccountTable) -> [QuestionScope] {
         Set(matches.keys).union(other.matches.keys).filter { matches[$0] != other.matches[$0] }
+            .sorted { $0.name != $1.name ? $0.name < $1.name : !$0.includesDescendants && $1.includesDescendants }
     }
 }

@@ -63,7 +63,7 @@ package struct LinkRoutes: Equatable, Sendable {
     /// - Parameter isReserved: the operator has decided about the domain by other means. A tunnel, which the operator
     ///   starts, precedes that with a longer domain.
     package func domains(unless isReserved: (Name, _ isOfTunnel: Bool) -> Bool) -> [Name] {
-        ownerOfDomain.filter { !isReserved($0.key, $0.value.rank == .tunnel) }.map(\.key)
+        ownerOfDomain.filter { !isReserved($0.key, $0.value.rank == .tunnel) }.keys.sorted()
     }
 
     /// Returns the upstreams of a rule, with the link in the place of `noLink`.
@@ -77,7 +77,7 @@ package struct LinkRoutes: Equatable, Sendable {
         guard self != other else { return [] }
         return Set(ownerOfDomain.keys).union(other.ownerOfDomain.keys).filter {
             ownerOfDomain[$0]?.nameserver != other.ownerOfDomain[$0]?.nameserver
-        }
+        }.sorted()
     }
 }
 

@@ -269,7 +269,7 @@ package struct RuleTable: Equatable, Sendable {
     func namesDiffering(from other: RuleTable) -> [Name] {
         Set(ruleOfName.keys).union(other.ruleOfName.keys).filter { name in
             ruleOfName[name]?.rule.answerTerms != other.ruleOfName[name]?.rule.answerTerms
-        }
+        }.sorted()
     }
 
     /// Returns the merged rule for a name; nil if no rule matches.
@@ -402,7 +402,7 @@ package struct RuleTable: Equatable, Sendable {
     // MARK: terms of acceptance
 
     /// The names with terms of acceptance of their own, without lists.
-    var namesWithAcceptanceTerms: [Name] { ruleOfName.filter { $0.value.rule.limitsAcceptance }.map(\.key) }
+    var namesWithAcceptanceTerms: [Name] { ruleOfName.filter { $0.value.rule.limitsAcceptance }.keys.sorted() }
 
     var hasListsWithAcceptanceTerms: Bool {
         lists.contains { ruleOfIndex[$0.index]?.limitsAcceptance ?? false }

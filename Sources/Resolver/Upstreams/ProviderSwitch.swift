@@ -36,14 +36,14 @@ package struct ProviderSwitch: Equatable, Sendable {
     package mutating func switchOn(_ name: Name?) -> [Name] {
         guard let name else {
             defer { endOfName = [:] }
-            return Array(endOfName.keys)
+            return endOfName.keys.sorted()
         }
         return endOfName.removeValue(forKey: name) == nil ? [] : [name]
     }
 
     /// Removes and returns the names with a past end.
     package mutating func expire(nowMilliseconds: Int64) -> [Name] {
-        let over = endOfName.filter { $0.value.map { $0 <= nowMilliseconds } ?? false }.map(\.key)
+        let over = endOfName.filter { $0.value.map { $0 <= nowMilliseconds } ?? false }.keys.sorted()
         for name in over { endOfName[name] = nil }
         return over
     }
