@@ -65,7 +65,7 @@ struct ReportTests {
             Reply.stats(stats).rendered(asJSON: true) == #"""
                 {"cache":{"bytes":4096,"entries":10,"evictions":0,"hits":13,"insertions":0,"limit_bytes":0,\#
                 "misses":0},\#
-                "dropped":{"malformed":1},"durations":{},"inflight":2,\#
+                "dropped":{"malformed":1},"durations":{},"files":{"faulty":0},"inflight":2,\#
                 "latency_us":{"cache":{"p50":0,"p95":0,"p99":0},"provider":{"p50":900,"p95":0,"p99":9000},\#
                 "stale":{"p50":0,"p95":0,"p99":0},"system":{"p50":0,"p95":8,"p99":0}},"log":{"dropped":3},\#
                 "nameservers":[],\#
@@ -123,6 +123,7 @@ struct ReportTests {
         cache.limit_bytes                          0
         cache.misses                               0
         dropped.malformed                          1
+        files.faulty                               0
         inflight                                   2
         latency_us.cache.p50                       0
         latency_us.cache.p95                       0

@@ -110,7 +110,7 @@ struct ConversionTests {
         let providers = try settings.providers.enumerated().map {
             Provider(id: ProviderID($0), try ProviderAccount($1), seed: 1)
         }
-        let policy = Policy(settings, providers, lists: try NameLists.read(for: settings).lists)
+        let policy = Policy(settings, providers, lists: NameLists.read(for: settings, nil).lists)
         let all = [policy] + policy.views.map(\.policy)
         let upstreams = { (name: String) in all.map { $0.upstreams(for: Name(name)!) } }
         let guests = NameUpstreams.owners([ProviderID(1)], isExclusive: true)
@@ -208,7 +208,7 @@ struct ConversionTests {
             resolver = "link"
             """
         let settings = try Settings.parse(bytes: Array(text.utf8), file: "f")
-        let lists = try NameLists.read(for: settings).lists
+        let lists = NameLists.read(for: settings, nil).lists
         let corp = NamedServer(id: ProviderID(-1), settings.nameservers[0])
         let domains = [
             "a.corp.example", "corp.example", "a.blocked.example", "a.listed.example", "a.lan", "a.open.example",
@@ -234,7 +234,7 @@ struct ConversionTests {
         let settings = try Settings.parse(bytes: Array(text.utf8), file: "f")
         let digest = { (names: String) in
             folder.write(Array(names.utf8), to: folder("list"))
-            let lists = try NameLists.read(for: settings).lists
+            let lists = NameLists.read(for: settings, nil).lists
             var policy = Policy()
             policy.rules = RuleTable(settings.rules.map { Rule($0, [:], lists) })
             return try #require(policy.acceptanceDigest { _ in "" })

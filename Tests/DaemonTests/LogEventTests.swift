@@ -37,9 +37,9 @@ struct LogEventTests {
         (.nameserver(.askedAgain("a")), "nameserver-asked-again"),
         (.receiver(.fails(name: "a", reason: "r")), "receiver-fails"),
         (.receiver(.works(name: "a", after: .seconds(1))), "receiver-works"),
-        (.listLoaded(path: "a", names: 1), "list-loaded"),
-        (.listRefused(path: "a", complaints: ["c"]), "list-refused"),
-        (.localNamesRefused(path: "a", complaints: ["c"], isWhole: true), "local-names-refused"),
+        (.names(.loaded(path: "a", names: 1)), "list-loaded"),
+        (.names(.refused(path: "a", names: 1, complaints: ["c"])), "list-refused"),
+        (.names(.localRefused(path: "a", complaints: ["c"], isWhole: true)), "local-names-refused"),
         (.fileUnreadable(path: "a", reason: "r"), "file-unreadable"), (.storeWorks(path: "a"), "store-works"),
     ]
 

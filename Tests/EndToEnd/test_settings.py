@@ -39,7 +39,7 @@ class Effects(Case):
         for count in (1, 3):
             server = self.serve(server=f"threads = {count}")
             # A thread names itself, when it comes to run.
-            wanted = {"httpdnsd", *(f"serve-{number}" for number in range(count))}
+            wanted = {"httpdnsd", "log", *(f"serve-{number}" for number in range(count))}
             eventually(lambda: self.threads(server) == wanted, what=f"threads {wanted}")
             self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
 

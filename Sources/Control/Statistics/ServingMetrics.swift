@@ -94,6 +94,9 @@ extension MetricFamily {
         ) {
             [MetricSample($0.pages.cut)]
         },
+        .gauge("files_faulty", "Files with names that are not in force as they are now.") {
+            [MetricSample($0.files.faulty)]
+        },
         .counter("log_lines_dropped", "Log lines dropped because standard error was not read in time.") {
             [MetricSample($0.log.dropped)]
         },

@@ -41,6 +41,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var fleet: Fleet?
     package var pages = Pages()
     package var log = Log()
+    package var files = Files()
     package var process = Process()
 
     package init() {}
@@ -53,7 +54,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package enum CodingKeys: String, CodingKey {
         case schema, version, queries, responses, rcodes, dropped, inflight, unsent, durations, cache, prefetch, shares,
             stale, store, providers, nameservers, system, probe, network, notify, nftset, fleet, pages,
-            log, process
+            log, files, process
         case connections = "tcp"
         case udpReceiveErrors = "udp_rcvbuf_errors"
         case uptimeSeconds = "uptime_s"
@@ -224,6 +225,12 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var requests = 0
         /// Connections that were closed because there were too many, or they took too long.
         package var cut = 0
+        package init() {}
+    }
+
+    package struct Files: Codable, Equatable, Sendable {
+        /// Files with names that are not in force as they are now, and accounts that are left out because of a fault.
+        package var faulty = 0
         package init() {}
     }
 

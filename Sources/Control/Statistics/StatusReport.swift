@@ -36,6 +36,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var lists: [List]?
     /// The directory of hosts files and the lease files; nil if there are none.
     package var localNames: [List]?
+    /// What is wrong with accounts that no client's question goes to, and that are therefore left out; nil: nothing.
+    package var unusedAccounts: [String]?
     /// The sets of nftables that rules name; nil: none does.
     package var nftsets: [NFTSet]?
     /// Nil without [fleet].
@@ -67,6 +69,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
         case missingListeners = "missing_listeners"
         case settingsFile = "settings_file"
         case localNames = "local_names"
+        case unusedAccounts = "unused_accounts"
         case openDescriptors = "open_fds"
         case descriptorLimit = "max_fds"
         case systemServers = "system_servers"
@@ -176,6 +179,7 @@ extension StatusReport {
             ("network", network?.line), ("portal", portal ?? network?.portal),
             ("rights", rights), ("files", descriptorText),
             ("lists", StatusReport.text(lists)), ("local", StatusReport.text(localNames)),
+            ("unused", unusedAccounts?.joined(separator: " | ")),
             ("nftset", nftsets?.map { "\($0.set) \($0.fault ?? "ready")" }.joined(separator: " | ")),
             ("fleet", fleet?.text),
             ("quota", quotas.map { $0.map(\.text).joined(separator: " | ") }),

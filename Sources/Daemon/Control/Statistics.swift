@@ -64,6 +64,7 @@ struct Statistics {
         report.quotas = quotas.isEmpty ? nil : quotas
         report.lists = lists.reports
         report.localNames = lists.localReports
+        report.unusedAccounts = lists.names.accountFaults.isEmpty ? nil : lists.names.accountFaults
         report.nftsets = resolving.addressSets.reports
         report.fleet = resolving.fleet.status
         report.network = currentNetwork
@@ -120,6 +121,7 @@ struct Statistics {
         report.fleet = resolving.fleet.statistics
         (report.pages.requests, report.pages.cut) = pages?.counts ?? (0, 0)
         report.log.dropped = Int(droppedLogLines)
+        report.files.faulty = lists.faulty
         fill(&report, from: sum)
         fillDurations(&report)
         fillUpstreams(&report)

@@ -76,10 +76,7 @@ enum LogEvent {
     case addressSet(AddressSetNews)
     case fleet(FleetNews)
     /// A list of names for rules was read after a change.
-    case listLoaded(path: String, names: Int)
-    case listRefused(path: String, complaints: [String])
-    /// Hosts files or a lease file have faults: what they had before stays in force, or all lines but these are.
-    case localNamesRefused(path: String, complaints: [String], isWhole: Bool)
+    case names(NameFileNews)
     case fileUnreadable(path: String, reason: String)
     case storeLoaded(path: String, LoadReport)
     case storeSetAside(path: String, SetAside)
@@ -93,7 +90,7 @@ enum LogEvent {
 
     var level: LogLevel {
         switch self {
-        case .ready, .servesAs, .pagesServed, .stopping, .stopped, .settingsReloaded, .listLoaded, .levelChanged,
+        case .ready, .servesAs, .pagesServed, .stopping, .stopped, .settingsReloaded, .levelChanged,
             .providerUp,
             .providerResolved,
             .providersWork,
@@ -109,10 +106,11 @@ enum LogEvent {
         case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providerUnresolved,
             .providersFail, .portal(.suspected), .nameserver(.loops), .nameserver(.down), .fileUnreadable, .quota,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
-            .contradiction, .rule, .localNamesRefused, .recorderWritten, .recorderFails, .receiver(.fails),
+            .contradiction, .rule, .recorderWritten, .recorderFails, .receiver(.fails),
             .addressSet, .fleet, .missing(.dropped):
             .warning
-        case .settingsRefused, .listRefused, .notStarted: .error
+        case .settingsRefused, .notStarted: .error
+        case .names(let news): news.level
         case .requestFailed: .debug
         }
     }

@@ -18,7 +18,7 @@ extension LogEvent {
     var timesAtOnce: Int? {
         switch self {
         case .notStarted, .ready, .servesAs, .sharesUser, .stopping, .stopped, .settingsReloaded, .settingsRefused,
-            .listLoaded, .listRefused, .localNamesRefused, .levelChanged, .switchedOn, .rule,
+            .names, .levelChanged, .switchedOn, .rule,
             .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .openResolver, .recorderWritten, .query,
             .requestFailed, .quota, .missing(.dropped):
             nil
@@ -53,9 +53,7 @@ extension LogEvent {
         case .stopped: "stopped"
         case .settingsReloaded: "settings-reloaded"
         case .settingsRefused: "settings-refused"
-        case .listLoaded: "list-loaded"
-        case .listRefused: "list-refused"
-        case .localNamesRefused: "local-names-refused"
+        case .names(let news): news.word
         case .levelChanged: "level-changed"
         case .providerDown: "provider-down"
         case .providerUp: "provider-up"
@@ -100,9 +98,8 @@ extension LogEvent {
 
     private var details: [String] {
         switch self {
-        case .settingsRefused(let complaints), .listRefused(_, let complaints),
-            .localNamesRefused(_, let complaints, _):
-            complaints
+        case .settingsRefused(let complaints): complaints
+        case .names(let news): news.details
         case .notStarted(let lines): Array(lines.dropFirst())
         default: []
         }
@@ -173,9 +170,8 @@ extension LogEvent {
         case .nameserver(let news): news.fields
         case .nameserversChanged(let nameservers, _):
             ["servers": .list(nameservers.servers.map(\.description))]
-        case .listLoaded(let path, let names): ["path": .text(path), "names": .number(names)]
-        case .fileUnreadable(let path, _), .listRefused(let path, _), .localNamesRefused(let path, _, _),
-            .storeLoaded(let path, _),
+        case .names(let news): news.fields
+        case .fileUnreadable(let path, _), .storeLoaded(let path, _),
             .storeSetAside(let path, _),
             .storeFails(let path, _), .storeWorks(let path), .recorderWritten(let path), .recorderFails(let path, _):
             ["path": .text(path)]

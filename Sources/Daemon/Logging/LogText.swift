@@ -28,9 +28,7 @@ extension LogEvent {
         case .stopped: "stopped"
         case .settingsReloaded(let report): report.text
         case .settingsRefused: "settings not reloaded, the old ones stay in force:"
-        case .listLoaded(let path, let names): "\(counted(names, "name", "names")) loaded from \(path)"
-        case .listRefused(let path, _): "\(path) not loaded, its last good list stays in force:"
-        case .localNamesRefused(let path, _, let isWhole): LogEvent.faulty(path, isWhole)
+        case .names(let news): news.text
         case .providerDown(let name, let reason): "provider \(name) is down: \(reason)"
         case .providerUp(let name): "provider \(name) is up"
         case .providerBlocked(let name, let reason): "provider \(name) is blocked: \(reason)"
@@ -72,10 +70,6 @@ extension LogEvent {
 
     private static func diverged(_ source: String) -> String {
         "\(source) returned a mismatched address, another upstream a verified one; see httpdnsctl evidence"
-    }
-
-    private static func faulty(_ path: String, _ isWhole: Bool) -> String {
-        isWhole ? "\(path) is not in force as it is now; its earlier names are:" : "\(path) has lines that are ignored:"
     }
 
     private static func setAside(_ path: String, _ setAside: SetAside) -> String {

@@ -390,7 +390,7 @@ final class Daemon {
             serving.set(Partition(nil, settings.providers), settings)
         }
         let names = provisions.takeNames()
-        lists.set(names, zones: LocalZones(settings.localZones)).forEach { log($0) }
+        lists.set(names, zones: LocalZones(settings.localZones), copies: LastGoodFiles(settings)).forEach { log($0) }
         translation.configure(settings.server, now: now)
         addressLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)

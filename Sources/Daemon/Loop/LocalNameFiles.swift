@@ -1,5 +1,5 @@
-// Hosts files and lease files of DHCP servers: what each has, and what is wrong with it. A file that cannot be used keeps
-// what it had before. Read on a thread of their own (`NameLists`).
+// Hosts files and lease files of DHCP servers: what each has, and what is wrong with it. A file that cannot be used
+// keeps what it had before. Read on a thread of their own (`NameLists`).
 
 import Control
 import DNSWire
@@ -72,16 +72,22 @@ extension LocalNameFile {
 
     /// A missing file is an empty one.
     ///
-    /// - Parameter old: as it was before, for a file that cannot be read now.
-    init(hostsFile path: String, old: LocalNameFile?, zones: LocalZones) {
+    /// - Parameters:
+    ///   - old: as it was before, for a file that cannot be read now.
+    ///   - copies: the last good versions, if there is no old one.
+    init(hostsFile path: String, old: LocalNameFile?, _ copies: LastGoodFiles? = nil, zones: LocalZones) {
         var faults: [String] = []
-        let former = old?.hosts.first
-        let table = LocalNameFile.hosts(path, room: Bounds.maxHostsEntries, zones, former, &faults)
+        let table = LocalNameFile.hosts(path, room: Bounds.maxHostsEntries, zones, &faults) {
+            old?.hosts.first ?? LocalNameFile.copy(of: path, old == nil ? copies : nil, zones)
+        }
         self.init(.hostsFile, .hosts([table].compactMap { $0 }), files: [path], faults: faults)
     }
 
-    /// - Parameter old: as it was before, for files that cannot be read now.
-    init(hostsDirectory path: String, old: LocalNameFile?, zones: LocalZones) {
+    /// - Parameters:
+    ///   - old: as it was before, for files that cannot be read now.
+    ///   - copies: the last good versions, if there is no old one.
+    init(hostsDirectory path: String, old: LocalNameFile?, _ copies: LastGoodFiles? = nil, zones: LocalZones) {
+        let copies = old == nil ? copies : nil
         var (tables, files, faults): ([HostsTable], [String], [String]) = ([], [], [])
         let directory = path.hasSuffix("/") ? path : path + "/"
         do throws(SystemError) {
@@ -96,21 +102,24 @@ extension LocalNameFile {
             for name in names.prefix(LocalNameFile.maxFiles) {
                 let file = directory + name
                 files.append(file)
-                let former = old?.hosts.first { $0.path == file }
-                guard let table = LocalNameFile.hosts(file, room: room, zones, former, &faults) else { continue }
+                let table = LocalNameFile.hosts(file, room: room, zones, &faults) {
+                    old?.hosts.first { $0.path == file } ?? LocalNameFile.copy(of: file, copies, zones)
+                }
+                guard let table else { continue }
                 room -= table.count
                 tables.append(table)
             }
         } catch {
-            (tables, files) = (old?.hosts ?? [], old?.files ?? [])
+            files = old?.files ?? copies?.paths(in: directory) ?? []
+            tables = old?.hosts ?? files.compactMap { LocalNameFile.copy(of: $0, copies, zones) }
             faults.append(
                 LocalNameFile.unreadable(path, error, "a directory that user \(Machine.user.userID) can read"))
         }
         self.init(.hostsDirectory, .hosts(tables), files: files, faults: faults)
     }
 
-    /// As dnsmasq(8) has it for `hostsdir`: without hidden files and what editors leave behind; and without what dpkg and
-    /// ucf do.
+    /// As dnsmasq(8) has it for `hostsdir`: without hidden files and what editors leave behind; and without what dpkg
+    /// and ucf do.
     static func isUsed(_ name: String) -> Bool {
         !name.hasPrefix(".") && !name.hasSuffix("~") && !(name.hasPrefix("#") && name.hasSuffix("#"))
             && !leftovers.contains { name.contains($0) }
@@ -119,7 +128,7 @@ extension LocalNameFile {
     private static let leftovers = [".dpkg-", ".ucf-"]
 
     private static func hosts(
-        _ path: String, room: Int, _ zones: LocalZones, _ former: HostsTable?, _ faults: inout [String]
+        _ path: String, room: Int, _ zones: LocalZones, _ faults: inout [String], former: () -> HostsTable?
     ) -> HostsTable? {
         do throws(SystemError) {
             try TextFile.requireFile(path)
@@ -135,7 +144,15 @@ extension LocalNameFile {
             if error.isNoSuchFile { return nil }
             faults.append(unreadable(path, error, "a file that user \(Machine.user.userID) can read"))
         }
-        return former
+        return former()
+    }
+
+    /// Nil without a copy. Its names are said to be the file's.
+    private static func copy(of path: String, _ copies: LastGoodFiles?, _ zones: LocalZones) -> HostsTable? {
+        guard let copy = copies?.copy(of: path), let text = try? TextFile.read(copy, maxBytes: maxHostsBytes) else {
+            return nil
+        }
+        return HostsTable(parsing: text, path: path, zones: zones)
     }
 }
 
@@ -145,11 +162,13 @@ extension LocalNameFile {
     /// 65,536 leases of dhcpd, each twice in its log.
     private static let maxLeaseBytes = 64 << 20
 
-    /// - Parameter old: as it was before, for a file that cannot be read now.
-    init(leaseFile path: String, old: LocalNameFile?, zones: LocalZones) {
+    /// - Parameters:
+    ///   - old: as it was before, for a file that cannot be read now.
+    ///   - copies: the last good versions, if there is no old one.
+    init(leaseFile path: String, old: LocalNameFile?, _ copies: LastGoodFiles? = nil, zones: LocalZones) {
         var faults: [String] = []
         let table = LocalNameFile.leases(path, zones, &faults)
-        let used = table ?? old?.leases ?? LeaseTable(.none, path: path)
+        let used = table ?? old?.leases ?? LocalNameFile.leaseCopy(of: path, copies, zones)
         let new = used.names(missingIn: old?.leases, at: Clock.wallMilliseconds() / 1000)
         self.init(.leases, .leases(used), files: [path], faults: faults, newNames: new)
     }
@@ -167,6 +186,14 @@ extension LocalNameFile {
                     : unreadable(path, error, "a file that user \(Machine.user.userID) can read"))
         }
         return nil
+    }
+
+    /// Leases that have ended meanwhile are not answered.
+    private static func leaseCopy(of path: String, _ copies: LastGoodFiles?, _ zones: LocalZones) -> LeaseTable {
+        guard let copy = copies?.copy(of: path), let text = try? TextFile.read(copy, maxBytes: maxLeaseBytes),
+            let file = LeaseFile(parsing: text)
+        else { return LeaseTable(.none, path: path) }
+        return LeaseTable(file, path: path, zones: zones)
     }
 
     // MARK: words

@@ -1,6 +1,6 @@
-// Files with names: lists for rules (`match-file`), hosts files and lease files. Read on a thread of their own after a
-// change, so that no query waits for one; what they replace is freed there, too. A file with a fault keeps its last good
-// contents.
+// Files with names: lists for rules (`match-file`), those of accounts (`names-file`), hosts files and lease files. Read
+// on a thread of their own after a change, so that no query waits for one; what they replace is freed there, too. A
+// file with a fault keeps its last good contents, also over a restart (`LastGoodFiles`).
 
 import Control
 import DNSWire
@@ -12,6 +12,8 @@ import Synchronization
 /// The files with names that the settings have.
 struct NameFilePaths: Equatable, Sendable {
     var lists: Set<String> = []
+    /// Of accounts.
+    var accounts: Set<String> = []
     /// /etc/hosts.
     var hostsFiles: Set<String> = []
     /// Directories.
@@ -22,11 +24,14 @@ struct NameFilePaths: Equatable, Sendable {
 
     static let none = NameFilePaths()
 
+    func has(_ path: String) -> Bool { hostsFiles.contains(path) || hosts.contains(path) || leases.contains(path) }
+
     /// Lease files are small, and change often.
-    var areLeasesOnly: Bool { lists.isEmpty && hostsFiles.isEmpty && hosts.isEmpty }
+    var areLeasesOnly: Bool { lists.isEmpty && accounts.isEmpty && hostsFiles.isEmpty && hosts.isEmpty }
 
     mutating func formUnion(_ other: NameFilePaths) {
         lists.formUnion(other.lists)
+        accounts.formUnion(other.accounts)
         hostsFiles.formUnion(other.hostsFiles)
         hosts.formUnion(other.hosts)
         leases.formUnion(other.leases)
@@ -37,6 +42,12 @@ struct NameFilePaths: Equatable, Sendable {
 /// What files with names have.
 struct NamesInFiles: Sendable {
     var lists: [String: NameList] = [:]
+    /// Of accounts.
+    var accounts: [String: [QuestionScope]] = [:]
+    /// What is wrong with lists and the files of accounts that are not in force as they are now.
+    var complaints: [String: [String]] = [:]
+    /// What is wrong with accounts that answer no client; they are left out.
+    var accountFaults: [String] = []
     /// The hosts file, directories of hosts files, and lease files.
     var local: [String: LocalNameFile] = [:]
 
@@ -50,8 +61,55 @@ struct NamesInFiles: Sendable {
             .map { ($0.key, $0.value) }
     }
 
-    /// What is wrong with hosts and lease files.
-    var localComplaints: [String] { sorted.flatMap { $0.file.faults + $0.file.ignored } }
+    /// Everything that is wrong, for `--check`.
+    var warnings: [String] {
+        let refused = complaints.sorted { $0.key < $1.key }.flatMap { path, complaints in
+            let names = lists[path]?.count ?? accounts[path]?.count ?? 0
+            return complaints + ["\(path): the daemon starts with \(counted(names, "name", "names")) of it"]
+        }
+        return accountFaults + refused + sorted.flatMap { $0.file.faults + $0.file.ignored }
+    }
+}
+
+extension NamesInFiles {
+    /// The files that these are from.
+    fileprivate var paths: NameFilePaths {
+        func local(_ kind: LocalNameFile.Kind) -> Set<String> { Set(self.local.filter { $0.value.kind == kind }.keys) }
+        return NameFilePaths(
+            lists: Set(lists.keys), accounts: Set(accounts.keys), hostsFiles: local(.hostsFile),
+            hosts: local(.hostsDirectory), leases: local(.leases))
+    }
+
+    /// Takes what was read, and for a file with a fault what is in force, with the complaints.
+    ///
+    /// - Returns: the complaints about files that were never in force.
+    fileprivate mutating func join<Value>(
+        _ outcomes: [String: Result<Value, SettingsFile.Unusable>],
+        into files: WritableKeyPath<NamesInFiles, [String: Value]>,
+        else old: [String: Value]
+    ) -> [String] {
+        var lost: [String] = []
+        for (path, outcome) in outcomes.sorted(by: { $0.key < $1.key }) {
+            let new = complaints.take(outcome, path)
+            self[keyPath: files][path] = new ?? old[path]
+            if new ?? old[path] == nil { lost += complaints[path] ?? [] }
+        }
+        return lost
+    }
+}
+
+extension [String: [String]] {
+    /// Returns a value that was read; else nil, with its complaints under its path.
+    fileprivate mutating func take<Contents>(_ outcome: Result<Contents, SettingsFile.Unusable>, _ path: String)
+        -> Contents?
+    {
+        switch outcome {
+        case .success(let value): return value
+        case .failure(let fault):
+            self[path] = fault.complaints
+            return nil
+        }
+    }
 }
 
 final class NameLists: LoopPart {
@@ -63,6 +121,7 @@ final class NameLists: LoopPart {
         /// What was to be read; none: the thread only freed former names.
         let paths: NameFilePaths
         let lists: [String: Outcome]
+        let accounts: [String: Result<[QuestionScope], SettingsFile.Unusable>]
         let local: [String: LocalNameFile]
         /// Those that `local` was read for.
         let zones: LocalZones
@@ -77,8 +136,11 @@ final class NameLists: LoopPart {
     /// What is in force, by path.
     private(set) var names = NamesInFiles()
     private var zones = LocalZones.none
-    /// The complaints about lists that are not in force as they are now.
-    private(set) var complaints: [String: [String]] = [:]
+    /// Nil: the settings have no store.
+    private var copies: LastGoodFiles?
+    /// When a lease file is copied again: its server may write it every second.
+    private var leaseCopiesAt = Instant(nanoseconds: 0)
+    private static let leaseCopyInterval: Duration = .seconds(60)
     private let loop: EventLoop
     private let finished: Mailbox<Batch>
     private var finishedWatch: EventLoop.Registration?
@@ -91,6 +153,8 @@ final class NameLists: LoopPart {
     private var batches = 0
     /// Reads a batch; nil: none is being read.
     private var thread: NamedThread?
+    /// Between `takeBatch` and `finish`: the main thread still holds what the batch replaced.
+    private var isTaken = false
     /// What the thread does first.
     private var cleanup = NameCleanup()
     /// Longest wait for a thread at the end of the process: a file system may not answer.
@@ -113,18 +177,31 @@ final class NameLists: LoopPart {
     }
 
     private var lists: [String: NameList] { names.lists }
+    var complaints: [String: [String]] { names.complaints }
 
     /// Puts names in force and watches their files.
     ///
     /// - Returns: what is wrong with hosts and lease files, for the log; and a warning if the kernel allows no watch:
     ///   changes then go unnoticed until the next reload.
-    func set(_ new: NamesInFiles, zones: LocalZones) -> [LogEvent] {
-        self.zones = zones
-        let news = new.sorted.flatMap { NameLists.news(of: $0.file, $0.path, old: names.local[$0.path]) }
+    ///
+    /// - Parameter copies: where the last good versions are kept; nil: nowhere.
+    func set(_ new: NamesInFiles, zones: LocalZones, copies: LastGoodFiles?) -> [LogEvent] {
+        (self.zones, self.copies) = (zones, copies)
+        var news = new.sorted.flatMap { NameLists.news(of: $0.file, $0.path, old: names.local[$0.path]) }
+        for (path, complaints) in new.complaints.sorted(by: { $0.key < $1.key })
+        where names.complaints[path] != complaints {
+            let count = new.lists[path]?.count ?? new.accounts[path]?.count ?? 0
+            news.append(.names(.refused(path: path, names: count, complaints: complaints)))
+        }
+        if !new.accountFaults.isEmpty, new.accountFaults != names.accountFaults {
+            news.append(.names(.accountLeftOut(complaints: new.accountFaults)))
+        }
         cleanup.retired.append(names)
         names = new
-        complaints = complaints.filter { new.lists[$0.key] != nil }
-        return news + watchFiles()
+        copyFiles(of: new.paths)
+        news += watchFiles()
+        beginBatch()
+        return news
     }
 
     /// Reads files again.
@@ -153,20 +230,21 @@ final class NameLists: LoopPart {
         hasFinished = false
         guard let batch = finished.takeAll().first else { return nil }
         thread.take()?.join()
-        cleanup.retired.append(names)
+        isTaken = true
+        if batch.paths != .none { cleanup.retired.append(names) }
         var news: [LogEvent] = []
         for (path, outcome) in batch.lists.sorted(by: { $0.key < $1.key }) {
             guard let old = lists[path] else { continue }
             switch batch.number == requested ? outcome : outcome.flatMap({ NameLists.checked($0, path, after: old) }) {
             case .success(let list):
-                let wasRefused = complaints.removeValue(forKey: path) != nil
-                if list != old || wasRefused { news.append(.listLoaded(path: path, names: list.count)) }
+                let wasRefused = names.complaints.removeValue(forKey: path) != nil
+                if list != old || wasRefused { news.append(.names(.loaded(path: path, names: list.count))) }
                 names.lists[path] = list
             case .failure(let fault):
                 if complaints[path] != fault.complaints {
-                    news.append(.listRefused(path: path, complaints: fault.complaints))
+                    news.append(.names(.refused(path: path, names: old.count, complaints: fault.complaints)))
                 }
-                complaints[path] = fault.complaints
+                names.complaints[path] = fault.complaints
             }
         }
         for (path, file) in batch.local.sorted(by: { $0.key < $1.key }) {
@@ -184,10 +262,10 @@ final class NameLists: LoopPart {
     ///
     /// - Parameter work: done on the thread, before.
     func finish(_ batch: Batch, _ work: (@Sendable () -> Void)?) {
-        cleanup.work = work
+        if let work { cleanup.work.append(work) }
+        isTaken = false
+        copyFiles(of: batch.paths)
         cleanup.isLarge = !batch.paths.areLeasesOnly
-        // A batch that read nothing replaced nothing.
-        if batch.paths == .none { cleanup.retired = [] }
         if batch.zones != zones {
             let files = names.local.filter { batch.local[$0.key] != nil }
             wanted.formUnion(
@@ -203,22 +281,22 @@ final class NameLists: LoopPart {
     private static func news(of file: LocalNameFile, _ path: String, old: LocalNameFile?) -> [LogEvent] {
         var news: [LogEvent] = []
         if !file.faults.isEmpty, file.faults != old?.faults {
-            news.append(.localNamesRefused(path: path, complaints: file.faults, isWhole: true))
+            news.append(.names(.localRefused(path: path, complaints: file.faults, isWhole: true)))
         }
         if !file.ignored.isEmpty, file.ignored != old?.ignored {
-            news.append(.localNamesRefused(path: path, complaints: file.ignored, isWhole: false))
+            news.append(.names(.localRefused(path: path, complaints: file.ignored, isWhole: false)))
         }
         let isRepaired = file.faults.isEmpty && old?.faults.isEmpty == false
         // Every machine has a hosts file.
         let isNew = file.kind != .hostsFile && (old.map { $0.hosts != file.hosts } ?? file.faults.isEmpty)
         if isRepaired || isNew {
-            news.append(.listLoaded(path: path, names: file.names))
+            news.append(.names(.loaded(path: path, names: file.names)))
         }
         return news
     }
 
     private func beginBatch() {
-        guard thread == nil, wanted != .none || !cleanup.isEmpty else { return }
+        guard thread == nil, !isTaken, wanted != .none || !cleanup.isEmpty else { return }
         batches += 1
         var paths = wanted
         if paths != .none { paths.zones = paths.zones ?? zones }
@@ -239,6 +317,7 @@ final class NameLists: LoopPart {
             _ = finished.post(
                 Batch(
                     number: number, paths: paths, lists: Dictionary(uniqueKeysWithValues: lists),
+                    accounts: NameLists.readAccounts(paths),
                     local: NameLists.readLocal(paths, old: local), zones: paths.zones ?? .none,
                     took: begun.duration(to: Clock.now())))
         }
@@ -259,6 +338,25 @@ final class NameLists: LoopPart {
                 "\(path): found no names, so the \(old.count) names read before stay in force; reload the settings if "
                     + "none are meant"
             ]))
+    }
+
+    // MARK: copies
+
+    /// Has the thread copy what was read without a fault.
+    private func copyFiles(of paths: NameFilePaths) {
+        guard let copies, paths != .none else { return }
+        var read = paths.lists.union(paths.accounts)
+            .union(names.local.filter { !$0.value.isLeases && paths.has($0.key) }.values.flatMap(\.files))
+        let now = Clock.now()
+        if !paths.areLeasesOnly || leaseCopiesAt <= now {
+            leaseCopiesAt = now + NameLists.leaseCopyInterval
+            read.formUnion(paths.leases)
+        }
+        let faulty = Set(complaints.keys).union(
+            names.local.values.filter { !$0.faults.isEmpty }.flatMap { $0.files })
+        let good = read.subtracting(faulty)
+        let all = Set(lists.keys).union(names.accounts.keys).union(names.local.values.flatMap(\.files))
+        cleanup.copying = { copies.renew(good.sorted(), keeping: all.subtracting(good).sorted()) }
     }
 
     // MARK: watches
@@ -332,10 +430,16 @@ final class NameLists: LoopPart {
 extension NameLists {
     /// For `status`; nil without lists.
     var reports: [StatusReport.List]? {
-        guard !lists.isEmpty else { return nil }
-        return lists.sorted { $0.key < $1.key }.map { path, list in
-            StatusReport.List(path: path, names: list.count, fault: complaints[path]?.first)
+        let counts = lists.mapValues(\.count).merging(names.accounts.mapValues(\.count)) { list, _ in list }
+        guard !counts.isEmpty else { return nil }
+        return counts.sorted { $0.key < $1.key }.map { path, count in
+            StatusReport.List(path: path, names: count, fault: complaints[path]?.first)
         }
+    }
+
+    /// Files that are not in force as they are now, and accounts that are left out.
+    var faulty: Int {
+        complaints.count + names.local.values.count { !$0.faults.isEmpty } + names.accountFaults.count
     }
 
     /// The same for hosts and lease files.
@@ -371,44 +475,80 @@ extension NameLists {
     /// - Throws: a file with a fault was never in force.
     func joined(_ batch: Batch) throws(SettingsFile.Unusable) -> NamesInFiles {
         var joined = NamesInFiles(local: batch.local)
-        var complaints: [String] = []
-        for (path, outcome) in batch.lists.sorted(by: { $0.key < $1.key }) {
-            switch outcome {
-            case .success(let list): joined.lists[path] = list
-            case .failure(let fault):
-                if let list = lists[path] { joined.lists[path] = list } else { complaints += fault.complaints }
-            }
-        }
+        var complaints = joined.join(batch.lists, into: \.lists, else: lists)
+        // A file of an account is read for a reload only, which a fault in it refuses, unless the start did with it.
+        let faulty = names.accounts.filter { names.complaints[$0.key] != nil }
+        complaints += joined.join(batch.accounts, into: \.accounts, else: faulty)
         guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
         return joined
     }
 
-    /// Reads the files of all rules, and those with local names, which may still be missing.
-    static func read(for settings: Settings) throws(SettingsFile.Unusable) -> NamesInFiles {
-        var names = NamesInFiles()
-        var complaints: [String] = []
+    /// Reads all files before a start. In place of one with a fault, its last good version is used; a list without one
+    /// is empty: a start must succeed where a running daemon goes on.
+    static func read(for settings: Settings, _ copies: LastGoodFiles?) -> NamesInFiles {
         let paths = settings.nameFilePaths
+        var names = NamesInFiles(local: readLocal(paths, old: [:], copies))
         for path in paths.lists.sorted() {
             do throws(SettingsFile.Unusable) {
                 names.lists[path] = try read(path)
             } catch {
-                complaints += error.complaints
+                names.complaints[path] = error.complaints
+                names.lists[path] = copies?.copy(of: path).flatMap { try? read($0) } ?? .empty
             }
         }
-        guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
-        names.local = readLocal(paths, old: [:])
+        for (path, outcome) in readAccounts(paths) {
+            names.accounts[path] =
+                names.complaints.take(outcome, path) ?? copies?.copy(of: path).flatMap { try? readNames($0) } ?? []
+        }
         return names
     }
 
+    fileprivate static func readAccounts(
+        _ paths: NameFilePaths
+    ) -> [String: Result<[QuestionScope], SettingsFile.Unusable>] {
+        let outcomes = paths.accounts.map { path in
+            (path, Result(catching: { () throws(SettingsFile.Unusable) in try readNames(path) }))
+        }
+        return Dictionary(uniqueKeysWithValues: outcomes)
+    }
+
+    /// - Parameter copies: for files without an old version; nil: there are none.
     fileprivate static func readLocal(
-        _ paths: NameFilePaths, old: [String: LocalNameFile]
+        _ paths: NameFilePaths, old: [String: LocalNameFile], _ copies: LastGoodFiles? = nil
     ) -> [String: LocalNameFile] {
         var local: [String: LocalNameFile] = [:]
         let zones = paths.zones ?? .none
-        for path in paths.hostsFiles { local[path] = LocalNameFile(hostsFile: path, old: old[path], zones: zones) }
-        for path in paths.hosts { local[path] = LocalNameFile(hostsDirectory: path, old: old[path], zones: zones) }
-        for path in paths.leases { local[path] = LocalNameFile(leaseFile: path, old: old[path], zones: zones) }
+        for path in paths.hostsFiles {
+            local[path] = LocalNameFile(hostsFile: path, old: old[path], copies, zones: zones)
+        }
+        for path in paths.hosts {
+            local[path] = LocalNameFile(hostsDirectory: path, old: old[path], copies, zones: zones)
+        }
+        for path in paths.leases {
+            local[path] = LocalNameFile(leaseFile: path, old: old[path], copies, zones: zones)
+        }
         return local
+    }
+
+    private static func unreadable(_ path: String, _ error: SystemError) -> SettingsFile.Unusable {
+        SettingsFile.Unusable(complaints: [
+            "\(path): can't be read: \(error); make it a regular file that user \(Machine.user.userID) can read"
+        ])
+    }
+
+    private static func readNames(_ path: String) throws(SettingsFile.Unusable) -> [QuestionScope] {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            try TextFile.requireFile(path)
+            bytes = try TextFile.read(path, maxBytes: OwnNames.maxFileBytes)
+        } catch {
+            throw unreadable(path, error)
+        }
+        do throws(SettingsError) {
+            return try OwnNames.parse(bytes: bytes, file: path)
+        } catch {
+            throw SettingsFile.Unusable(complaints: error.description.split(separator: "\n").map(String.init))
+        }
     }
 
     private static func read(_ path: String) throws(SettingsFile.Unusable) -> NameList {
@@ -417,9 +557,7 @@ extension NameLists {
             try TextFile.requireFile(path)
             try TextFile.readPieces(path, maxBytes: NameListParser.maxFileBytes) { parser.take($0) }
         } catch {
-            throw SettingsFile.Unusable(complaints: [
-                "\(path): can't be read: \(error); make it a regular file that user \(Machine.user.userID) can read"
-            ])
+            throw unreadable(path, error)
         }
         do throws(SettingsError) {
             return try parser.finish()
@@ -433,7 +571,8 @@ extension Settings {
     /// Each file once.
     var nameFilePaths: NameFilePaths {
         NameFilePaths(
-            lists: Set(rules.flatMap(\.matchFiles)), hostsFiles: [LocalNameFile.hostsFile],
+            lists: Set(rules.flatMap(\.matchFiles)), accounts: Set(providers.compactMap(\.namesFile)),
+            hostsFiles: [LocalNameFile.hostsFile],
             hosts: Set(hostsDirectory.map { [$0] } ?? []), leases: Set(leaseFiles), zones: LocalZones(localZones))
     }
 }
@@ -442,11 +581,12 @@ extension Settings {
 private struct NameCleanup: Sendable {
     /// Names that are not in force any more. To free those of a large hosts file takes a tenth of a second.
     var retired: [NamesInFiles] = []
-    var work: (@Sendable () -> Void)?
+    var work: [@Sendable () -> Void] = []
+    var copying: (@Sendable () -> Void)?
     /// The heap's pages are worth to be returned.
     var isLarge = false
 
-    var isEmpty: Bool { retired.isEmpty && work == nil }
+    var isEmpty: Bool { retired.isEmpty && work.isEmpty && copying == nil }
 }
 
 /// Makes the thread the last owner.
@@ -459,7 +599,8 @@ private final class Leftover: Sendable {
 
     func remove() {
         guard var taken = cleanup.withLock({ $0.take() }) else { return }
-        taken.work?()
+        for work in taken.work { work() }
+        taken.copying?()
         guard !taken.retired.isEmpty else { return }
         taken.retired = []
         if taken.isLarge { Machine.returnMemory() }

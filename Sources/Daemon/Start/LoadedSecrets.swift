@@ -20,7 +20,8 @@ struct LoadedSecrets {
     ///
     /// - Parameters:
     ///   - bound: nil before ports are bound; the addresses of the settings count then.
-    ///   - read: what the files with names have; nil: they are read here, which takes a second for a million names.
+    ///   - read: what the files with names have; nil: they are read here, before a start, which takes a second for a
+    ///     million names. A fault in one of them prevents no start.
     init(
         for settings: Settings, _ options: Options, bound: PortBinding? = nil, names read: NamesInFiles? = nil
     ) throws(SettingsFile.Unusable) {
@@ -34,19 +35,14 @@ struct LoadedSecrets {
         var probes = ProbeSetup.off
         var nameservers = NameserverSetup.none
         var fleet: FleetSetup?
-        var names = read ?? NamesInFiles()
+        var names = read ?? NameLists.read(for: settings, LastGoodFiles(settings))
         do throws(SettingsFile.Unusable) {
-            accounts = try ProviderAccount.all(in: settings, options)
+            accounts = try ProviderAccount.all(in: settings, options, names.accounts, unused: &names.accountFaults)
         } catch {
             complaints += error.complaints
         }
         do throws(SettingsFile.Unusable) {
             receivers = try ReceiverAccount.all(in: settings, options)
-        } catch {
-            complaints += error.complaints
-        }
-        do throws(SettingsFile.Unusable) {
-            if read == nil { names = try NameLists.read(for: settings) }
         } catch {
             complaints += error.complaints
         }

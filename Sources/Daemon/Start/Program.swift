@@ -65,7 +65,7 @@ package enum Program {
         }
         let secrets = try LoadedSecrets(for: settings, options)
         var report = CheckReport(settings, file: isFromFile ? SettingsFile.path(options) : nil)
-        report.warnings += secrets.names.localComplaints.map { "warning: \($0)" }
+        report.warnings += secrets.names.warnings.map { "warning: \($0)" }
         if let question = options.explained {
             let start = try FreshStart(settings, secrets, options) { path, error in
                 report.warnings.append("\(path): warning: can't be read: \(error)")

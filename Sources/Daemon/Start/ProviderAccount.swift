@@ -40,46 +40,38 @@ struct ProviderAccount {
     }
 
     /// Reports all errors together.
-    static func all(in settings: Settings, _ options: Options) throws(SettingsFile.Unusable) -> [ProviderAccount] {
+    ///
+    /// - Parameters:
+    ///   - namesOfFile: the contents of each `names-file`.
+    ///   - faults: gets the errors of providers that no client's question goes to (`askedProviders`): left out.
+    static func all(
+        in settings: Settings, _ options: Options, _ namesOfFile: [String: [QuestionScope]],
+        unused faults: inout [String]
+    ) throws(SettingsFile.Unusable) -> [ProviderAccount] {
         let file = SettingsFile.path(options)
-        let keys = try ProviderKeys(settings.providers, settingsFile: file)
+        let asked = Set(settings.askedProviders.map(\.name))
         var accounts: [ProviderAccount] = []
         var complaints: [String] = []
         for provider in settings.providers {
-            let names: [QuestionScope]
             do throws(SettingsFile.Unusable) {
-                names = try namesOfFile(provider, file)
+                let names = provider.namesFile.flatMap { namesOfFile[$0] } ?? []
+                accounts.append(try account(provider, names, settingsFile: file))
             } catch {
-                complaints += error.complaints
-                continue
-            }
-            do throws(DialectFault) {
-                accounts.append(try ProviderAccount(provider, keys[provider], namesOfFile: names))
-            } catch {
-                complaints.append("\(file): provider \(provider.name): \(error.text)")
+                if asked.contains(provider.name) { complaints += error.complaints } else { faults += error.complaints }
             }
         }
         guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
         return accounts
     }
 
-    private static func namesOfFile(
-        _ provider: Settings.Provider, _ settingsFile: String
-    ) throws(SettingsFile.Unusable) -> [QuestionScope] {
-        guard let file = provider.namesFile else { return [] }
-        let bytes: [UInt8]
-        do throws(SystemError) {
-            bytes = try TextFile.read(file, maxBytes: OwnNames.maxFileBytes)
+    private static func account(
+        _ provider: Settings.Provider, _ names: [QuestionScope], settingsFile file: String
+    ) throws(SettingsFile.Unusable) -> ProviderAccount {
+        let keys = try ProviderKeys([provider], settingsFile: file)
+        do throws(DialectFault) {
+            return try ProviderAccount(provider, keys[provider], namesOfFile: names)
         } catch {
-            throw SettingsFile.Unusable(complaints: [
-                "\(settingsFile): provider \(provider.name): names-file \(file): can't be read: \(error); "
-                    + "make it a regular file that user \(Machine.user.userID) can read"
-            ])
-        }
-        do throws(SettingsError) {
-            return try OwnNames.parse(bytes: bytes, file: file)
-        } catch {
-            throw SettingsFile.Unusable(complaints: error.description.split(separator: "\n").map(String.init))
+            throw SettingsFile.Unusable(complaints: ["\(file): provider \(provider.name): \(error.text)"])
         }
     }
 

@@ -73,7 +73,7 @@ package enum FileReplacement {
         return unsafe lstat(path, &status) == 0
     }
 
-    private static func move(_ unfinished: String, to path: String) throws(SystemError) {
+    static func move(_ unfinished: String, to path: String) throws(SystemError) {
         try SystemCall.run("rename") { unsafe rename(unfinished, path) }
         try syncParent(of: path)
     }

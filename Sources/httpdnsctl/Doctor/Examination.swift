@@ -57,7 +57,9 @@ struct Examination {
                     quotas: $0.quotas ?? [],
                     faultySets: ($0.nftsets ?? []).compactMap { each in
                         each.fault.map { "\(each.set) gets no addresses: \($0)" }
-                    })
+                    },
+                    faultyFiles: (($0.lists ?? []) + ($0.localNames ?? [])).compactMap(\.fault)
+                        + ($0.unusedAccounts ?? []))
             } ?? .none
         places =
             status?.listeners.compactMap { SocketAddress(withZone: $0) } ?? settings.settings.server.listen

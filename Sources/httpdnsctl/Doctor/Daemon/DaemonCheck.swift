@@ -67,6 +67,8 @@ struct DaemonCheck: Equatable, Sendable {
         var quotas: [QuotaWarning] = []
         /// Sets of nftables that get no addresses, each with the reason.
         var faultySets: [String] = []
+        /// What is wrong with files with names and unused accounts.
+        var faultyFiles: [String] = []
 
         static let none = Knowledge(loopingServers: [], portal: nil, isSwitchedOff: false, unresolvedProviders: [])
     }
@@ -121,6 +123,11 @@ struct DaemonCheck: Equatable, Sendable {
             Finding(
                 .warning, .daemon, "nftables set \(set)",
                 remedy: "without the helper: systemctl enable --now httpdnsd-nftset.socket; otherwise as it says")
+        }
+        findings += knowledge.faultyFiles.map { fault in
+            Finding(
+                .warning, .daemon, "the daemon does without a file as it is now: \(fault)",
+                remedy: "repair it; httpdnsctl status shows what is in force")
         }
         if let portal = knowledge.portal {
             findings.append(
