@@ -354,8 +354,10 @@ final class NameLists: LoopPart {
         }
         let faulty = Set(complaints.keys).union(
             names.local.values.filter { !$0.faults.isEmpty }.flatMap { $0.files })
-        let good = read.subtracting(faulty)
         let all = Set(lists.keys).union(names.accounts.keys).union(names.local.values.flatMap(\.files))
+        // A refused reload reads files that do not come into force.
+        let good = read.intersection(all).subtracting(faulty)
+        guard !good.isEmpty || !paths.areLeasesOnly else { return }
         cleanup.copying = { copies.renew(good.sorted(), keeping: all.subtracting(good).sorted()) }
     }
 
