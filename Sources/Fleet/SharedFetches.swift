@@ -204,7 +204,8 @@ package struct SharedFetches: Sendable {
 
     /// Redis is not used any more: no request waits for it.
     package mutating func switchedOff() -> [Step] {
-        let all = fetches
+        // The copy is read while each step changes the original.
+        let all = fetches.sorted { $0.key < $1.key }
         return all.compactMap { id, fetch in
             switch fetch.phase {
             case .calling: askAlone(id, isCallOpen: true)

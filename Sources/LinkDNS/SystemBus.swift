@@ -93,7 +93,7 @@ import CSystemd
     // MARK: requests
 
     private func askDue() throws(Failure) {
-        for property in due.subtracting(asked) {
+        for property in properties where due.contains(property) && !asked.contains(property) {
             due.remove(property)
             try ask(property)
         }

@@ -98,6 +98,11 @@ def _is_free(family, kind, host, port):
             return False
 
 
+def slack():
+    """A factor for promised times: how many programs share a processor. Below 2, so that twice a time still shows."""
+    return min(1.9, max(1.0, os.getloadavg()[0] / os.cpu_count()))
+
+
 def eventually(condition, within=PATIENCE, what="the condition", every=0.02):
     """The first true value of `condition()`; fails after `within` seconds."""
     deadline = time.monotonic() + within

@@ -75,10 +75,11 @@ class Roaming(Case):
         and soon for no other."""
         early = [each.latency for each in questions if moved <= each.sent < moved + FIRST]
         self.assertGreater(len(early), 100 * FIRST)
-        self.assertLess(percentile(early, 0.99), WAIT)
+        self.assertLess(percentile(early, 0.99), WAIT * places.slack())
         recovery = self.recovery(questions, moved, letter)
-        self.assertLess(recovery, RECOVERY)
-        other = [each for each in questions if each.sent > moved + RECOVERY and each.address != address_of(each.name, letter)]
+        self.assertLess(recovery, RECOVERY * places.slack())
+        over = moved + RECOVERY * places.slack()
+        other = [each for each in questions if each.sent > over and each.address != address_of(each.name, letter)]
         self.assertEqual([], other[:5], f"{len(other)} answers are of another network")
 
     @staticmethod

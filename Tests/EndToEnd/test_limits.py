@@ -7,6 +7,7 @@ import threading
 import time
 import unittest
 
+import places
 import wire
 from cases import LAB_WWW, Case
 from digging import dig
@@ -38,7 +39,7 @@ class Flood(Case):
             self.assertEqual(set(range(IN_FLIGHT)), {reply.id for reply in replies})
             self.assertEqual({wire.SERVFAIL}, {reply.rcode for reply in replies})
             errors += [reply.extended_error for reply in replies]
-        self.assertLess(time.monotonic() - began, PATIENCE)
+        self.assertLess(time.monotonic() - began, PATIENCE * places.slack())
         # 14: not ready (RFC 8914), for those beyond the bound, and for those that found no connection.
         self.assertGreaterEqual(errors.count(14), 20 * IN_FLIGHT - MAX_LOOKUPS)
         self.assertLessEqual(set(errors), {14, 22, 23})

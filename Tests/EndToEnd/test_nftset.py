@@ -371,7 +371,7 @@ class Sets(Case):
         for number in numbers:
             dig(daemon, f"n{number}.lab.example", "A")
         helper.signal(signal.SIGCONT)
-        eventually(lambda: self.figures(daemon)["failed"] == len(numbers), within=30)
+        eventually(lambda: self.figures(daemon)["failed"] == len(numbers), within=6 * places.PATIENCE)
         self.assertEqual(1, daemon.log.count("make it larger (size), or without the flag interval"))
         self.assertNotIn("can't be reached", daemon.log)
 
@@ -437,10 +437,10 @@ class Sets(Case):
         eventually(lambda: len(self.elements()) == 2 * count)
         for what, median in medians.items():
             print(f"    {what}: {median:.0f} us")
-        # The 40 ms of a process that runs nft for each answer would show.
+        # The 40 ms of a process that runs nft for each answer would show; 20 ms are for other programs' turns.
         for state in ("helper works", "helper stopped"):
             for kind in ("miss", "hit"):
-                self.assertLess(medians[f"{state}, {kind}"], medians[f"no sets, {kind}"] * 2 + 500)
+                self.assertLess(medians[f"{state}, {kind}"], medians[f"no sets, {kind}"] * 2 + 20_000)
 
     def test_a_silent_helper_is_given_up_and_answers_go_on(self):
         self.nft(DECLARATION)

@@ -24,6 +24,16 @@ import Testing
         return fetches.replied(id, .theirs(left: left), now: start)
     }
 
+    @Test("without Redis, requests ask in the order of their numbers, however they came")
+    func orderWithoutRedis() {
+        let orders = [Array(1...50), (1...50).reversed()] as [[UInt64]]
+        for order in orders {
+            var fetches = SharedFetches(readTimeout: .milliseconds(5))
+            for id in order { _ = fetches.begin(id, terms, isInUse: true, now: start) }
+            #expect(fetches.switchedOff() == (1...50).map { .askAlone($0) })
+        }
+    }
+
     @Test mutating func anAnswerIsGiven() {
         begin(1)
         #expect(fetches.nextDeadline == start + .milliseconds(5))

@@ -440,7 +440,7 @@ final class Daemon {
             if listsDiffer, removed.count <= StoreLoop.maxRemovals { removed.insert(name) }
             return true
         }
-        for name in removed { resolving.store?.forget(QuestionScope(name), now: now) }
+        for name in removed.sorted() { resolving.store?.forget(QuestionScope(name), now: now) }
         // Earlier, the note would hide that the store's answers were accepted under others.
         if isStoreLoaded { noteAcceptance(now: now) }
     }

@@ -370,7 +370,7 @@ final class AddressLists: LoopPart {
     /// store.
     private func forgetUntracked(now: Instant) {
         let names = Set(tracked.keys.map(note))
-        for name in (notes ?? [:]).keys where !names.contains(name) {
+        for name in (notes ?? [:]).keys.sorted() where !names.contains(name) {
             notes?[name] = nil
             resolving.store?.note(name, nil, now: now)
         }
