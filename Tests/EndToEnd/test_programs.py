@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
+import places
 from cases import LAB_WWW, Case, closed_provider
 from lab import Lab
 from namespace import Namespace
@@ -142,6 +144,23 @@ class LocalFiles(NamespaceCase):
         eventually(lambda: self.dig(inside, "new.example") == "192.0.2.55")
         inside_hosts.write_text("127.0.0.1 localhost\n192.0.2.56 new.example\n")
         eventually(lambda: self.dig(inside, "new.example") == "192.0.2.56")
+
+    def test_a_large_hosts_file_stops_nothing(self):
+        inside = self.namespace()
+        server = self.serve(inside, providers=[closed_provider()])
+        for network in (10, 11):
+            lines = (f"{network}.{number >> 16}.{number >> 8 & 255}.{number & 255} h{number}.example\n"
+                     for number in range(60_000))
+            (inside.files / "hosts").write_text("127.0.0.1 localhost\n" + "".join(lines))
+            slowest, end = 0, time.monotonic() + 3 * places.PATIENCE
+            explained = ""
+            while time.monotonic() < end and f"{network}.0.234.95" not in explained:
+                began = time.monotonic()
+                explained = server.ask_control("explain h59999.example")
+                slowest = max(slowest, time.monotonic() - began)
+            self.assertEqual(f"{network}.0.234.95", self.dig(inside, "h59999.example"))
+            # Reading the file takes longer, also by the release build.
+            self.assertLess(slowest, 0.25 * places.slack())
 
     def test_a_name_that_comes_into_hosts_no_longer_comes_from_the_cache(self):
         inside = self.namespace()

@@ -229,7 +229,8 @@ final class NameLists: LoopPart {
         guard hasFinished else { return nil }
         hasFinished = false
         guard let batch = finished.takeAll().first else { return nil }
-        thread.take()?.join()
+        // It has nothing left to do, but may wait for a processor.
+        _ = thread.take()?.join(within: .zero)
         isTaken = true
         if batch.paths != .none { cleanup.retired.append(names) }
         var news: [LogEvent] = []

@@ -36,7 +36,8 @@ package struct NamedThread: ~Copyable {
         discard self
     }
 
-    /// Waits at most this long, at the end of the process. A thread that is still blocked ends with the process.
+    /// Waits at most this long. A thread that has not ended by then is left to itself; it ends with the process at the
+    /// latest.
     ///
     /// - Returns: whether the body has returned.
     package consuming func join(within patience: Duration) -> Bool {
