@@ -134,11 +134,13 @@ static inline int ccurl_is_open(int descriptor) { return fcntl(descriptor, F_GET
 // Returns the result of a finished transfer, from a union that Swift imports as a raw pointer.
 static inline CURLcode ccurl_message_result(const CURLMsg *message) { return message->data.result; }
 
-// Makes the handshake fail unless the certificate is valid for this name or address.
+// Makes the handshake fail unless the certificate is valid for this name or address. The subject is not a name (RFC
+// 9525 section 2).
 static inline CURLcode ccurl_check_name(CURL *easy, void *context, void *name) {
     X509_VERIFY_PARAM *parameters = SSL_CTX_get0_param((SSL_CTX *)context);
     (void)easy;
-    X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    X509_VERIFY_PARAM_set_hostflags(
+        parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     if (X509_VERIFY_PARAM_set1_ip_asc(parameters, (const char *)name) == 1) return CURLE_OK;
     if (X509_VERIFY_PARAM_set1_host(parameters, (const char *)name, 0) == 1) return CURLE_OK;
     return CURLE_SSL_CERTPROBLEM;

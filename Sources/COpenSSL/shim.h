@@ -48,10 +48,12 @@ static inline int copenssl_set_server_name(SSL *tls, const char *name) {
     return (int)SSL_set_tlsext_host_name(tls, name);
 }
 
-// Makes the handshake fail unless the certificate is valid for this name or address. Returns 1 for success.
+// Makes the handshake fail unless the certificate is valid for this name or address. The subject is not a name (RFC
+// 9525 section 2). Returns 1 for success.
 static inline int copenssl_require_peer(SSL *tls, const char *name) {
     X509_VERIFY_PARAM *parameters = SSL_get0_param(tls);
-    X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    X509_VERIFY_PARAM_set_hostflags(
+        parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     if (X509_VERIFY_PARAM_set1_ip_asc(parameters, name) == 1) return 1;
     return X509_VERIFY_PARAM_set1_host(parameters, name, 0);
 }

@@ -134,6 +134,18 @@ class BehindNginx(Case):
         self.assertEqual(SYSTEM_WWW, dig(server, "www.lab.example", "A").data)
         self.assertEqual({"tls": 1}, server.failures("stranger"))
 
+    def test_a_name_in_the_subject_alone_is_refused_over_http2_and_http1(self):
+        files = self.authority.certificate(ONE, file="subject", is_named_apart=False)
+        for protocol in (" http2", ""):
+            with self.subTest(protocol):
+                port = free_port()
+                block = virtual_host(ONE, port, files, self.provider, "one").replace(" http2", protocol)
+                self.own(Nginx(block)).up()
+                server = self.daemon([self.secure(ONE, "nameless", url=f"https://{ONE}:{port}/dns-query")],
+                                     system=[self.system.server])
+                self.assertEqual(SYSTEM_WWW, dig(server, "www.lab.example", "A").data)
+                self.assertEqual({"tls": 1}, server.failures("nameless"))
+
     def test_a_certificate_that_has_expired_is_refused(self):
         port = free_port()
         block = virtual_host(ONE, port, self.authority.certificate(ONE, days=-1), self.provider, "one")

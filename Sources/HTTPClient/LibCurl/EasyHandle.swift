@@ -22,8 +22,7 @@ import DNSWire
         endpoint = request.endpoint
         unsafe errorText = UnsafeMutablePointer.allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        let ownCheck = endpoint.scheme == .https && endpoint.checkedName != endpoint.handshakeHost
-        unsafe checkedName = ownCheck ? strdup(endpoint.checkedName) : nil
+        unsafe checkedName = endpoint.scheme == .https ? strdup(endpoint.checkedName) : nil
         try configureRequest(request, timeout: timeout)
         try configureConnection(request, ledger: ledger)
         if endpoint.scheme == .https { try configureTLS(request) }

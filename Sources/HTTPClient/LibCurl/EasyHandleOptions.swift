@@ -57,13 +57,10 @@ extension EasyHandle {
         try set(CURLOPT_CERTINFO, request.wantsCertificate ? 1 : 0)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         try set(CURLOPT_SSL_VERIFYPEER, 1)
-        if let checkedName = unsafe checkedName {
-            // libcurl would verify the SNI name; OpenSSL verifies the configured one instead.
-            try set(CURLOPT_SSL_VERIFYHOST, 0)
-            try check(unsafe ccurl_set_verify_name(raw, checkedName))
-        } else {
-            try set(CURLOPT_SSL_VERIFYHOST, 2)
-        }
+        // libcurl would verify the SNI name, and accept it as the subject; OpenSSL verifies the configured one instead.
+        guard let checkedName = unsafe checkedName else { throw .local("no memory for a name") }
+        try set(CURLOPT_SSL_VERIFYHOST, 0)
+        try check(unsafe ccurl_set_verify_name(raw, checkedName))
         if let caFile = endpoint.caFile {
             try set(CURLOPT_CAINFO, caFile)
             try check(unsafe ccurl_set_string(raw, CURLOPT_CAPATH, nil))
