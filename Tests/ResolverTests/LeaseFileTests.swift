@@ -45,6 +45,23 @@ struct LeaseFileTests {
         #expect(try file(dnsmasq).ignored.count == 0)
     }
 
+    @Test("dnsmasq without a clock: a small number is the lease's length, and the lease is in force while it is listed")
+    func dnsmasqLengths() throws {
+        let text = """
+            3600 52:54:00:aa:bb:01 192.168.7.20 tv *
+            31536000 52:54:00:aa:bb:02 192.168.7.21 nas *
+            725846399 52:54:00:aa:bb:03 192.168.7.22 old *
+            725846400 52:54:00:aa:bb:04 192.168.7.23 phone *
+            4294967295 52:54:00:aa:bb:05 192.168.7.24 pc *
+
+            """
+        #expect(
+            try leases(text) == [
+                "tv 192.168.7.20 never", "nas 192.168.7.21 never", "old 192.168.7.22 never",
+                "phone 192.168.7.23 725846400", "pc 192.168.7.24 4294967295",
+            ])
+    }
+
     @Test("dnsmasq: a bad line is passed over, and an incomplete last one waits for its end")
     func dnsmasqDamage() throws {
         let text = """

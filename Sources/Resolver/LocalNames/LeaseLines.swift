@@ -5,13 +5,18 @@ import DNSWire
 enum LeaseLines {
     // MARK: dnsmasq
 
+    /// 1993-01-01, before the first DHCP server (RFC 1531). A smaller number is no time but the lease's length, as
+    /// dnsmasq writes it for machines without a clock (HAVE_BROKEN_RTC).
+    private static let firstExpiry: Int64 = 725_846_400
+
     /// The server writes into the file in place, so that a last line without its end is not complete yet.
     static func dnsmasq(_ text: [UInt8]) -> LeaseFile {
         var file = LeaseFile()
         forEachLine(of: text) { number, words in
             // The server's own identifier: leases of DHCPv6 follow.
             if words[0].elementsEqual("duid".utf8) { return true }
-            // 0: never. A lease of a temporary address has a "T" in its second word.
+            // 0: never. A length says nothing about the end, since a renewal leaves the file as it is: such a lease
+            // is in force until the server takes it out. A lease of a temporary address has a "T" in its second word.
             guard let expiry = Int64(words[0].text), expiry >= 0 else {
                 file.ignored.add(line: number, .expiry)
                 return true
@@ -26,7 +31,7 @@ enum LeaseLines {
             }
             guard !words[3].elementsEqual("*".utf8) else { return true }
             return file.add(
-                words[3], address, endsAtSecondsSince1970: expiry == 0 ? nil : expiry, line: number)
+                words[3], address, endsAtSecondsSince1970: expiry < firstExpiry ? nil : expiry, line: number)
         }
         return file
     }
