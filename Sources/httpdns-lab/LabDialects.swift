@@ -15,7 +15,8 @@ enum LabDialects {
             UCloud(url: "", account: "100000", secret: "AuthSecret")
         case AliCloudV2.path: aliCloudV2(request)
         // Tested after Baidu and UCloud, whose paths look like an account path.
-        case _ where AliCloud.isPath(path): AliCloud(url: "", account: aliCloudAccount, secret: "IAmASecret")
+        case _ where AliCloud.isPath(path):
+            AliCloud(url: "", account: aliCloudAccount, secret: "IAmASecret", path: path)
         case "/resolve" where URLQuery.value(of: "uid", in: request.url) != nil: aliDNS
         case "/resolve": JSONDialect(url: "")
         case "/dns-query" where request.headers["Accept"]?.hasPrefix(JSONDialect.mediaType) == true:

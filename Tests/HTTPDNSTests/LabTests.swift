@@ -72,6 +72,16 @@ struct LabTests {
         #expect(get("/requests").contains(#""providers":{"alpha":2}"#))
     }
 
+    @Test("Alibaba's batch call replies with a list, also about one name; its call for one name with an object")
+    func batchOfOne() {
+        let body = { (call: String) in
+            let reply = lab.respond(to: HTTPRequest(url: "/100000/\(call)?host=www.example&query=4")).reply
+            return String(decoding: reply.body, as: UTF8.self)
+        }
+        #expect(body("resolve").hasPrefix(#"{"dns":[{"host":"www.example","client_ip":"#))
+        #expect(body("d").hasPrefix(#"{"host":"www.example","ips":["#))
+    }
+
     @Test("/dns-query speaks JSON to those who ask for it")
     func jsonAtDoHPath() throws {
         let dialect = JSONDialect(url: "/dns-query")

@@ -9,14 +9,18 @@ package struct AliCloud: AddressDialect {
     private let base: Substring
     private let account: String
     private let secret: String?
+    /// Server side: the reply is a list, also about one name.
+    private let repliesWithList: Bool
 
     /// - Parameters:
     ///   - url: the base URL; account and call are appended to its path.
     ///   - secret: as shown in the vendor's console; nil: unsigned requests.
-    package init(url: String, account: String, secret: String?) {
+    ///   - path: server side, of the request; replies to a batch call are lists.
+    package init(url: String, account: String, secret: String?, path: Substring = "") {
         base = url.hasSuffix("/") ? url.dropLast() : url[...]
         self.account = account
         self.secret = secret
+        repliesWithList = path.split(separator: "/").last.flatMap { Call(rawValue: String($0)) }?.isBatch ?? false
     }
 
     package let maxNames = AliCloudRequest.maxNames
@@ -83,7 +87,9 @@ package struct AliCloud: AddressDialect {
     package func reply(
         to questions: [Question], with resolutions: [Resolution], in context: DialectContext
     ) -> HTTPReply {
-        AliCloudReply.json(to: questions, with: resolutions, client: AliCloudRequest.clientForReply(in: context))
+        AliCloudReply.json(
+            to: questions, with: resolutions, asList: repliesWithList,
+            client: AliCloudRequest.clientForReply(in: context))
     }
 
     package func reply(to error: DialectError) -> HTTPReply { AliCloudCode.reply(to: error) }

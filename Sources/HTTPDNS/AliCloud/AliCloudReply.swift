@@ -64,9 +64,11 @@ extension AliCloudReply {
     /// The vendor's answer for names that are not registered: empty, with this TTL (providers.md 2.2).
     static let unknown = Answer(negative: .ambiguousEmpty, ttlSeconds: 300)
 
-    static func json(to questions: [Question], with resolutions: [Resolution], client: String) -> HTTPReply {
+    static func json(
+        to questions: [Question], with resolutions: [Resolution], asList: Bool, client: String
+    ) -> HTTPReply {
         let names = NamedAnswers.all(questions, resolutions)
-        if names.count == 1 { return .aliCloud(object(about: names[0], client)) }
+        if names.count == 1, !asList { return .aliCloud(object(about: names[0], client)) }
         let elements = names.flatMap { named in
             named.families.map { element(named.name, $0.type, $0.answer ?? unknown, client) }
         }
