@@ -30,6 +30,24 @@ struct BodyWalkTests {
         ]
     }
 
+    /// A DNAME record with its CNAME record, and the address behind it.
+    private var redirected: [ResourceRecord] {
+        let parent = question.name.parent ?? .root
+        let target = zone.parent ?? .root
+        return [
+            ResourceRecord(owner: parent, type: .dname, ttlSeconds: 60, data: target.wire),
+            ResourceRecord(owner: question.name, alias: Name("www.com") ?? .root, ttlSeconds: 60),
+            ResourceRecord(owner: Name("www.com") ?? .root, address: .v4(0xC000_0201), ttlSeconds: 30),
+        ]
+    }
+
+    /// 32 aliases and an address.
+    private var longest: [ResourceRecord] {
+        let names = [question.name] + (1...32).compactMap { Name("n\($0).example.net") }
+        return zip(names, names.dropFirst()).map { ResourceRecord(owner: $0, alias: $1, ttlSeconds: 60) }
+            + [ResourceRecord(owner: names[32], address: .v4(0xC000_0201), ttlSeconds: 30)]
+    }
+
     private var samples: [Answer] {
         [
             Answer.addresses(of: question.name, count: 3),
@@ -37,6 +55,9 @@ struct BodyWalkTests {
             Answer(negative: .noData, chain: Array(chain.prefix(1)), authority: startOfAuthority),
             Answer(negative: .noSuchName, authority: startOfAuthority),
             Answer(negative: .noData),
+            Answer(records: redirected),
+            Answer(records: longest),
+            Answer(negative: .noData, chain: Array(redirected.prefix(2))),
         ]
     }
 
@@ -57,6 +78,31 @@ struct BodyWalkTests {
             #expect(reread(rendered) == rendered)
             #expect(rendered.addresses == sample.addresses)
         }
+    }
+
+    @Test("a DNAME record counts only above the name, directly before the CNAME record that it makes")
+    func redirections() {
+        let (made, alias, address) = (redirected[0], redirected[1], redirected[2])
+        let other = ResourceRecord(owner: made.owner, type: .dname, ttlSeconds: 60, data: edge.wire)
+        let ofOthers = ResourceRecord(owner: edge, type: .dname, ttlSeconds: 60, data: zone.wire)
+        let own = ResourceRecord(owner: question.name, type: .dname, ttlSeconds: 60, data: edge.wire)
+        for records in [
+            [made], [made, made, alias, address], [alias, made, address], [alias, address, made],
+            [other, alias, address],
+            [made, address], [ofOthers, alias, address], [own, alias, address],
+        ] {
+            let rendered = RenderedAnswer(Answer(records: records), to: question)
+            #expect(reread(rendered) == nil, "\(records.map { "\($0.owner) \($0.type)" })")
+        }
+    }
+
+    @Test("no DNAME record leads on from the last name of a negative answer")
+    func leadsOn() throws {
+        let inner = try #require(Name("x.example.com"))
+        let redirection = ResourceRecord(owner: zone, type: .dname, ttlSeconds: 60, data: inner.wire)
+        let alias = ResourceRecord(
+            owner: question.name, alias: try #require(Name("www.x.example.com")), ttlSeconds: 60)
+        #expect(reread(RenderedAnswer(Answer(negative: .noData, chain: [redirection, alias]), to: question)) == nil)
     }
 
     @Test("other types, ANY, the root and the longest answer are read back as they were written")
@@ -147,9 +193,9 @@ struct BodyWalkTests {
         for chain in [[there, back], [ResourceRecord(owner: question.name, alias: question.name, ttlSeconds: 1)]] {
             #expect(reread(RenderedAnswer(Answer(negative: .noData, chain: chain), to: question)) == nil)
         }
-        let names = try [question.name] + (1...12).map { try #require(Name("n\($0).example")) }
+        let names = try [question.name] + (1...33).map { try #require(Name("n\($0).example")) }
         let links = zip(names, names.dropFirst()).map { ResourceRecord(owner: $0, alias: $1, ttlSeconds: 60) }
-        let longest = RenderedAnswer(Answer(negative: .noData, chain: Array(links.prefix(11))), to: question)
+        let longest = RenderedAnswer(Answer(negative: .noData, chain: Array(links.prefix(32))), to: question)
         #expect(reread(longest) == longest)
         #expect(reread(RenderedAnswer(Answer(negative: .noData, chain: links), to: question)) == nil)
     }

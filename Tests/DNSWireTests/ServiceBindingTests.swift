@@ -101,13 +101,15 @@ struct ServiceBindingTests {
         #expect(record.withAddressHints { _ in false } == (try self.record("0001 00 0000 0002 0006")))
     }
 
-    @Test("in AliasMode there are no hints, and nothing changes")
+    @Test("in AliasMode there are no hints, and parameters go")
     func alias() throws {
-        for parameters in ["", "0004 0004 c0000201", "0004 0003 c00002"] {
+        let bare = try record("0000 \(ServiceBindingTests.fooExampleCom)")
+        for parameters in ["", "0001 0003 026832", "0004 0004 c0000201", "0004 0003 c00002"] {
             let record = try record("0000 \(ServiceBindingTests.fooExampleCom) \(parameters)")
             #expect(record.addressHints.isEmpty)
             #expect(record.bindingTarget == Name("foo.example.com"))
-            #expect(record.withAddressHints { _ in false } == record)
+            #expect(record.withAddressHints { _ in false } == bare)
+            #expect(record.withAddressHints { _ in true } == bare)
         }
     }
 

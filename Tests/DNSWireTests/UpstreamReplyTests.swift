@@ -39,6 +39,7 @@ struct UpstreamReplyTests {
             }
             var owner = vector.question.name
             for record in answer.records {
+                if record.type == .dname, owner != record.owner, owner.isWithin(record.owner) { continue }
                 #expect(record.owner == owner, "\(vector.name), byte \(index)")
                 owner = record.aliasTarget ?? owner
             }

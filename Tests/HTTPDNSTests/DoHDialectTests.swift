@@ -175,7 +175,17 @@ struct DoHDialectTests {
     func otherMediaType() throws {
         let body = dialect.reply(to: asked, with: try addresses).body
         #expect(outcome(of: reply(body, [("Content-Type", "text/html")]), to: asked, by: dialect).isGarbage)
-        let withParameter = [("content-type", "Application/DNS-Message; x=y")]
-        #expect(try dialect.answer(from: reply(body, withParameter), to: asked) == (try addresses))
+        for type in [
+            "application/dns-messageX", "application/dns-message+x", "application/dns-message x", "", ";", "x",
+        ] {
+            #expect(outcome(of: reply(body, [("Content-Type", type)]), to: asked, by: dialect).isGarbage, "\(type)")
+        }
+        for type in [
+            "Application/DNS-Message; x=y", "application/dns-message ;x", "application/dns-message\t",
+            "application/dns-message",
+        ] {
+            let answer = try dialect.answer(from: reply(body, [("content-type", type)]), to: asked)
+            #expect(answer == (try addresses), "\(type)")
+        }
     }
 }

@@ -31,6 +31,30 @@ struct AddressHintsTests {
         return arranged.records[0].addressHints
     }
 
+    @Test("private hints go, whatever is handed out; a signed answer with one is refused")
+    func privateHints() throws {
+        let policy = Policy().of(stand.name)
+        let binding = { (hints: [String]) throws -> ResourceRecord in
+            let addresses = try hints.map { try #require(Address($0)) }
+            let key: UInt8 = addresses[0].isIPv6 ? 6 : 4
+            let bytes = addresses.flatMap(\.bytes)
+            return ResourceRecord(
+                owner: stand.name, type: .https, ttlSeconds: 60, data: [0, 1, 0, 0, key, 0, UInt8(bytes.count)] + bytes)
+        }
+        for (hints, left) in [
+            (["192.168.0.1", "93.184.216.34"], ["93.184.216.34"]), (["10.0.0.1"], []), (["127.0.0.1"], []),
+            (["fd00::1", "2606:2800::1"], ["2606:2800::1"]), (["::1"], []), (["93.184.216.34"], ["93.184.216.34"]),
+        ] {
+            let answer = policy.withoutPrivateAddresses(Answer(records: [try binding(hints)]))
+            #expect(answer?.records.count == 1 && answer?.records[0].addressHints.map(\.description) == left)
+        }
+        let signature = ResourceRecord(owner: stand.name, type: .rrsig, ttlSeconds: 60, data: [0, 65])
+        let signed = { (record: ResourceRecord) in Answer(records: [record]).whole([record, signature], []) }
+        #expect(policy.withoutPrivateAddresses(signed(try binding(["192.168.0.1"]))) == nil)
+        let unchanged = signed(try binding(["93.184.216.34"]))
+        #expect(policy.withoutPrivateAddresses(unchanged) == unchanged)
+    }
+
     @Test("hints go where no address of the name is known")
     mutating func unknown() throws {
         let hints = hints(binding([1, 2]))

@@ -1,7 +1,7 @@
 // The record sections of an upstream's reply, reduced to the records relevant to one question.
 
 struct ReplySections {
-    /// Records of the query type and CNAME records of class IN, for any owner; with DO every record of class IN.
+    /// Records of the query type, CNAME and DNAME records of class IN, for any owner; with DO every record of class IN.
     let answers: [ResourceRecord]
     let answersOffset: Int
     /// True if the answer section has any record.
@@ -29,7 +29,7 @@ struct ReplySections {
         for _ in 0..<counts.0 {
             let head = try RecordHead(&cursor)
             saysAnything = saysAnything || head.type != .opt
-            let isNeeded = question.asks(for: head.type) || head.type == .cname || hasDNSSEC
+            let isNeeded = question.asks(for: head.type) || head.type.isRedirection || hasDNSSEC
             if let record = try head.record(&cursor, isNeeded: isNeeded) { answers.append(record) }
         }
         var authorities: [ResourceRecord] = []
@@ -94,5 +94,6 @@ struct RecordHead {
         return data
     }
 
-    private var ttlSeconds: UInt32 { ttlField >> 31 == 0 ? ttlField : 0 }
+    /// RFC 8767 section 4: a TTL with the top bit set is a large one, not 0 as in RFC 2181.
+    private var ttlSeconds: UInt32 { min(ttlField, UpstreamReply.maxTTLSeconds) }
 }

@@ -22,13 +22,15 @@ package enum ForeignReply: String, Sendable, CaseIterable {
 package enum UpstreamReply {
     /// Limit over all sections. The largest legitimate replies have a few hundred records; 64 KiB can hold 5,900.
     package static let maxRecords = 1024
+    /// RFC 2181 section 8: a TTL has 31 bits.
+    package static let maxTTLSeconds: UInt32 = 0x7FFF_FFFF
 
     /// - Parameters:
     ///   - message: a datagram, the content of a TCP frame, or a DoH body, of any length.
     ///   - trustsAuthenticData: AD is copied from this server: its channel is authenticated, and the operator trusts it
     ///     to validate (RFC 4035 section 4.9.3).
-    /// - Records of other classes, owners and types are dropped. A TTL with the top bit set counts as 0 (RFC 2181
-    ///   section 8). The SOA record gives the TTL of a negative answer (RFC 2308 section 5).
+    /// - Records of other classes, owners and types are dropped. A TTL with the top bit set counts as the
+    ///   largest (RFC 8767 section 4). The SOA record gives the TTL of a negative answer (RFC 2308 section 5).
     /// - Bytes after the last record are ignored, since some home routers send them.
     package static func answer(
         in message: [UInt8], to question: Question, id: UInt16, trustsAuthenticData: Bool = false

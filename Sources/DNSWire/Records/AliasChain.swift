@@ -1,8 +1,9 @@
-// Follows CNAME records from the query name to the records of the query type. Follows them by name, so unrelated
-// records never enter an answer, in any order.
+// Follows CNAME and DNAME records from the query name to the records of the query type. Follows them by name, so
+// unrelated records never enter an answer, in any order.
 
 package struct AliasChain: Equatable, Sendable {
-    /// The CNAME records in chain order; empty if the query name is not an alias.
+    /// The CNAME records in chain order, each behind the DNAME record that makes it (RFC 6672 section 3.1), if there
+    /// is one. Empty if the query name is not an alias.
     package let links: [ResourceRecord]
     /// The last name of the chain: the query name, or the target of the last link.
     package let end: Name
@@ -14,25 +15,31 @@ package struct AliasChain: Equatable, Sendable {
         case tooLong
     }
 
-    /// BIND and unbound stop at 11 to 17 links; a longer chain is a loop or an attack.
-    package static let maxLinks = 11
+    /// CDNs chain up to a dozen names. BIND and unbound follow 11 to 17 links, but those chains cost them a query per
+    /// link; a complete answer costs none.
+    package static let maxLinks = 32
 
     /// Takes time linear in the number of records. If a name has several CNAME records, the first counts.
     package init(from question: Question, through records: [ResourceRecord]) throws(Failure) {
         var links: [ResourceRecord] = []
         var visited: Set<Name> = []
         var end = question.name
-        let aliases = question.type == .cname || question.type == .any ? [] : records.filter { $0.type == .cname }
+        let follows = question.type != .cname && question.type != .any
+        let aliases = follows ? records.filter { $0.type == .cname } : []
+        let redirections = question.type == .any ? [] : records.filter { $0.type == .dname }
         while true {
             let found = AliasChain.unique(records.filter { question.asks(for: $0.type) && $0.owner == end })
-            if found.isEmpty, let link = aliases.first(where: { $0.owner == end }), let target = link.aliasTarget {
+            let link =
+                aliases.first { $0.owner == end } ?? (follows ? redirections.covering(end)?.alias(of: end) : nil)
+            if found.isEmpty, let link, let target = link.aliasTarget {
                 visited.insert(end)
                 guard !visited.contains(target) else { throw .loop }
-                guard links.count < AliasChain.maxLinks else { throw .tooLong }
-                links.append(link)
+                guard visited.count <= AliasChain.maxLinks else { throw .tooLong }
+                links += redirections.making(link).filter { !links.contains($0) } + [link]
                 end = target
             } else {
-                self.links = links
+                let asked = question.type == .cname ? found.first : nil
+                self.links = links + (asked.map(redirections.making) ?? [])
                 self.end = end
                 self.records = found
                 return
@@ -45,7 +52,7 @@ package struct AliasChain: Equatable, Sendable {
     func concerns(_ record: ResourceRecord, _ question: Question) -> Bool {
         let isSignature = record.type == .rrsig && question.type != .rrsig
         let type = isSignature ? record.coveredType : record.type
-        let names = links.map(\.owner) + [end]
+        let names = links.filter { $0.type == .cname }.map(\.owner) + [end]
         if type == .dname, names.contains(where: { $0.isWithin(record.owner) }) { return true }
         guard let type, question.asks(for: type) || type == .cname else { return false }
         return names.contains(record.owner)
@@ -71,6 +78,20 @@ package struct AliasChain: Equatable, Sendable {
     }
 }
 
+extension [ResourceRecord] {
+    /// The DNAME record with the longest owner above the name; nil if there is none.
+    func covering(_ name: Name) -> ResourceRecord? {
+        lazy.filter { $0.owner != name && name.isWithin($0.owner) }.max { $0.owner.wire.count < $1.owner.wire.count }
+    }
+
+    /// The DNAME record that makes this CNAME record, if there is one.
+    fileprivate func making(_ link: ResourceRecord) -> [ResourceRecord] {
+        guard !isEmpty else { return [] }
+        return filter { $0.alias(of: link.owner)?.aliasTarget == link.aliasTarget }.covering(link.owner).map { [$0] }
+            ?? []
+    }
+}
+
 extension Question {
     /// ANY asks for every type.
     func asks(for type: RecordType) -> Bool { self.type == type || self.type == .any }
@@ -85,5 +106,13 @@ extension ResourceRecord {
     /// The target of a CNAME record; nil for other types and malformed data.
     package var aliasTarget: Name? {
         type == .cname ? Name(wire: data) : nil
+    }
+
+    /// The CNAME record that this DNAME record makes for a name below its owner (RFC 6672 section 2.2), which some
+    /// servers leave to the client. Nil if the target would be too long.
+    func alias(of name: Name) -> ResourceRecord? {
+        guard name != owner, name.isWithin(owner) else { return nil }
+        let target = Name(wire: name.wire.dropLast(owner.wire.count) + data)
+        return target.map { ResourceRecord(owner: name, alias: $0, ttlSeconds: ttlSeconds) }
     }
 }

@@ -15,8 +15,8 @@ package struct Answer: Equatable, Sendable {
     }
 
     package let kind: Kind
-    /// The answer section: CNAME records in chain order, then the records of the query type. Contains no other
-    /// records, except in the answer to a question with DO.
+    /// The answer section: CNAME records in chain order with the DNAME records that make them, then the records of the
+    /// query type. Contains no other records, except in the answer to a question with DO.
     package let records: [ResourceRecord]
     /// The SOA record of a negative answer, if the upstream sent one (RFC 2308 section 3). Then, for a question with
     /// DO, the rest of the authority section: NSEC, NSEC3, DS, and signatures.

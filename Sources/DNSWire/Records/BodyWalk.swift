@@ -1,6 +1,6 @@
 // Validates the body of a rendered answer from an untrusted source, such as a file. Accepts whole records only, each
-// a link of the alias chain or a record at its end. Owner names may point only into the question or an earlier alias
-// target. Invalid bytes never stop the process.
+// a link of the alias chain, a DNAME record before its link, or a record at the end. Owner names may point only into
+// the question or an earlier alias target. Invalid bytes never stop the process.
 
 extension RenderedAnswer {
     /// Creates an answer from its stored parts and recomputes the offsets. Returns nil unless rendering an answer to
@@ -44,11 +44,9 @@ private struct BodyWalk {
     private let questionName: Range<Int>
     /// Targets of the CNAME records read so far; with the question, the valid targets of pointers.
     private var targets: [Range<Int>] = []
+    private var redirections: [ResourceRecord] = []
     /// True if the last record was at the end of the chain.
     private(set) var hasFinalRecord = false
-
-    /// RFC 2181 section 8.
-    private static let maxTTL: UInt32 = 0x7FFF_FFFF
 
     init(_ body: [UInt8], _ question: Question) {
         self.question = question
@@ -67,8 +65,25 @@ private struct BodyWalk {
 
     mutating func readAnswers(_ count: UInt16) -> Bool {
         let followsAliases = question.type != .cname && question.type != .any
+        // The DNAME record whose CNAME record comes next.
+        var redirection: ResourceRecord?
         for _ in 0..<count {
-            guard let record = readRecord(), isOwner(record.owner, within: end, orAbove: false) else { return false }
+            guard let record = readRecord() else { return false }
+            guard isOwner(record.owner, within: end, orAbove: false) else {
+                guard redirection == nil, !hasFinalRecord, record.type == .dname else { return false }
+                guard isOwner(record.owner, within: end, orAbove: true) else { return false }
+                let owner = Array(message[(end.upperBound - record.owner.byteCount)..<end.upperBound])
+                let found = ResourceRecord(
+                    owner: Name(unchecked: owner), type: .dname, ttlSeconds: 0, data: Array(message[record.data]))
+                redirection = found
+                redirections.append(found)
+                continue
+            }
+            if let made = redirection?.alias(of: endName), made.aliasTarget != Name(wire: message[record.data]) {
+                return false
+            }
+            guard redirection == nil || record.type == .cname else { return false }
+            redirection = nil
             if followsAliases, record.type == .cname {
                 guard !hasFinalRecord, targets.count < AliasChain.maxLinks, !isKnown(record.data) else { return false }
                 targets.append(record.data)
@@ -77,7 +92,9 @@ private struct BodyWalk {
                 hasFinalRecord = true
             }
         }
-        return true
+        // A DNAME record above the end would lead on.
+        let leadsOn = followsAliases && !hasFinalRecord && redirections.covering(endName)?.alias(of: endName) != nil
+        return redirection == nil && !leadsOn
     }
 
     mutating func readAuthority() -> Bool {
@@ -93,6 +110,7 @@ private struct BodyWalk {
 
     /// The name at the end of the chain.
     private var end: Range<Int> { targets.last ?? questionName }
+    private var endName: Name { Name(unchecked: Array(message[end])) }
 
     // MARK: one record
 
@@ -109,7 +127,7 @@ private struct BodyWalk {
         let bytes = message.span
         let type = RecordType(rawValue: bytes.bigEndian16(at: at))
         guard bytes.bigEndian16(at: at + 2) == Query.classIN, !type.isMeta else { return nil }
-        guard bytes.bigEndian32(at: at + 4) <= BodyWalk.maxTTL else { return nil }
+        guard bytes.bigEndian32(at: at + 4) <= UpstreamReply.maxTTLSeconds else { return nil }
         let data = (at + 10)..<(at + 10 + Int(bytes.bigEndian16(at: at + 8)))
         guard data.upperBound <= message.count, isWhole(data, type) else { return nil }
         ttlOffsets.append(UInt16(at + 4 - bodyStart))
@@ -123,15 +141,7 @@ private struct BodyWalk {
         case .a: return data.count == 4
         case .aaaa: return data.count == 16
         case .cname: return Name(wire: message[data]) != nil
-        default:
-            guard DataLayout(of: type) != nil else { return true }
-            var cursor = ByteCursor(message.span, from: data.lowerBound)
-            do throws(MalformedMessage) {
-                var range = try cursor.readRange(data.count)
-                return try range.readData(of: type).elementsEqual(message[data])
-            } catch {
-                return false
-            }
+        default: return type.accepts(Array(message[data]))
         }
     }
 
@@ -142,6 +152,8 @@ private struct BodyWalk {
     private struct Owner {
         let labels: Range<Int>
         let rest: Range<Int>
+
+        var byteCount: Int { labels.count + rest.count }
     }
 
     /// Reads an owner name and advances past it.
@@ -171,8 +183,7 @@ private struct BodyWalk {
 
     /// Returns true if the owner equals `name`, or with `orAbove` one of its ancestors.
     private func isOwner(_ owner: Owner, within name: Range<Int>, orAbove: Bool) -> Bool {
-        let count = owner.labels.count + owner.rest.count
-        let start = name.upperBound - count
+        let start = name.upperBound - owner.byteCount
         guard orAbove ? isBorder(start, in: name) : start == name.lowerBound else { return false }
         let middle = start + owner.labels.count
         return isEqual(owner.labels, start..<middle) && isEqual(owner.rest, middle..<name.upperBound)

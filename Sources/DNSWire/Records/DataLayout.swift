@@ -12,8 +12,9 @@ struct DataLayout {
 
     let fields: [Field]
 
-    /// The types that may compress names (RFC 1035 section 3.3, RFC 3597 section 4). Also KX, DNAME and SRV, which
-    /// some servers compress against the rules. Nil: the data is copied unchanged.
+    /// The types that may compress names (RFC 1035 section 3.3, RFC 3597 section 4). Also KX, DNAME, SRV, SVCB and
+    /// HTTPS: some servers compress them against the rules, and a pointer would mean nothing in another message. Nil:
+    /// the data is copied unchanged.
     init?(of type: RecordType) {
         switch type.rawValue {
         case 1: fields = [.bytes(4)]  // A
@@ -25,9 +26,23 @@ struct DataLayout {
         case 24: fields = [.bytes(18), .names(1), .rest]  // SIG
         case 26: fields = [.bytes(2), .names(2)]  // PX
         case 30: fields = [.names(1), .rest]  // NXT
+        case 64, 65: fields = [.bytes(2), .names(1), .rest]  // SVCB HTTPS
         case 33: fields = [.bytes(6), .names(1)]  // SRV
         case 35: fields = [.bytes(4), .strings(3), .names(1)]  // NAPTR
         default: return nil
+        }
+    }
+}
+
+extension RecordType {
+    /// Returns whether this is RDATA of the type: whole and uncompressed. True for types without a known layout.
+    package func accepts(_ data: [UInt8]) -> Bool {
+        guard DataLayout(of: self) != nil else { return true }
+        var cursor = ByteCursor(data.span, from: 0)
+        do throws(MalformedMessage) {
+            return try cursor.readData(of: self) == data
+        } catch {
+            return false
         }
     }
 }

@@ -29,6 +29,8 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
     package static let nsec3 = RecordType(rawValue: 50)
     package static let svcb = RecordType(rawValue: 64)
     package static let https = RecordType(rawValue: 65)
+    /// In NSEC bitmaps of compact denial: the name does not exist (RFC 9824).
+    package static let nxName = RecordType(rawValue: 128)
     package static let ixfr = RecordType(rawValue: 251)
     package static let axfr = RecordType(rawValue: 252)
     package static let any = RecordType(rawValue: 255)
@@ -36,6 +38,9 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
 
     /// A and AAAA, the types that HTTPDNS services answer.
     package var isAddress: Bool { self == .a || self == .aaaa }
+
+    /// Types that lead from a name to another one.
+    package var isRedirection: Bool { self == .cname || self == .dname }
 
     /// Types that a signed answer adds to the authority section (RFC 4035 section 3.1, RFC 5155 section 7.2).
     var isProof: Bool { self == .rrsig || self == .nsec || self == .nsec3 || self == .ds }

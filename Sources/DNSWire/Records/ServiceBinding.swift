@@ -16,15 +16,14 @@ extension ResourceRecord {
     /// Returns a copy with only the allowed address hints. A hint without addresses is removed, also from the
     /// mandatory list. All other bytes stay.
     ///
-    /// Unreadable hints cannot be checked, so malformed parameters are removed, all of them. After a malformed
-    /// TargetName, all following data is removed. Clients must fall back for such a record anyway. AliasMode and
-    /// other types stay unchanged.
+    /// Unreadable hints cannot be checked, so malformed parameters are removed, all of them, as are those of AliasMode,
+    /// which has none (RFC 9460 section 2.4.2). After a malformed TargetName, all following data is removed. Clients
+    /// must fall back for such a record anyway. Other types stay unchanged.
     package func withAddressHints(_ isAllowed: (Address) -> Bool) -> ResourceRecord {
         guard type.isServiceBinding, data.count >= ServiceBinding.priorityBytes else { return self }
         guard let binding = ServiceBinding(self) else {
             return with(Array(data.prefix(ServiceBinding.priorityBytes)))
         }
-        guard !binding.isAlias else { return self }
         return with(binding.withHints(isAllowed).data)
     }
 
@@ -79,6 +78,7 @@ private struct ServiceBinding {
     }
 
     func withHints(_ isAllowed: (Address) -> Bool) -> ServiceBinding {
+        guard !isAlias else { return ServiceBinding(priority: priority, target: target, parameters: []) }
         var kept: [Parameter] = []
         var emptied: Set<UInt16> = []
         for parameter in parameters ?? [] {

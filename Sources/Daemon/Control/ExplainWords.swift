@@ -347,7 +347,7 @@ struct ExplainWords {
     }
 
     private func summary(_ answer: Answer) -> String {
-        if let target = answer.records.first?.aliasTarget, known.question.type != .cname {
+        if let target = answer.records.lazy.compactMap(\.aliasTarget).first, known.question.type != .cname {
             return "an alias, with the answer of \(target); see explain \(target)"
         }
         return switch answer.kind {

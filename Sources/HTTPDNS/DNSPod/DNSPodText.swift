@@ -77,7 +77,7 @@ struct DNSPodText {
         guard digits.allSatisfy(\.isDigit) else { throw .garbage("TTL is no number") }
         guard digits.contains(where: { $0 != UInt8(ascii: "0") }) else { return DialectBounds.defaultTTLSeconds }
         let number = UInt32(String(decoding: digits, as: UTF8.self))
-        return min(number ?? DialectBounds.maxTTLSeconds, DialectBounds.maxTTLSeconds)
+        return min(number ?? UpstreamReply.maxTTLSeconds, UpstreamReply.maxTTLSeconds)
     }
 
     // MARK: writing

@@ -157,8 +157,6 @@ package enum DialectBounds {
     package static let maxBodyBytes = 65_536
     /// Enough for any real name, and far below the size limit of a DNS message.
     static let maxRecords = 512
-    /// RFC 2181 section 8: a TTL has 31 bits.
-    static let maxTTLSeconds: UInt32 = 0x7FFF_FFFF
     /// For records without a usable TTL (providers.md 9.5).
     static let defaultTTLSeconds: UInt32 = 60
     /// The longest honoured Retry-After.

@@ -49,9 +49,7 @@ package struct DoHDialect: SingleQuestionDialect {
 
     package func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer {
         let body = try reply.acceptedBody()
-        if let type = reply.headers["Content-Type"], type != DoHDialect.mediaType,
-            !type.lowercased().hasPrefix(DoHDialect.mediaType)
-        {
+        if let type = reply.headers["Content-Type"], !isMessage(type) {
             throw .garbage("Content-Type is not \(DoHDialect.mediaType)")
         }
         let answer: Answer
@@ -66,13 +64,22 @@ package struct DoHDialect: SingleQuestionDialect {
         return answer.aged(bySeconds: age).withTTL(to: maxAge > age ? maxAge - age : 0)
     }
 
+    /// Compares type and subtype, in any letter case and with any parameters (RFC 9110 section 8.3.1).
+    private func isMessage(_ contentType: String) -> Bool {
+        if contentType == DoHDialect.mediaType { return true }
+        let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }
+        let end = type.lastIndex { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+        guard let end else { return false }
+        return type[...end].lazy.map(\.lowercased).elementsEqual(DoHDialect.mediaType.utf8)
+    }
+
     package func question(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> Question {
         var message = request.body
         if request.method == .get {
             guard let text = URLQuery.value(of: "dns", in: request.url) else { throw .garbage("no parameter dns") }
             guard let bytes = Base64.url.decode(text) else { throw .garbage("dns is not base64url") }
             message = bytes
-        } else if request.headers["Content-Type"]?.lowercased() != DoHDialect.mediaType {
+        } else if !(request.headers["Content-Type"].map(isMessage) ?? false) {
             throw .status(415)
         }
         guard case .query(let query) = Query.receive(message.span), query.recordClass == Query.classIN else {

@@ -95,7 +95,8 @@ package struct JSONDialect: SingleQuestionDialect {
     private func chain(in answer: [JSONReply.Record], from question: Question) throws(DialectError) -> AliasChain {
         guard answer.count <= DialectBounds.maxRecords else { throw .garbage("\(answer.count) records") }
         var records: [ResourceRecord] = []
-        for (index, record) in answer.enumerated() where record.isOf(question.type) || record.isOf(.cname) {
+        for (index, record) in answer.enumerated() {
+            guard record.isOf(question.type) || record.isOf(.cname) || record.isOf(.dname) else { continue }
             guard let read = record.read else { throw .garbage("JSON Answer.\(index) is no record of its type") }
             records.append(read)
         }
@@ -121,7 +122,7 @@ package struct JSONDialect: SingleQuestionDialect {
         to question: Question, code: ResponseCode, records: [ResourceRecord], authority: [ResourceRecord]
     ) -> HTTPReply {
         let asked = JSONReply.Question(
-            name: question.name.isRoot ? "." : "\(question.name).", type: LenientInteger(Int(question.type.rawValue)))
+            name: question.name.isRoot ? "." : "\(question.name).", type: LenientType(Int(question.type.rawValue)))
         let body = JSONReply(
             status: LenientInteger(Int(code.rawValue)), isTruncated: false, recursionDesired: true,
             recursionAvailable: true,
@@ -136,7 +137,7 @@ package struct JSONDialect: SingleQuestionDialect {
 
 extension JSONReply.Question {
     fileprivate func isEqual(to question: Question) -> Bool {
-        Name(name) == question.name && type.map { $0.value == Int(question.type.rawValue) } ?? true
+        Name(name) == question.name && type.map { $0.number == Int(question.type.rawValue) } ?? true
     }
 }
 
@@ -144,23 +145,24 @@ extension JSONReply.Record {
     fileprivate init(_ record: ResourceRecord) {
         let text = PresentationForm.text(of: record) ?? PresentationForm.genericText(of: record.data)
         name = record.owner.isRoot ? "." : "\(record.owner)."
-        type = LenientInteger(Int(record.type.rawValue))
+        type = LenientType(Int(record.type.rawValue))
         ttl = LenientTTL(Int(record.ttlSeconds))
         data = text
     }
 
-    fileprivate func isOf(_ wanted: RecordType) -> Bool { type.value == Int(wanted.rawValue) }
+    fileprivate func isOf(_ wanted: RecordType) -> Bool { type.number == Int(wanted.rawValue) }
 
     fileprivate var read: ResourceRecord? {
-        guard let owner = Name(name), let number = UInt16(exactly: type.value) else { return nil }
+        guard let owner = Name(name), let number = type.number.flatMap(UInt16.init(exactly:)) else { return nil }
         let type = RecordType(rawValue: number)
         guard let bytes = PresentationForm.bytes(of: data, as: type) else { return nil }
         return ResourceRecord(owner: owner, type: type, ttlSeconds: lifetimeSeconds, data: bytes)
     }
 
-    /// RFC 2181 section 8: a negative TTL counts as 0. An absent or unusable one gets the default.
+    /// RFC 2181 section 8: a negative TTL counts as 0. RFC 8767 section 4: one above 31 bits as the largest. An absent
+    /// or unusable one gets the default.
     private var lifetimeSeconds: UInt32 {
         guard let value = ttl?.seconds else { return DialectBounds.defaultTTLSeconds }
-        return UInt32(clamping: min(value, Int(DialectBounds.maxTTLSeconds)))
+        return UInt32(clamping: min(value, Int(UpstreamReply.maxTTLSeconds)))
     }
 }

@@ -1,4 +1,4 @@
-// Decodes and encodes all JSON. Rejects bodies that are too long or too deep before decoding.
+// Decodes and encodes all JSON. Rejects bodies that are too long, too deep or no JSON before decoding.
 
 import DNSWire
 import FoundationEssentials
@@ -15,9 +15,11 @@ package enum JSONBody {
         _ type: Value.Type, from body: [UInt8], maxParts: Int = maxParts
     ) throws(DialectError) -> Value {
         guard body.count <= DialectBounds.maxBodyBytes else { throw .garbage("JSON of \(body.count) bytes") }
-        let shape = shape(of: body)
-        guard shape.depth <= maxDepth else { throw .garbage("JSON deeper than \(maxDepth) levels") }
-        guard shape.parts <= maxParts else { throw .garbage("JSON of more than \(maxParts) parts") }
+        do throws(JSONSyntax.Fault) {
+            try JSONSyntax.check(body.span, maxDepth: maxDepth, maxParts: maxParts)
+        } catch {
+            throw .garbage("\(error)")
+        }
         do {
             return try JSONDecoder().decode(type, from: Data(body))
         } catch let error as DecodingError {
@@ -34,36 +36,6 @@ package enum JSONBody {
             preconditionFailure("text and numbers that are finite are always encoded")
         }
         return Array(bytes)
-    }
-
-    /// Returns the nesting depth and the number of arrays, objects and commas outside strings. Exact for valid JSON,
-    /// and never too small for a decoder that stops at the first error.
-    private static func shape(of body: [UInt8]) -> (depth: Int, parts: Int) {
-        var depth = 0
-        var deepest = 0
-        var parts = 0
-        var isInString = false
-        var isEscaped = false
-        for byte in body {
-            if isEscaped {
-                isEscaped = false
-            } else if isInString {
-                isEscaped = byte == UInt8(ascii: "\\")
-                isInString = byte != UInt8(ascii: "\"")
-            } else {
-                switch byte {
-                case UInt8(ascii: "\""): isInString = true
-                case UInt8(ascii: "["), UInt8(ascii: "{"):
-                    depth += 1
-                    deepest = max(deepest, depth)
-                    parts += 1
-                case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
-                case UInt8(ascii: ","): parts += 1
-                default: break
-                }
-            }
-        }
-        return (deepest, parts)
     }
 
     /// Holds only keys and indices, so that errors do not repeat untrusted text.
@@ -107,6 +79,30 @@ struct LenientInteger: Codable, Equatable {
     }
 }
 
+/// A record type: a number, a string of digits, or a mnemonic such as "A". Nil for an unknown one, which nothing asks
+/// for.
+struct LenientType: Codable, Equatable {
+    let number: Int?
+
+    init(_ number: Int) {
+        self.number = number
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let text = try? container.decode(String.self) {
+            number = Int(text) ?? RecordType(text).map { Int($0.rawValue) }
+        } else {
+            number = try container.decode(Int.self)
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(number)
+    }
+}
+
 /// A TTL in seconds, as sent; may be negative. Nil if it is neither a whole number nor a string of digits: one record
 /// without a usable TTL must not make the whole reply unreadable.
 struct LenientTTL: Codable, Equatable {
@@ -129,7 +125,7 @@ struct LenientTTL: Codable, Equatable {
     /// 2.2 and 9.5).
     var positiveSeconds: UInt32 {
         guard let seconds, seconds > 0 else { return DialectBounds.defaultTTLSeconds }
-        return UInt32(clamping: min(seconds, Int(DialectBounds.maxTTLSeconds)))
+        return UInt32(clamping: min(seconds, Int(UpstreamReply.maxTTLSeconds)))
     }
 }
 
@@ -137,12 +133,12 @@ struct LenientTTL: Codable, Equatable {
 struct JSONReply: Codable {
     struct Question: Codable {
         let name: String
-        let type: LenientInteger?
+        let type: LenientType?
     }
 
     struct Record: Codable {
         let name: String
-        let type: LenientInteger
+        let type: LenientType
         let ttl: LenientTTL?
         let data: String
 

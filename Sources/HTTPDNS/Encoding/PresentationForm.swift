@@ -64,20 +64,22 @@ package enum PresentationForm {
             let data = Hex.decode(tokens.dropFirst(2).joined().utf8), data.count == count, count <= 0xFFFF
         else { return nil }
         let record = ResourceRecord(owner: .root, type: type, ttlSeconds: 0, data: data)
-        return types.contains(type) && self.text(of: record) == nil ? nil : data
+        let isReadable = !types.contains(type) || self.text(of: record) != nil
+        return isReadable && type.accepts(data) ? data : nil
     }
 
-    /// Parses `0 issue "ca.example"` (RFC 8659 section 4.1.1).
+    /// Parses `0 issue "ca.example"` (RFC 8659 section 4.1.1), also without quotes, as Google and Quad9 send it.
     private static func authorization(_ text: String) -> [UInt8]? {
         let tokens = text.split(maxSplits: 2, whereSeparator: \.isWhitespace)
-        guard tokens.count == 3, let flags = UInt8(tokens[0]), (1...15).contains(tokens[1].utf8.count) else {
-            return nil
-        }
-        var rest = Array(tokens[2].utf8)[...]
-        guard rest.first == UInt8(ascii: "\"") else { return nil }
+        guard tokens.count >= 2, let flags = UInt8(tokens[0]), (1...15).contains(tokens[1].utf8.count),
+            tokens[1].allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
+        else { return nil }
+        var rest = tokens.count == 3 ? Array(tokens[2].utf8)[...] : []
+        let head = [flags, UInt8(tokens[1].utf8.count)] + Array(tokens[1].utf8)
+        guard rest.first == UInt8(ascii: "\"") else { return head + unescaped(rest) }
         rest = rest.dropFirst()
-        guard let value = quoted(&rest), rest.isEmpty else { return nil }
-        return [flags, UInt8(tokens[1].utf8.count)] + Array(tokens[1].utf8) + value
+        guard let value = quoted(&rest), rest.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) else { return nil }
+        return head + value
     }
 
     /// Parses a name; without a final dot it is relative to `origin`, if there is one. "@" is the origin.
@@ -135,19 +137,37 @@ package enum PresentationForm {
 
     // MARK: strings
 
-    /// Parses `"one" "two"`, or unquoted text as one string, as Google sends it.
+    /// Parses `"one" "two"`, or unquoted text as one string, as Google sends it. A longer text than a string can hold
+    /// is one that a vendor has joined.
     private static func strings(_ text: String) -> [UInt8]? {
         var rest = Array(text.utf8)[...]
-        guard rest.first == UInt8(ascii: "\"") else { return chunks(rest) }
+        guard rest.first == UInt8(ascii: "\"") else { return chunks(unescaped(rest)[...]) }
         var data: [UInt8] = []
         for _ in 0..<maxTokens where !rest.isEmpty {
-            guard rest.popFirst() == UInt8(ascii: "\""), let string = quoted(&rest) else { return nil }
-            guard string.count <= maxStringBytes else { return nil }
-            data.append(UInt8(string.count))
-            data += string
+            guard rest.popFirst() == UInt8(ascii: "\""), let string = quoted(&rest),
+                let chunks = chunks(string[...])
+            else { return nil }
+            data += chunks
             rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
         }
-        return rest.isEmpty ? data : nil
+        return rest.isEmpty && data.count <= 0xFFFF ? data : nil
+    }
+
+    /// Decodes escapes. Text without quotes is not escaped by all vendors: what is no escape stays.
+    private static func unescaped(_ text: ArraySlice<UInt8>) -> [UInt8] {
+        guard text.contains(UInt8(ascii: "\\")) else { return Array(text) }
+        var rest = text
+        var string: [UInt8] = []
+        while let byte = rest.popFirst() {
+            var behind = rest
+            if byte == UInt8(ascii: "\\"), let escaped = escaped(&behind) {
+                string.append(escaped)
+                rest = behind
+            } else {
+                string.append(byte)
+            }
+        }
+        return string
     }
 
     private static func chunks(_ text: ArraySlice<UInt8>) -> [UInt8]? {
@@ -160,7 +180,7 @@ package enum PresentationForm {
     }
 
     /// Reads up to and including the closing quote; nil without one.
-    private static func quoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
+    static func quoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
         var string: [UInt8] = []
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "\"") { return string }
@@ -168,16 +188,20 @@ package enum PresentationForm {
                 string.append(byte)
                 continue
             }
-            guard let escaped = rest.popFirst() else { return nil }
-            guard escaped.isDigit else {
-                string.append(escaped)
-                continue
-            }
-            guard let value = UInt8(String(decoding: [escaped] + rest.prefix(2), as: UTF8.self)) else { return nil }
-            rest = rest.dropFirst(2)
-            string.append(value)
+            guard let escaped = escaped(&rest) else { return nil }
+            string.append(escaped)
         }
         return nil
+    }
+
+    /// Reads what follows a backslash: three digits of a byte, or any other character; nil if it is neither.
+    static func escaped(_ rest: inout ArraySlice<UInt8>) -> UInt8? {
+        guard let first = rest.popFirst() else { return nil }
+        guard first.isDigit else { return first }
+        let digits = [first] + rest.prefix(2)
+        guard digits.count == 3, digits.allSatisfy(\.isDigit) else { return nil }
+        rest = rest.dropFirst(2)
+        return UInt8(exactly: digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) })
     }
 
     private static func text(ofStrings data: [UInt8]) -> String? {

@@ -4,16 +4,20 @@
 import DNSWire
 
 extension NamePolicy {
-    /// The answer without such addresses, whichever upstream gave it; nil when none of its addresses is left, or if a
-    /// signature covers them.
+    /// The answer without such addresses and address hints, whichever upstream gave it; nil when none of its addresses
+    /// is left, or if a signature covers them.
     func withoutPrivateAddresses(_ answer: Answer) -> Answer? {
         guard !allowsPrivate else { return answer }
         let prefixes = probes.translationPrefixes
         let isPrivate = { (address: Address) in address.isPrivate(behind: prefixes) }
-        guard answer.addresses.contains(where: isPrivate) else { return answer }
+        let hasPrivate = answer.records.contains { record in
+            record.address.map(isPrivate) ?? record.addressHints.contains(where: isPrivate)
+        }
+        guard hasPrivate else { return answer }
         guard !answer.isSigned else { return nil }
         let records = answer.records.filter { !($0.address.map(isPrivate) ?? false) }
-        guard records.contains(where: { $0.address != nil }) else { return nil }
+            .map { $0.withAddressHints { !isPrivate($0) } }
+        guard records.contains(where: { $0.address != nil || $0.type.isServiceBinding }) else { return nil }
         return Answer(records: records).remarked(.filteredAddresses)
     }
 }

@@ -34,6 +34,7 @@ extension FuzzEntry {
         guard let answer = try? UpstreamReply.answer(in: message, to: question, id: id) else { return }
         var owner = question.name
         for record in answer.records {
+            if record.type == .dname, owner != record.owner, owner.isWithin(record.owner) { continue }
             precondition(record.owner == owner, "each record belongs to the chain")
             precondition(!record.type.isAddress || record.address != nil, "an address record holds an address")
             if let target = record.aliasTarget, question.type != .cname, question.type != .any { owner = target }
