@@ -111,8 +111,8 @@ import COpenSSL
             version: unsafe String(cString: SSL_get_version(tls)))
     }
 
-    /// Makes the handshake fail unless the certificate is valid for this name or IP literal. The context must have been
-    /// made for requests.
+    /// Makes the handshake fail unless an alternative name of the certificate is this name or IP literal. The context
+    /// must have been made for requests.
     ///
     /// - Returns: false if OpenSSL does not accept the name.
     func requirePeer(_ name: String) -> Bool { unsafe copenssl_require_peer(tls, name) == 1 }

@@ -73,6 +73,14 @@ struct TLSConnectionTests {
         #expect(!client.takeOutgoing().isEmpty, "the server gets an alert")
     }
 
+    @Test("a name in the subject alone does not count", arguments: ["", "IP:192.0.2.1"])
+    func subjectOnly(names: String) throws {
+        var terms = Self.terms(names)
+        terms.subject = "www.example.com"
+        let failure = TLSConnection.Handshake.failed("SSL certificate problem: hostname mismatch")
+        #expect(shakeHands(try connection(to: "www.example.com"), with: server(terms)) == failure)
+    }
+
     @Test("a certificate for an address")
     func address() throws {
         let client = try TLSConnection(context, serverName: nil, verifiedName: "192.0.2.1", resuming: nil)
