@@ -146,7 +146,7 @@ struct QueryVectorTests {
             #expect(option.owner == [0] && option.recordClass == 1232, "\(vector)")
             // DO, of valid queries.
             #expect(option.ttl & 0x00FF_7FFF == 0, "\(vector)")
-            #expect(option.data.isEmpty, "\(vector)")
+            #expect(option.data.isEmpty || expected.replyText != nil, "\(vector)")
         }
         let codes: [String: ResponseCode] = [
             "FORMERR": .formatError, "NOTIMP": .notImplemented, "REFUSED": .refused, "BADVERS": .badVersion,

@@ -43,6 +43,37 @@ struct CheckReportTests {
         }
     }
 
+    @Test("a family that no provider serves is named once")
+    func oneFamily() throws {
+        let template = { (name: String, path: String) in
+            """
+            [[provider]]
+            name = "\(name)"
+            dialect = "template"
+            url = "https://192.0.2.1/q"
+            addresses = ["192.0.2.1"]
+            [provider.template]
+            query = "dn={name}"
+            \(path) = "ips"
+
+            """
+        }
+        func warnings(_ text: String) throws -> [String] {
+            let settings = try Settings.parse(bytes: Array(text.utf8), file: "f")
+            return CheckReport(settings, try settings.providers.map { try ProviderAccount($0) }, file: "f").warnings
+        }
+        let rest =
+            "queries: the system resolver answers them, or they get no data if there is none; add a provider for them"
+        #expect(
+            try warnings(template("a", "v4") + template("b", "v4")) == [
+                "f: warning: no provider serves AAAA \(rest)"
+            ])
+        #expect(try warnings(template("a", "v6")) == ["f: warning: no provider serves A \(rest)"])
+        #expect(try warnings(template("a", "v4") + template("b", "v6")) == [])
+        #expect(try warnings(template("b", "v4") + provider("doh", "https://192.0.2.1/")) == [])
+        #expect(try warnings("") == [])
+    }
+
     @Test("without a file the defaults are named")
     func noFile() {
         #expect(CheckReport(.defaults, file: nil).text == "no file: built-in defaults\n")

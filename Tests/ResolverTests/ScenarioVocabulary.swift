@@ -302,9 +302,9 @@ struct ScenarioVocabulary {
         return name
     }
 
-    /// `nxdomain`, `nodata` or `unproven`, each bare or with "ttl N" or "soa TTL MINIMUM"; or records with "ttl N",
-    /// joined by "and": addresses, "alias TARGET", "name TARGET" (PTR), "signature TYPE" (RRSIG), "text WORD" (any
-    /// other type).
+    /// `nxdomain`, `nodata` or `unproven`, each bare or with "ttl N", "soa TTL MINIMUM" or "zone NAME ttl N"; or
+    /// records with "ttl N", joined by "and": addresses, "alias TARGET", "name TARGET" (PTR), "signature TYPE" (RRSIG),
+    /// "text WORD" (any other type).
     func answer(_ line: inout ScenarioLine, to question: Question) throws -> Answer {
         if line.take("nxdomain") { return try negative(.noSuchName, &line, question) }
         if line.take("nodata") { return try negative(.noData, &line, question) }
@@ -355,6 +355,12 @@ struct ScenarioVocabulary {
 
     private func negative(_ kind: Answer.Kind, _ line: inout ScenarioLine, _ question: Question) throws -> Answer {
         if line.take("ttl") { return Answer(negative: kind, ttlSeconds: try line.number("a TTL")) }
+        if line.take("zone") {
+            let word = try line.word("a zone")
+            guard let zone = Name(word) else { throw line.error("\"\(word)\" is no name") }
+            try line.require("ttl")
+            return .nothing(kind, inZone: zone, ttlSeconds: try line.number("a TTL"))
+        }
         guard line.take("soa") else { return Answer(negative: kind) }
         let ttl: UInt32 = try line.number("a TTL")
         let minimum: UInt32 = try line.number("a minimum")

@@ -65,6 +65,8 @@ package struct ExtendedError: Hashable, Sendable {
         code: 22, text: "a portal is suspected: sign in to the network")
     package static let networkError = ExtendedError(code: 23, text: "every upstream failed")
     package static let noRoute = ExtendedError(code: 23, text: "no route to any provider")
+    /// "Invalid Query Type" (30): RFC 9824.
+    package static let invalidQueryType = ExtendedError(code: 30, text: "a type that cannot be asked for")
     package static let notReady = ExtendedError(code: 14, text: "too many queries are waiting")
 
     /// "Other Error" (0): RFC 8914 has no code for an answer of the system resolver instead of a provider.
@@ -92,6 +94,10 @@ package struct ExtendedError: Hashable, Sendable {
 
     /// "Other Error" (0): RFC 8914 has no code for a name that is not registered for an account.
     package static let notServed = ExtendedError(code: otherCode, text: "no provider serves the name")
+
+    /// "Other Error" (0): RFC 8914 has no code for it.
+    package static let familyUnserved = ExtendedError(
+        code: otherCode, text: "no upstream serves this address family")
 
     /// "Other Error" (RFC 8914 section 4.1).
     package static let otherCode: UInt16 = 0

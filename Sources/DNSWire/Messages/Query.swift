@@ -118,10 +118,13 @@ package struct Query: Equatable, Sendable {
     /// Returns true for a single label, as used for the machine itself and local hosts.
     package func asksSingleLabel(in packet: Span<UInt8>) -> Bool { Int(packet[Header.byteCount]) + 2 == nameBytes }
 
+    /// RFC 9824 section 3.4: a type that exists only in proofs cannot be asked for.
+    package var extendedErrorOfRejection: ExtendedError? { type == .nxName ? .invalidQueryType : nil }
+
     /// The response code for types and classes that the daemon never asks upstream; nil for all others.
     private var refusal: ResponseCode? {
         switch type {
-        case .opt: return .formatError
+        case .opt, .nxName: return .formatError
         case .axfr, .ixfr: return .refused
         case .any: break
         default: if type.isMeta || type.rawValue == 0 { return .notImplemented }

@@ -22,6 +22,14 @@ package struct ResourceRecord: Equatable, Sendable {
         self.init(owner: owner, type: .cname, ttlSeconds: ttlSeconds, data: target.wire)
     }
 
+    /// The SOA record of a zone that the daemon itself answers for: the server "localhost", the mailbox
+    /// "hostmaster.invalid", serial number 1, the times of RFC 6303 section 3, and the TTL as the minimum.
+    package static func startOfAuthority(of zone: Name, ttlSeconds: UInt32) -> ResourceRecord {
+        var data = ["localhost", "hostmaster.invalid"].compactMap { Name($0) }.flatMap(\.wire)
+        for number in [1, 3600, 1200, 604_800, ttlSeconds] { data.appendBigEndian(number) }
+        return ResourceRecord(owner: zone, type: .soa, ttlSeconds: ttlSeconds, data: data)
+    }
+
     /// The address of an A or AAAA record; nil for other types and wrong lengths.
     package var address: Address? {
         guard type.isAddress, let address = Address(bytes: data), address.recordType == type else { return nil }

@@ -46,7 +46,8 @@ extension ResolvingLoop {
         switch why {
         case .about(let asked): return Answer(explaining: sentences(about: asked, now: now), to: question.name)
         case .usage: return Answer(explaining: [WhyQuestion.usageText], to: question.name)
-        case .nothing: return Answer(negative: .noData, ttlSeconds: 0)
+        case .nothing:
+            return Answer(negative: .noData, authority: .startOfAuthority(of: Explanation.zone, ttlSeconds: 0))
         }
     }
 }

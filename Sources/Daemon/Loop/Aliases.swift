@@ -4,6 +4,7 @@
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 import Telemetry
 
 extension ResolvingLoop {
@@ -25,8 +26,12 @@ extension ResolvingLoop {
         case .failure(let extendedError, let code): fail(client, extendedError, code, now: now)
         case .unreadable: fail(client, .networkError, now: now)
         case .local(.noError, let records, let extendedError):
-            let isAnswered = records.contains { $0.type != .cname }
-            let answer = isAnswered ? Answer(records: records) : Answer(negative: .noData, chain: records)
+            let isAnswered = records.contains { !$0.type.isRedirection }
+            let end = records.last?.aliasTarget ?? .root
+            let authority = ResourceRecord.startOfAuthority(of: end, ttlSeconds: LocalPolicy.filteredTTLSeconds)
+            let answer =
+                isAnswered
+                ? Answer(records: records) : Answer(negative: .noData, chain: records, authority: authority)
             reply(client, answer.remarked(extendedError), from: .local, now: now)
         case .local(let code, _, let extendedError): fail(client, extendedError ?? .prohibited, code, now: now)
         }

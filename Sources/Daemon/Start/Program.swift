@@ -64,7 +64,7 @@ package enum Program {
             _ = try SettingsFile.read(options)
         }
         let secrets = try LoadedSecrets(for: settings, options)
-        var report = CheckReport(settings, file: isFromFile ? SettingsFile.path(options) : nil)
+        var report = CheckReport(settings, secrets.accounts, file: isFromFile ? SettingsFile.path(options) : nil)
         report.warnings += secrets.names.warnings.map { "warning: \($0)" }
         if let question = options.explained {
             let start = try FreshStart(settings, secrets, options) { path, error in

@@ -176,7 +176,7 @@ extension Answer {
     /// Those of the addresses that the question is about; no data without one.
     static func addresses(_ addresses: [Address], for question: Question, ttlSeconds: UInt32) -> Answer {
         let asked = addresses.filter { $0.recordType == question.type }
-        guard !asked.isEmpty else { return Answer(negative: .noData, ttlSeconds: ttlSeconds) }
+        guard !asked.isEmpty else { return .nothing(.noData, inZone: question.name, ttlSeconds: ttlSeconds) }
         return Answer(
             records: asked.map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: ttlSeconds) })
     }

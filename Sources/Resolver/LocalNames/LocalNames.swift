@@ -37,21 +37,28 @@ enum LocalNames {
         case anywhere
     }
 
-    /// Hosts files first, as on any Unix; then the special names of RFC 6761, 6303, 7686, 8375.
+    /// Hosts files first, as on any Unix; then the names of IANA's registry of special-use domain names, and the zones
+    /// of RFC 6303. "localhost" precedes hosts files: it is a loopback address whatever they have (RFC 6761 section
+    /// 6.3).
     static func route(_ question: Question, _ hosts: HostsFiles) -> Route {
-        if let (answer, place) = hosts.answer(question) { return .here(.answer(answer), .hosts(place)) }
-        guard question.name.isSingleLabel || topLevels.contains(question.name.topLevelCode) else { return .anywhere }
+        let name = question.name
+        let mayBeSpecial = name.isSingleLabel || topLevels.contains(name.topLevelCode)
+        if mayBeSpecial, name == localhost { return special(loopback(question)) }
+        if let (answer, place) = hosts.answer(question),
+            !mayBeSpecial || !name.isWithin(localhost) || answer.isLoopback
+        {
+            return .here(.answer(answer), .hosts(place))
+        }
+        guard mayBeSpecial else { return .anywhere }
         // Other questions in the explanation zone get "no data" here and are not sent upstream.
-        if question.name.isWithin(Explanation.zone) { return special(Answer(negative: .noData, ttlSeconds: 0)) }
-        if question.name.isWithin(localhost) { return special(loopback(question)) }
-        if nonexistent.contains(where: question.name.isWithin) {
-            return special(Answer(negative: .noSuchName, ttlSeconds: specialTTLSeconds))
+        if name.isWithin(Explanation.zone) {
+            return special(.nothing(.noData, inZone: Explanation.zone, ttlSeconds: 0))
         }
-        if question.name.isWithin(designatedResolvers) {
-            return special(Answer(negative: .noData, ttlSeconds: specialTTLSeconds))
-        }
-        if let target = reverseLoopback[question.name] { return special(pointer(question, to: target)) }
-        return isOfLocalNetwork(question.name) && !isAboutTopLevelZone(question) ? .system : .anywhere
+        if name.isWithin(localhost) { return special(loopback(question)) }
+        if let zone = nonexistent.first(where: name.isWithin) { return special(absent(.noSuchName, in: zone)) }
+        if name.isWithin(designatedResolvers) { return special(absent(.noData, in: designatedResolvers)) }
+        if let target = pointers[name] { return special(pointer(question, to: target)) }
+        return isOfLocalNetwork(name) && !isAboutTopLevelZone(question) ? .system : .anywhere
     }
 
     /// Returns whether a validator asks about the keys or the borders of a top-level zone: a link in the chain to
@@ -73,25 +80,31 @@ enum LocalNames {
     private static let specialTTLSeconds: UInt32 = 10_800
 
     private static let localhost = name("localhost")
-    /// RFC 6761 section 6.4, RFC 7686.
-    private static let nonexistent = [name("invalid"), name("onion")]
+    /// RFC 6761 section 6.4 (invalid), 7686 (onion), 9476 (alt), 9031 (6tisch.arpa), 9965 (eap.arpa): these names are
+    /// not in the DNS, and what they say is not for others.
+    private static let nonexistent = ["invalid", "onion", "alt", "6tisch.arpa", "eap.arpa"].map(name)
     /// RFC 9462 section 4: the daemon designates no other resolver. The designations of upstreams would make clients
     /// bypass it.
     private static let designatedResolvers = name("resolver.arpa")
-    private static let reverseLoopback: [Name: Name] = [
+    /// Loopback addresses (RFC 6303 section 4), and those of ipv4only.arpa (RFC 8880 section 7.2).
+    private static let pointers: [Name: Name] = [
         Address.v4(0x7F00_0001).reverseName: localhost,
         Address.v6(high: 0, low: 1).reverseName: localhost,
+        Address.v4(0xC000_00AA).reverseName: name("ipv4only.arpa"),
+        Address.v4(0xC000_00AB).reverseName: name("ipv4only.arpa"),
     ]
 
-    /// RFC 6762 (local), 8375 (home.arpa), 6761 (test), ICANN's "internal", and the reverse zones of private, shared,
-    /// link-local and unspecified addresses (RFC 6303 section 4, RFC 7793). The AAAA records of ipv4only.arpa are the
-    /// network's NAT64 prefix, which only its own resolver knows (RFC 8880 section 7.1).
+    /// RFC 6762 (local), 8375 (home.arpa), 6761 (test), 9665 (default.service.arpa), ICANN's "internal", and reverse
+    /// zones of private, shared, link-local, unspecified and documentation addresses (RFC 6303 section 4, RFC 7793, RFC
+    /// 9637). The AAAA records of ipv4only.arpa are the network's NAT64 prefix, which only its own resolver knows (RFC
+    /// 8880 section 7.1).
     private static let localNetwork = Set(
         """
-        local home.arpa test internal ipv4only.arpa
+        local home.arpa test internal ipv4only.arpa default.service.arpa
         0.in-addr.arpa 10.in-addr.arpa 127.in-addr.arpa 254.169.in-addr.arpa 168.192.in-addr.arpa
-        255.255.255.255.in-addr.arpa
+        2.0.192.in-addr.arpa 100.51.198.in-addr.arpa 113.0.203.in-addr.arpa 255.255.255.255.in-addr.arpa
         c.f.ip6.arpa d.f.ip6.arpa 8.e.f.ip6.arpa 9.e.f.ip6.arpa a.e.f.ip6.arpa b.e.f.ip6.arpa
+        8.b.d.0.1.0.0.2.ip6.arpa 0.f.f.f.3.ip6.arpa
         """.split { $0 == " " || $0 == "\n" }.map { name(String($0)) }
             + (16...31).map { name("\($0).172.in-addr.arpa") } + (64...127).map { name("\($0).100.in-addr.arpa") }
             + [Address.v6(high: 0, low: 0).reverseName])
@@ -106,18 +119,27 @@ enum LocalNames {
         switch question.type {
         case .a: address = .v4(0x7F00_0001)
         case .aaaa: address = .v6(high: 0, low: 1)
-        default: return Answer(negative: .noData, ttlSeconds: specialTTLSeconds)
+        default: return absent(.noData, in: localhost)
         }
         return Answer(records: [ResourceRecord(owner: question.name, address: address, ttlSeconds: specialTTLSeconds)])
     }
 
     private static func pointer(_ question: Question, to target: Name) -> Answer {
-        guard question.type == .ptr else { return Answer(negative: .noData, ttlSeconds: specialTTLSeconds) }
+        guard question.type == .ptr else { return absent(.noData, in: question.name) }
         return Answer(pointer: question.name, to: target, ttlSeconds: specialTTLSeconds)
+    }
+
+    private static func absent(_ kind: Answer.Kind, in zone: Name) -> Answer {
+        .nothing(kind, inZone: zone, ttlSeconds: specialTTLSeconds)
     }
 
     private static func name(_ text: String) -> Name {
         guard let name = Name(text) else { preconditionFailure("\(text) is not a name") }
         return name
     }
+}
+
+extension Answer {
+    /// Addresses of this machine alone.
+    fileprivate var isLoopback: Bool { !addresses.isEmpty && addresses.allSatisfy(\.isLoopback) }
 }

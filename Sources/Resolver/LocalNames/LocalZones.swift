@@ -58,13 +58,12 @@ extension Routing {
 }
 
 extension Answer {
-    /// NXDOMAIN or no data with the zone's SOA record, so that clients cache it for a few seconds only: a host may
-    /// appear at any time.
-    static func nothing(_ kind: Kind, inZone zone: Name) -> Answer {
-        Answer(negative: kind, authority: startOfAuthority(of: zone, ttlSeconds: Bounds.hostsTTLSeconds))
+    /// NXDOMAIN or no data with the zone's SOA record, by which clients cache it (RFC 2308 section 5).
+    static func nothing(_ kind: Kind, inZone zone: Name, ttlSeconds: UInt32) -> Answer {
+        Answer(negative: kind, authority: .startOfAuthority(of: zone, ttlSeconds: ttlSeconds))
     }
 
     static func apex(_ zone: Name) -> Answer {
-        Answer(records: [startOfAuthority(of: zone, ttlSeconds: Bounds.hostsTTLSeconds)])
+        Answer(records: [.startOfAuthority(of: zone, ttlSeconds: Bounds.hostsTTLSeconds)])
     }
 }

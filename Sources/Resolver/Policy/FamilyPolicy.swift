@@ -40,17 +40,7 @@ extension Answer {
 
     /// A negative answer because of a rule. The SOA record lets clients cache it (RFC 2308 section 5).
     static func nothing(_ kind: Kind, about question: Question, by remark: ExtendedError?) -> Answer {
-        let authority = startOfAuthority(of: question.name, ttlSeconds: Bounds.ruleTTLSeconds)
-        return Answer(negative: kind, authority: authority).remarked(remark)
-    }
-
-    /// The server "localhost", the mailbox "hostmaster.invalid", serial number 1, the times of RFC 6303 section 3, and
-    /// the TTL as the minimum.
-    static func startOfAuthority(of zone: Name, ttlSeconds: UInt32) -> ResourceRecord {
-        let names = ["localhost", "hostmaster.invalid"].compactMap { Name($0) }.flatMap(\.wire)
-        let numbers = [1, 3600, 1200, 604_800, ttlSeconds]
-        let data = names + numbers.flatMap { number in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) } }
-        return ResourceRecord(owner: zone, type: .soa, ttlSeconds: ttlSeconds, data: data)
+        Answer.nothing(kind, inZone: question.name, ttlSeconds: Bounds.ruleTTLSeconds).remarked(remark)
     }
 }
 
@@ -66,6 +56,9 @@ extension Resolver {
         now: Instant
     ) -> LocalReply? {
         if case .here(let reply, _) = routing.place(of: question, now: now) { return reply }
+        if routing.isFamilyUnserved(question, policy, state.ranking, now: now), !state.synthesis.isOn(for: question) {
+            return .answer(.nothing(.noData, about: question, by: .familyUnserved))
+        }
         return switch policy.treatment(of: question.type) {
         case .ordinary: nil
         case .excluded: .answer(.withoutFamily(question))

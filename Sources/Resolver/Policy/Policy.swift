@@ -301,7 +301,8 @@ struct NamePolicy {
         }
         let answer =
             records.isEmpty
-            ? Answer(negative: .noData, ttlSeconds: Bounds.fallbackTTLSeconds) : Answer(records: records)
+            ? .nothing(.noData, inZone: question.name, ttlSeconds: Bounds.fallbackTTLSeconds)
+            : Answer(records: records)
         return answer.remarked(.fallbackAddresses)
     }
 }

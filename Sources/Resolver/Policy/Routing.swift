@@ -104,11 +104,15 @@ struct Routing {
     }
 
     private func absence(of question: Question, in zone: Name, now: Instant) -> Answer {
-        if question.name == zone { return question.type == .soa ? .apex(zone) : .nothing(.noData, inZone: zone) }
+        // A host may appear at any time.
+        let nothing = { (kind: Answer.Kind) in
+            Answer.nothing(kind, inZone: zone, ttlSeconds: Bounds.hostsTTLSeconds)
+        }
+        if question.name == zone { return question.type == .soa ? .apex(zone) : nothing(.noData) }
         let exists =
             hosts.speaks(of: question.name) || hosts.isNonTerminal(question.name)
             || leases.isNonTerminal(question.name) || hasLease(question.name, in: zone, now: now)
-        return .nothing(exists ? .noData : .noSuchName, inZone: zone)
+        return nothing(exists ? .noData : .noSuchName)
     }
 
     /// Returns whether a lease in force has the name, with data of another type.
@@ -162,6 +166,18 @@ struct Routing {
             isUnresponsive: order.count == 1
                 && ranking.areUnresponsive(working, for: question.name.registrableDomain, now),
             slowestAnswerTime: ranking.slowestAnswerTime(of: working.prefix(Bounds.maxProviderAttempts)))
+    }
+
+    /// Returns whether the name's upstreams serve the other address family only, and the system resolver may not answer
+    /// either. Such a question gets no data, because musl treats the failure of one family as that of both.
+    func isFamilyUnserved(
+        _ question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
+    ) -> Bool {
+        guard let other = question.otherFamily, !ranking.isServed(question, by: policy.upstreams),
+            ranking.isServed(other, by: policy.upstreams)
+        else { return false }
+        let direction = direction(of: question, policy, ranking, now: now)
+        return direction.grounds == .noProvider && (direction.upstreams != .system || !hasSystem)
     }
 
     /// Returns the upstreams that the settings allow for the name and that exist.

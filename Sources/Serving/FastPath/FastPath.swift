@@ -86,9 +86,9 @@ package struct FastPath: ~Copyable {
         case .rejection(let rejected, let code):
             let isAllowed = access.allows(client)
             let finalCode = isAllowed ? code : .refused
-            remark = isAllowed ? nil : ExtendedError.prohibited.code
-            Reply.write(
-                code: finalCode, to: rejected, in: packet, extendedError: isAllowed ? nil : .prohibited, into: &output)
+            let extendedError = isAllowed ? rejected.extendedErrorOfRejection : .prohibited
+            remark = extendedError?.code
+            Reply.write(code: finalCode, to: rejected, in: packet, extendedError: extendedError, into: &output)
             return .refused(finalCode)
         case .query(let received): query = received
         }
@@ -106,7 +106,10 @@ package struct FastPath: ~Copyable {
                 .write(to: query, in: packet, from: client, into: &output)
         case .filteredFamily:
             remark = ExtendedError.filteredFamily.code
-            Reply.write(code: .noError, to: query, in: packet, extendedError: .filteredFamily, into: &output)
+            let answer = RenderedAnswer.filteredFamily
+            Reply.write(
+                Reply.Body(answer), to: query, in: packet, ageSeconds: 0, limit: EDNS.minPayloadBytes,
+                extendedError: .filteredFamily, into: &output)
             return .local
         }
         let limit = streamLimitBytes ?? query.datagramLimit

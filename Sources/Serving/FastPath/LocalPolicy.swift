@@ -11,6 +11,9 @@ package enum LocalPolicy: Equatable, Sendable {
     /// AAAA while no IPv6 route exists: no data. Not with DO: the proof of it would be missing.
     case filteredFamily
 
+    /// An IPv6 route may appear at any time.
+    package static let filteredTTLSeconds: UInt32 = 10
+
     /// Decides about a received, valid query. Nil: the cache is looked up.
     @inline(__always)
     init?(_ query: Query, in packet: Span<UInt8>, _ serving: ServingState) {
@@ -34,6 +37,15 @@ package enum LocalPolicy: Equatable, Sendable {
         case .drop: self = .refused(.formatError)
         }
     }
+}
+
+extension RenderedAnswer {
+    /// No data, with a SOA record whose owner is a pointer to the question, so that it fits every question.
+    static let filteredFamily: RenderedAnswer = {
+        guard let name = Name("localhost") else { preconditionFailure("a name") }
+        let authority = ResourceRecord.startOfAuthority(of: name, ttlSeconds: LocalPolicy.filteredTTLSeconds)
+        return RenderedAnswer(Answer(negative: .noData, authority: authority), to: Question(name, .aaaa))
+    }()
 }
 
 /// Local answers: CHAOS version.bind and id.server for loopback clients, and RFC 8482's minimal answer to ANY.
