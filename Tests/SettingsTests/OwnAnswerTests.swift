@@ -92,7 +92,7 @@ struct OwnAnswerTests {
             complaints(
                 own + rule("www.example", "cname = \"x.example\"") + rule("www.example", "resolver = \"system\""))
                 == [fault(3, "www.example"), fault(6, "x.example")])
-        let chain = (0...11).map {
+        let chain = (0...32).map {
             rule("n\($0)", "cname = \"n\($0 + 1).test\"") + rule("n\($0).test", "cname = \"n\($0 + 1)\"")
         }
         #expect(!complaints(chain.joined()).isEmpty)
