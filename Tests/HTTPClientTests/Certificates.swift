@@ -29,10 +29,11 @@ final class Certificates: Sendable {
 
     func makeExpired(_ name: String) -> TLSIdentity {
         let path = "\(folder)/\(name)"
-        Command.run("openssl", ["req", "-new"] + newKey(name) + ["-subj", "/CN=\(name)", "-out", path + ".csr"])
+        let subject = ["-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name)"]
+        Command.run("openssl", ["req", "-new"] + newKey(name) + subject + ["-out", path + ".csr"])
         Command.run(
             "openssl",
-            ["x509", "-req", "-in", path + ".csr", "-out", path + ".pem", "-days", "-1"]
+            ["x509", "-req", "-in", path + ".csr", "-out", path + ".pem", "-days", "-1", "-copy_extensions", "copy"]
                 + ["-CA", caFile, "-CAkey", "\(folder)/ca.key", "-CAcreateserial"])
         return identity(name)
     }
