@@ -21,7 +21,7 @@ struct ControlStreamTests {
     }
 
     private func server(_ answer: @escaping ControlServer.Answer) throws -> ControlServer {
-        try ControlServer(path: folder("control.sock"), loop: loop, answer: answer)
+        try ControlServer(path: folder("control.sock"), loop: loop, isTrusted: { _ in true }, answer: answer)
     }
 
     /// Turns the loop, and the server with it, until something is so.

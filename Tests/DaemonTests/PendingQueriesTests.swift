@@ -138,4 +138,15 @@ struct PendingQueriesTests {
         _ = try begin(1001)
         _ = try begin(nil)
     }
+
+    @Test("unprivileged users together leave room for an operator")
+    func boundOfUsers() throws {
+        try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
+        let begin = { try pending.begin(QueryTerms(name, .a), wantsJSON: false, by: $0, now: now) }
+        for user: UInt32 in 1000..<1003 {
+            for _ in 0..<PendingQueries.maxRunningOfUser { _ = try begin(user) }
+        }
+        #expect(throws: Refusal.self) { try begin(1003) }
+        for _ in 0..<4 { _ = try begin(nil) }
+    }
 }

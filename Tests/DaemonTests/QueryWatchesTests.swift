@@ -178,4 +178,12 @@ struct QueryWatchesTests {
         _ = try begin(1000)
         for _ in 0..<3 { _ = try begin(nil) }
     }
+
+    @Test("unprivileged users together leave room for an operator")
+    func boundOfUsers() throws {
+        let begin = { try watches.begin(nil, showsClients: false, wantsJSON: false, by: $0, now: start) }
+        for user: UInt32 in 1000..<1003 { for _ in 0..<QueryWatches.maxWatchesOfUser { _ = try begin(user) } }
+        #expect(throws: Refusal.self) { try begin(1003) }
+        for _ in 0..<2 { _ = try begin(nil) }
+    }
 }

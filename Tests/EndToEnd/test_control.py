@@ -7,6 +7,7 @@ import socket
 import stat
 import subprocess
 import tempfile
+import unittest
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -103,6 +104,34 @@ class Control(Case):
 
     def test_everyone_may_open_the_socket(self):
         self.assertEqual(0o666, stat.S_IMODE(self.server.control.stat().st_mode))
+
+
+@unittest.skipUnless(os.geteuid() == 0, "takes two users")
+class OtherUsers(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = cls.share(Daemon([cls.share(Lab()).up().provider("json")])).up()
+
+    def test_connections_of_an_unprivileged_user_do_not_end_a_watch_of_root(self):
+        opening = (
+            "import socket, sys\n"
+            "clients = [socket.socket(socket.AF_UNIX) for _ in range(80)]\n"
+            "for client in clients: client.connect(sys.argv[1])\n"
+            "print('open', flush=True)\n"
+            "sys.stdin.read()\n")
+        with socket.socket(socket.AF_UNIX) as watch:
+            watch.settimeout(PATIENCE)
+            watch.connect(str(self.server.control))
+            watch.sendall(b"watch\n")
+            self.assertEqual(1, self.server.stats()["schema"])
+            with subprocess.Popen(
+                    ["/usr/bin/python3", "-c", opening, str(self.server.control)], user=65534, group=65534,
+                    extra_groups=[], cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+                self.assertEqual(b"open\n", other.stdout.readline())
+                self.assertEqual(1, self.server.stats()["schema"])
+                dig(self.server, "www.lab.example", "A")
+                self.assertIn(b"www.lab.example", watch.recv(4096))
+                other.stdin.close()
 
 
 class WithoutDescriptors(Case):

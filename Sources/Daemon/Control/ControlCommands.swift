@@ -26,20 +26,28 @@ struct ControlCommands {
     let reload: (@escaping PendingReload.Tell) -> Void
     let now: Instant
 
-    private var rights: Rights {
+    private static var rights: Rights {
         let own = Machine.user
         return Rights(
             userID: own.userID == Machine.sharedID ? nil : own.userID,
             groupID: own.groupID == Machine.sharedID ? nil : own.groupID)
     }
 
+    /// Whether the peer may run every command.
+    static func isTrusted(_ peer: LocalPeer) -> Bool {
+        rights.isTrusted(userID: peer.userID, groupID: peer.groupID)
+    }
+
     /// Returns the complete answer to one request line.
     func answer(to line: [UInt8], from peer: LocalPeer) -> ControlAnswer {
         do throws(Refusal) {
             let request = try Request(line: line)
-            if let refusal = rights.refusal(of: request, userID: peer.userID, groupID: peer.groupID) { throw refusal }
-            let isTrusted = rights.isTrusted(userID: peer.userID, groupID: peer.groupID)
-            return try carryOut(request, of: peer, boundUser: isTrusted ? nil : peer.userID)
+            if let refusal = ControlCommands.rights.refusal(
+                of: request, userID: peer.userID, groupID: peer.groupID)
+            {
+                throw refusal
+            }
+            return try carryOut(request, of: peer, boundUser: ControlCommands.isTrusted(peer) ? nil : peer.userID)
         } catch {
             return whole(.refusal(error), asJSON: error.wantsJSON)
         }

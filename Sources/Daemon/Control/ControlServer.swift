@@ -7,8 +7,6 @@ import DNSWire
 import LinuxIO
 
 final class ControlServer: LoopPart {
-    /// Bound of simultaneous connections: operators and scrapers of one machine.
-    private static let maxClients = 32
     /// Connections accepted per event loop turn, so that a flood of connections can't block the loop.
     private static let maxAccepts = 16
     /// Time limit for sending the request line, and for reading some part of the answer.
@@ -19,6 +17,7 @@ final class ControlServer: LoopPart {
     private let listener: LocalSocket
     private let loop: EventLoop
     private let answer: Answer
+    private let isTrusted: (LocalPeer) -> Bool
     private var clients: [Int32: ControlClient] = [:]
     /// Clients admitted since the start.
     private var admitted: UInt64 = 0
@@ -27,11 +26,15 @@ final class ControlServer: LoopPart {
     /// Produces the answer to a request line from its sender.
     typealias Answer = (_ line: [UInt8], _ peer: LocalPeer) -> ControlAnswer
 
-    init(path: String, loop: EventLoop, answer: @escaping Answer) throws(SystemError) {
+    /// - Parameter isTrusted: whether the peer may run every command; others never displace such a peer.
+    init(
+        path: String, loop: EventLoop, isTrusted: @escaping (LocalPeer) -> Bool, answer: @escaping Answer
+    ) throws(SystemError) {
         listener = try LocalSocket(path: path, mode: ControlServer.socketMode)
         self.loop = loop
         acceptPause = AcceptPause(loop)
         self.answer = answer
+        self.isTrusted = isTrusted
         acceptPause.add(
             try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in accept() })
     }
@@ -57,12 +60,14 @@ final class ControlServer: LoopPart {
 
     private func admit(_ socket: StreamSocket, _ peer: LocalPeer) {
         let descriptor = socket.descriptor.raw
-        // Idle clients must not lock out an operator. Streams may have no deadline, so that eviction by deadline would
-        // always hit the newest request instead of them.
-        if clients.count == ControlServer.maxClients,
-            let oldest = clients.min(by: { $0.value.number < $1.value.number })
-        {
-            close(oldest.key, oldest.value)
+        let place = ControlPlace(number: admitted, userID: peer.userID, isTrusted: isTrusted(peer))
+        switch ControlPlaces.admission(of: place, to: clients.values.map(\.place)) {
+        case .free: break
+        case .refused: return
+        case .closing(let number):
+            if let victim = clients.first(where: { $0.value.place.number == number }) {
+                close(victim.key, victim.value)
+            }
         }
         let watched = try? loop.watch(descriptor, for: .readable) { [unowned self] in
             ready(descriptor, $0)
@@ -70,7 +75,7 @@ final class ControlServer: LoopPart {
         guard let registration = watched else { return }
         admitted += 1
         clients[descriptor] = ControlClient(
-            number: admitted, socket: socket, peer: peer, registration: registration,
+            place: place, socket: socket, peer: peer, registration: registration,
             deadline: Clock.now() + ControlServer.timeout)
     }
 
@@ -108,8 +113,7 @@ private struct ControlClient {
     /// Pages produced per event loop turn, so that a long answer leaves time for other work.
     private static let maxPagesPerTurn = 2
 
-    /// Numbers clients in the order of their connections.
-    let number: UInt64
+    let place: ControlPlace
     let socket: StreamSocket
     let registration: EventLoop.Registration
     var deadline: Instant
@@ -123,10 +127,10 @@ private struct ControlClient {
     private static let forEver: Duration = .seconds(1 << 32)
 
     init(
-        number: UInt64, socket: StreamSocket, peer: LocalPeer, registration: EventLoop.Registration,
+        place: ControlPlace, socket: StreamSocket, peer: LocalPeer, registration: EventLoop.Registration,
         deadline: Instant
     ) {
-        self.number = number
+        self.place = place
         self.socket = socket
         self.peer = peer
         self.registration = registration

@@ -26,6 +26,8 @@ final class PendingQueries: LoopPart {
     static let maxRunning = 16
     /// Limit per unprivileged user, so that others find room.
     static let maxRunningOfUser = 4
+    /// Limit of all unprivileged users together, so that an operator always finds room.
+    static let maxRunningOfUsers = 12
     /// The resolver and a provider's request end earlier; this ends queries that were lost.
     static let patience: Duration = .seconds(5)
 
@@ -54,6 +56,11 @@ final class PendingQueries: LoopPart {
         if let userID, running.values.count(where: { $0.userID == userID }) >= PendingQueries.maxRunningOfUser {
             throw Refusal(
                 "user \(userID) has \(PendingQueries.maxRunningOfUser) queries in progress; wait for one to end",
+                wantsJSON: wantsJSON)
+        }
+        if userID != nil, running.values.count(where: { $0.userID != nil }) >= PendingQueries.maxRunningOfUsers {
+            throw Refusal(
+                "unprivileged users have \(PendingQueries.maxRunningOfUsers) queries in progress; wait for one to end",
                 wantsJSON: wantsJSON)
         }
         var provider: Provider?

@@ -11,6 +11,8 @@ final class QueryWatches: LoopPart {
     static let maxWatches = 8
     /// Limit per unprivileged user, so that others find room.
     static let maxWatchesOfUser = 2
+    /// Limit of all unprivileged users together, so that an operator always finds room.
+    static let maxWatchesOfUsers = 6
     /// Longest delay until a query is shown.
     static let interval: Duration = .milliseconds(100)
     /// Queries read per turn, some milliseconds, so that a flood delays no answer. The others are skipped and
@@ -67,6 +69,11 @@ final class QueryWatches: LoopPart {
         if let userID, watches.values.count(where: { $0.userID == userID }) >= QueryWatches.maxWatchesOfUser {
             throw Refusal(
                 "user \(userID) has \(QueryWatches.maxWatchesOfUser) watches running; end one", wantsJSON: wantsJSON)
+        }
+        if userID != nil, watches.values.count(where: { $0.userID != nil }) >= QueryWatches.maxWatchesOfUsers {
+            throw Refusal(
+                "unprivileged users have \(QueryWatches.maxWatchesOfUsers) watches running; wait for one to end",
+                wantsJSON: wantsJSON)
         }
         let stream = ControlStream(silence: nil, patience: QueryWatches.patience)
         let number = nextNumber

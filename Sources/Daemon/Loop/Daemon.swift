@@ -626,7 +626,9 @@ final class Daemon {
         guard let path = settings.control.socket else { return }
         do throws(SystemError) {
             try Directory.makeParent(of: path)
-            control = try ControlServer(path: path, loop: loop) { [unowned self] in answer($0, from: $1) }
+            control = try ControlServer(path: path, loop: loop, isTrusted: ControlCommands.isTrusted) {
+                [unowned self] in answer($0, from: $1)
+            }
         } catch {
             throw StartFailure(control: path, error)
         }
