@@ -73,7 +73,7 @@ class Answers(Case):
         self.assertEqual({'"one string" "and another \\"quoted\\" one"'},
                          dig(self.server, "text.lab.example", "TXT").data)
         self.assertEqual({"0 5 443 www.lab.example."}, dig(self.server, "_https._tcp.www.lab.example", "SRV").data)
-        self.assertEqual({"www.lab.example."}, dig(self.server, "-x", "192.0.2.10").data)
+        self.assertEqual({"www.lab.example."}, dig(self.server, "-x", "192.88.99.10").data)
 
     def test_a_chain_of_aliases_in_order(self):
         reply = dig(self.server, "shop.lab.example", "A")
@@ -119,10 +119,10 @@ class Answers(Case):
         for name in ("secret.onion", "nothing.invalid"):
             self.assertEqual("NXDOMAIN", dig(self.server, name, "A").status)
         # These belong to the system resolver, which does not answer here.
-        for name in ("printer.local", "single", "1.1.168.192.in-addr.arpa"):
+        for name in ("printer.local", "single", "1.1.168.192.in-addr.arpa", "10.2.0.192.in-addr.arpa"):
             self.assertEqual("SERVFAIL", dig(self.server, name, "A").status)
         asked = set(self.provider.requests()["names"])
-        self.assertFalse({name for name in asked if not name.endswith(("lab.example", "2.0.192.in-addr.arpa"))})
+        self.assertFalse({name for name in asked if not name.endswith(("lab.example", "99.88.192.in-addr.arpa"))})
 
     def test_ttls_count_down(self):
         first = int(dig(self.server, "ttl.any.lab.example", "A").answer[0][1])
