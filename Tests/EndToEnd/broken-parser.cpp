@@ -1,5 +1,5 @@
-// To be loaded before the C++ library: the parser of settings crashes, hangs, or takes all memory when it refuses a file
-// because of one of the keys below.
+// To be loaded before the C++ library: the parser of settings crashes, hangs, or takes all memory when it refuses a
+// file because of one of the keys below.
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
