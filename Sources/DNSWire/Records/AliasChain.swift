@@ -29,13 +29,17 @@ package struct AliasChain: Equatable, Sendable {
         let redirections = question.type == .any ? [] : records.filter { $0.type == .dname }
         while true {
             let found = AliasChain.unique(records.filter { question.asks(for: $0.type) && $0.owner == end })
-            let link =
-                aliases.first { $0.owner == end } ?? (follows ? redirections.covering(end)?.alias(of: end) : nil)
-            if found.isEmpty, let link, let target = link.aliasTarget {
+            var link: ResourceRecord?
+            if found.isEmpty {
+                link = aliases.first { $0.owner == end }
+                if link == nil, follows { link = redirections.covering(end)?.alias(of: end) }
+            }
+            if let link, let target = link.aliasTarget {
                 visited.insert(end)
                 guard !visited.contains(target) else { throw .loop }
                 guard visited.count <= AliasChain.maxLinks else { throw .tooLong }
-                links += redirections.making(link).filter { !links.contains($0) } + [link]
+                if !redirections.isEmpty { links += redirections.making(link).filter { !links.contains($0) } }
+                links.append(link)
                 end = target
             } else {
                 let asked = question.type == .cname ? found.first : nil

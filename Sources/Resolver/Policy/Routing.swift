@@ -173,7 +173,9 @@ struct Routing {
     func isFamilyUnserved(
         _ question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
     ) -> Bool {
-        guard let other = question.otherFamily, !ranking.isServed(question, by: policy.upstreams),
+        // A system resolver that may stand in gets the question.
+        guard !hasSystem || policy.standsIn == .never, !ranking.isServed(question, by: policy.upstreams),
+            let other = question.otherFamily,
             ranking.isServed(other, by: policy.upstreams)
         else { return false }
         let direction = direction(of: question, policy, ranking, now: now)
