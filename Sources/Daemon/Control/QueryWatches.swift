@@ -118,7 +118,7 @@ final class QueryWatches: LoopPart {
         let leftOut = walk?.skip() ?? 0
         for watch in watches.values { watch.endTurn(leftOut: leftOut) }
         notLogged += leftOut
-        return logs == nil || notLogged == 0 ? logged : logged + [.missing(.queries(notLogged))]
+        return logs == nil || notLogged == 0 ? logged : logged + [.queriesLeftOut(notLogged)]
     }
 
     private func keepLooking(now: Instant) {

@@ -84,21 +84,11 @@ final class Log: LoopPart {
     func finish() { writer.finish() }
 }
 
-enum LogForm {
-    case plain, journal, objects
-
+extension LogForm {
     init(_ format: Settings.Log.LineForm) {
         switch format {
         case .json: self = .objects
         case .text: self = StandardStreams.isErrorTheJournal ? .journal : .plain
-        }
-    }
-
-    func text(_ line: LogLine) -> String {
-        switch self {
-        case .plain: line.plain
-        case .journal: line.forJournal
-        case .objects: line.object(at: Clock.wallMilliseconds())
         }
     }
 }

@@ -86,7 +86,7 @@ enum LogEvent {
     case recorderWritten(path: String)
     case recorderFails(path: String, reason: String)
     case query(FlightEventReport)
-    case missing(MissingLines)
+    case queriesLeftOut(UInt64)
 
     var level: LogLevel {
         switch self {
@@ -100,14 +100,14 @@ enum LogEvent {
             .providersAvoided,
             .switchedOn, .stillSwitchedOff, .rule(.ended), .storeLoaded, .storeWorks,
             .receiver(.works), .addressSet(.helperWorks), .addressSet(.setReady), .fleet(.redisWorks), .query,
-            .missing(.queries),
+            .queriesLeftOut,
             .listenAddress(_, isPresent: true):
             .info
         case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providerUnresolved,
             .providersFail, .portal(.suspected), .nameserver(.loops), .nameserver(.down), .fileUnreadable, .quota,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
             .contradiction, .rule, .recorderWritten, .recorderFails, .receiver(.fails),
-            .addressSet, .fleet, .missing(.dropped):
+            .addressSet, .fleet:
             .warning
         case .settingsRefused, .notStarted: .error
         case .names(let news): news.level

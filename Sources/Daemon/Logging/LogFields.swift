@@ -20,7 +20,7 @@ extension LogEvent {
         case .notStarted, .ready, .servesAs, .sharesUser, .stopping, .stopped, .settingsReloaded, .settingsRefused,
             .names, .levelChanged, .switchedOn, .rule,
             .stillSwitchedOff, .storeLoaded, .pagesServed, .pagesOpen, .openResolver, .recorderWritten, .query,
-            .requestFailed, .quota, .missing(.dropped):
+            .requestFailed, .quota:
             nil
         case .providerDown, .providerUp, .providerUnresolved, .providerResolved, .providerBlocked, .providersFail,
             .providersWork, .providerThrottled,
@@ -29,7 +29,7 @@ extension LogEvent {
             .storeFails, .storeWorks, .receiver, .addressSet, .fleet, .listenAddress:
             LogEvent.changesAtOnce
         case .addressLeftOut, .unfiltered, .probesOff, .divergence, .contradiction, .providersAvoided, .fileUnreadable,
-            .storeSetAside, .recorderFails, .missing(.queries):
+            .storeSetAside, .recorderFails, .queriesLeftOut:
             1
         }
     }
@@ -92,7 +92,7 @@ extension LogEvent {
         case .recorderWritten: "recorder-written"
         case .recorderFails: "recorder-fails"
         case .query: "query"
-        case .missing(let lines): lines.word
+        case .queriesLeftOut: "queries-left-out"
         }
     }
 
@@ -176,7 +176,7 @@ extension LogEvent {
             .storeFails(let path, _), .storeWorks(let path), .recorderWritten(let path), .recorderFails(let path, _):
             ["path": .text(path)]
         case .query(let report): report.logFields
-        case .missing(let lines): ["count": .number(Int(lines.count))]
+        case .queriesLeftOut(let count): ["count": .number(Int(count))]
         case .notStarted, .addressLeftOut, .openResolver, .stopped, .settingsRefused, .probesOff, .stillSwitchedOff,
             .networkLost, .portal(.suspected), .portal(.ended):
             [:]

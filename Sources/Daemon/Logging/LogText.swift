@@ -64,7 +64,7 @@ extension LogEvent {
         case .recorderWritten(let path): LogEvent.recorded(in: path)
         case .recorderFails(let path, let reason): "the flight recorder can't be written to \(path): \(reason)"
         case .query(let report): String(report.line.dropLast())
-        case .missing(let lines): lines.text
+        case .queriesLeftOut(let count): "\(count) queries not logged because of the rate limit"
         }
     }
 

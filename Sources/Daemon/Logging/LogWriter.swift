@@ -88,32 +88,14 @@ private final class LogCounts: Sendable {
     let failedLines = Atomic<UInt64>(0)
 }
 
-/// Lines that are missing in the log.
-enum MissingLines {
-    /// Queries beyond the rate limit.
-    case queries(UInt64)
-    /// The reader of the log was too slow, or its disk was full.
-    case dropped(UInt64)
+enum LogForm {
+    case plain, journal, objects
 
-    var count: UInt64 {
+    func text(_ line: LogLine) -> String {
         switch self {
-        case .queries(let count), .dropped(let count): count
-        }
-    }
-
-    var word: String {
-        switch self {
-        case .queries: "queries-left-out"
-        case .dropped: "log-lines-dropped"
-        }
-    }
-
-    var text: String {
-        switch self {
-        case .queries(let count): "\(count) queries not logged because of the rate limit"
-        case .dropped(let count):
-            "\(counted(Int(count), "log line", "log lines")) dropped: standard error was not read in time, or its disk "
-                + "was full"
+        case .plain: line.plain
+        case .journal: line.forJournal
+        case .objects: line.object(at: Clock.wallMilliseconds())
         }
     }
 }
@@ -149,12 +131,23 @@ private struct LogLoop {
     private mutating func write(_ text: String, lines: Int, refused: UInt64) {
         let dropped = refused + counts.failedLines.load(ordering: .relaxed)
         let missing = dropped > reportedLines ? dropped - reportedLines : 0
-        let note = missing == 0 ? "" : form.text(LogEvent.missing(.dropped(missing)).line)
+        let note = missing == 0 ? "" : form.text(LogLine(droppedLines: missing))
         guard missing > 0 || lines > 0 else { return }
         if StandardStreams.writeError(note + text) {
             reportedLines += missing
         } else {
             counts.failedLines.add(UInt64(lines), ordering: .relaxed)
         }
+    }
+}
+
+extension LogLine {
+    /// No log event: it is written in the place of the lines, not when they are dropped.
+    fileprivate init(droppedLines count: UInt64) {
+        let lines = counted(Int(count), "log line", "log lines")
+        self.init(
+            .warning, "log-lines-dropped",
+            "\(lines) dropped: standard error was not read in time, or its disk was full",
+            fields: ["count": .number(Int(count))])
     }
 }
