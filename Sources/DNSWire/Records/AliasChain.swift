@@ -25,8 +25,9 @@ package struct AliasChain: Equatable, Sendable {
         var visited: Set<Name> = []
         var end = question.name
         let follows = question.type != .cname && question.type != .any
-        let aliases = follows ? records.filter { $0.type == .cname } : []
-        let redirections = question.type == .any ? [] : records.filter { $0.type == .dname }
+        let leadsOn = records.contains { $0.type.isRedirection }
+        let aliases = leadsOn && follows ? records.filter { $0.type == .cname } : []
+        let redirections = leadsOn && question.type != .any ? records.filter { $0.type == .dname } : []
         while true {
             let found = AliasChain.unique(records.filter { question.asks(for: $0.type) && $0.owner == end })
             var link: ResourceRecord?

@@ -11,7 +11,8 @@ extension NamePolicy {
         let prefixes = probes.translationPrefixes
         let isPrivate = { (address: Address) in address.isPrivate(behind: prefixes) }
         let hasPrivate = answer.records.contains { record in
-            record.address.map(isPrivate) ?? record.addressHints.contains(where: isPrivate)
+            record.type.isServiceBinding
+                ? record.addressHints.contains(where: isPrivate) : record.address.map(isPrivate) ?? false
         }
         guard hasPrivate else { return answer }
         guard !answer.isSigned else { return nil }
