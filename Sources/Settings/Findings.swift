@@ -369,11 +369,10 @@ struct Findings {
             if let near = nearestName(to: key, among: known) {
                 "; did you mean \"\(near)\"?"
             } else {
-                homes.isEmpty ? ";" : "; it belongs \(homes.joined(separator: " or "));"
+                homes.isEmpty ? "" : "; it belongs \(homes.joined(separator: " or "));"
             }
-        note(
-            node, aboutKey: true,
-            "unknown key \(quoted(key)) \(place)\(hint) allowed: \(known.joined(separator: ", "))")
+        let found = hint.isEmpty ? "unknown key \(place)\(hiddenName)" : "unknown key \(quoted(key)) \(place)\(hint)"
+        note(node, aboutKey: true, "\(found) allowed: \(known.joined(separator: ", "))")
     }
 
     mutating func note(_ contradictions: [Contradiction], in table: TOMLNode) {

@@ -70,6 +70,9 @@ extension TOMLNode {
 /// Describes a value that an error message must not show.
 let hiddenValue = "a value that is not shown, because it may be a key"
 
+/// Follows a message about an unknown table or key whose name resembles no known one: an account's key may stand there.
+let hiddenName = "; its name is not shown, because it may be a secret;"
+
 /// Error messages about other keys may still show a URL, but not its password.
 private func withoutPassword(_ text: String) -> String {
     guard let end = text.lastIndex(of: "@") else { return text }

@@ -264,10 +264,10 @@ let commonMistakes: [Case] = [
         """#),
     // Escaped quotes in front of the mistake.
     Case(
-        #"[server]\#n"a\"b" = 1"#,
+        #"[server]\#n"user\"" = 1"#,
         #"""
-        f:2:1: unknown key "a\"b" in [server]; allowed: listen, threads, allow, client-rate, prefix-rate, user, \#
-        filter-aaaa, dns64
+        f:2:1: unknown key "user\"" in [server]; did you mean "user"? allowed: listen, threads, allow, client-rate, \#
+        prefix-rate, user, filter-aaaa, dns64
         """#),
     Case(
         #"[[rule]]\#nmatch = ["a\"]", b.example]"#,

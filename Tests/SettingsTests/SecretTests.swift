@@ -23,7 +23,10 @@ struct SecretTests {
         "[provider.template]\nsigned = \"SECRET\"", "[provider.template]\njoin = \"SECRETé\"",
         "[shared]\nserver = redis://u:SECRET@192.0.2.1", "host = \"u:SECRET@x\"",
         "addresses = [\"https://SECRET@hooks.example/x\"]", "ca-file = \"https://192.0.2.1/SECRET\"",
-        "url = \"SECRET\"",
+        "url = \"SECRET\"", "SECRET = 1", "\"SECRET+/=\" = 1", "SECRET.a = 1", "a.SECRET = 1",
+        "[SECRET]", "[[SECRET]]",
+        "[server.SECRET]", "[provider.template]\nSECRET = 1", "[[rule]]\nSECRET = 1",
+        "[[rule]]\nmatch = [\".\"]\nexpect = {SECRET = 1}", "[SECRET]\na = 1\n[SECRET]",
     ]
 
     @Test(
@@ -39,7 +42,9 @@ struct SecretTests {
         #expect(Settings.Provider.isPublic(file: file) == isPublic)
     }
 
-    @Test("no message repeats a value of a key that may hold a secret, or of an unknown key", arguments: lines)
+    @Test(
+        "no message repeats a value of a key that may hold a secret, or the name or a value of an unknown key",
+        arguments: lines)
     func hidden(_ line: String) {
         let found = complaints("[[provider]]\nname = \"x\"\ndialect = \"doh\"\n\(line)\n")
         #expect(!found.isEmpty)

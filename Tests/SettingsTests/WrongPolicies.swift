@@ -273,8 +273,9 @@ let wrongRules: [Case] = [
         """,
         #"f:3:49: rule.expect: within: found 0 elements; allowed: an array of 1 to 64 strings "ADDR/LENGTH""#,
         """
-        f:3:59: rule.expect: found unknown key "ttl"; allowed: a table of cname (true or false), max-ttl (a duration \
-        from 1s to 168h) and within (an array of networks "ADDR/LENGTH"), or {} for no expectation
+        f:3:59: rule.expect: found an unknown key; its name is not shown, because it may be a secret; allowed: a \
+        table of cname (true or false), max-ttl (a duration from 1s to 168h) \
+        and within (an array of networks "ADDR/LENGTH"), or {} for no expectation
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nexpect = {within = [\"192.0.2.1/24\", \"example.com\"], max-ttl = \"1500ms\"}",

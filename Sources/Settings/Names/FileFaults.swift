@@ -1,4 +1,4 @@
-// The errors of a file with names. The file may be a key file by mistake, so only words that look like names are shown.
+// The errors of a file with names.
 
 struct FileFaults {
     /// More suggest a wrong file.
@@ -30,8 +30,9 @@ struct FileFaults {
         guard all.isEmpty else { throw SettingsError(all) }
     }
 
-    /// Returns a wrong word in quotes if it may be shown. Only a word with a dot counts as a name. The parts of a
-    /// signed token have dots as well, but are longer than a label can be.
+    /// Returns a wrong word of an account's file in quotes if it may be shown: the file may be the key file by mistake.
+    /// Only a word with a dot counts as a name. The parts of a signed token have dots as well, but are longer than a
+    /// label can be.
     static func shown(_ word: String) -> String { looksLikeName(word) ? quoted(word) : hiddenValue }
 
     static func looksLikeName(_ word: String) -> Bool {

@@ -131,7 +131,7 @@ package struct NameListParser {
         guard NameListParser.options.contains(option) else {
             faults.add(
                 line: line, column: column(of: key),
-                "found \(FileFaults.shown(option + "=")); allowed: \(NameListParser.allowed)")
+                "found \(quoted(option + "=")); allowed: \(NameListParser.allowed)")
             return
         }
         guard let word = nextWord(&rest), text[word.lowerBound] == UInt8(ascii: "/"),
@@ -280,7 +280,7 @@ package struct NameListParser {
         let remedy = InternationalName.remedy(text).map { "; \($0)" } ?? ""
         faults.add(
             line: line, column: column(of: word),
-            "found \(FileFaults.shown(text)); allowed: \(NameListParser.allowed)\(remedy)")
+            "found \(quoted(text)); allowed: \(NameListParser.allowed)\(remedy)")
     }
 
     /// Counts characters.

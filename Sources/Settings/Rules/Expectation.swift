@@ -41,7 +41,9 @@ extension Format<Settings.Expectation> {
                 var faults: [Misfit.Fault] = []
                 for (name, member) in members {
                     guard let key = Settings.Expectation.keys.first(where: { $0.name == name }) else {
-                        let text = "found unknown key \(quoted(name)); allowed: \(allowed)"
+                        let near = nearestName(to: name, among: Settings.Expectation.keys.map(\.name))
+                        let found = near == nil ? "an unknown key\(hiddenName)" : "unknown key \(quoted(name));"
+                        let text = "found \(found) allowed: \(allowed)"
                         faults.append(.init(node: member.index, text: text))
                         continue
                     }

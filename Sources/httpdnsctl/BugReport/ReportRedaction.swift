@@ -11,6 +11,8 @@ struct ReportRedaction {
     /// How much of the end of a line that was cut is dropped: there may be the beginning of a secret or of a client's
     /// address. Twice the length of the longest, since the removal of others inside may have lengthened it.
     private let marginBytes: Int
+    /// Lists of rules, whose texts are no secrets.
+    private let lists: [[UInt8]]
 
     /// Shorter ones, such as an account "100", would also match counters. No report of the daemon has an account.
     private static let minSecretBytes = 6
@@ -25,6 +27,7 @@ struct ReportRedaction {
             .sorted {
                 ($0.count, String(decoding: $0, as: UTF8.self)) > ($1.count, String(decoding: $1, as: UTF8.self))
             }
+        lists = settings.rules.flatMap(\.matchFiles).map { Array("\($0):".utf8) }
         marginBytes = 2 * max(secrets.first?.count ?? 0, ReportRedaction.maxAddressBytes)
     }
 
@@ -41,8 +44,18 @@ struct ReportRedaction {
 
     /// Cuts an error of the settings in front of its value: "FILE:2:8: cache.size: found 64; allowed: ...".
     private func withoutValue(_ line: [UInt8]) -> [UInt8] {
-        let values = [": found ", ": write "].compactMap { line.range(of: Array($0.utf8))?.upperBound }
-        return values.min().map { line[..<$0] + ReportRedaction.removed } ?? line
+        let values = [": found ", ": write "].compactMap { line.range(of: Array($0.utf8)) }
+        guard let value = values.min(by: { $0.lowerBound < $1.lowerBound }), !isAboutList(line[..<value.lowerBound])
+        else { return line }
+        return line[..<value.upperBound] + ReportRedaction.removed
+    }
+
+    /// Whether a text ends with a place in a list: "LIST:3:1".
+    private func isAboutList(_ text: ArraySlice<UInt8>) -> Bool {
+        let end = text.reversed().drop(while: \.isDigit)
+        guard end.count < text.count, end.first == UInt8(ascii: ":") else { return false }
+        let file = end.dropFirst().drop(while: \.isDigit)
+        return lists.contains { file.starts(with: $0.reversed()) }
     }
 
     /// Removes the client from a line of the query log, as text or JSON, wherever it stands.
