@@ -1,6 +1,8 @@
 // Escapes and truncates untrusted text, such as client input and certificate fields. Escaped text cannot move the
 // cursor, reverse the writing direction or flood the screen.
 
+import DNSWire
+
 /// Returns the text in quotes, truncated, with all but printable ASCII escaped.
 func quoted(_ text: String) -> String {
     let maxShown = 60
@@ -22,7 +24,7 @@ extension String {
     /// Escapes invisible characters, keeps the letters of every script, and truncates to `maxBytes` of a JSON string.
     /// Idempotent: applied again, it changes nothing.
     package func shown(maxBytes: Int) -> String {
-        let pieces = unicodeScalars.lazy.map { $0.hasShape ? String($0) : $0.escaped(asASCII: true) }
+        let pieces = unicodeScalars.lazy.map { $0.isVisible ? String($0) : $0.escaped(asASCII: true) }
         let cutMark = "..."
         var (whole, cut, bytes) = ("", "", 0)
         for piece in pieces {
@@ -36,14 +38,5 @@ extension String {
 
     private var bytesInJSON: Int {
         utf8.reduce(0) { $0 + ($1 == UInt8(ascii: "\"") || $1 == UInt8(ascii: "\\") ? 2 : 1) }
-    }
-}
-
-extension Unicode.Scalar {
-    fileprivate var hasShape: Bool {
-        switch properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
-        default: true
-        }
     }
 }

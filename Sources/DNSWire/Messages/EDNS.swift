@@ -116,7 +116,7 @@ package struct ExtendedError: Hashable, Sendable {
         var cleaned = String.UnicodeScalarView()
         var bytes = 0
         for scalar in String(decoding: text.prefix(4 * ExtendedError.maxUpstreamTextBytes), as: UTF8.self)
-            .unicodeScalars where scalar.isPlainText
+            .unicodeScalars where scalar.isVisible
         {
             bytes += UTF8.width(scalar)
             guard bytes <= ExtendedError.maxUpstreamTextBytes else { break }
@@ -147,13 +147,4 @@ package struct ExtendedError: Hashable, Sendable {
     var optionBytes: Int { 6 + text.utf8.count }
 
     static let optionCode: UInt16 = 15
-}
-
-extension Unicode.Scalar {
-    fileprivate var isPlainText: Bool {
-        switch properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
-        default: true
-        }
-    }
 }

@@ -1,15 +1,20 @@
-// Writes text to the standard streams. Unbuffered, so that a crash loses nothing; text that cannot be written is lost.
+// Writes text to the standard streams, with invisible characters escaped: names, files and providers may hold some.
+// Unbuffered, so that a crash loses nothing; text that cannot be written is lost.
 
+import DNSWire
 import Glibc
 
 package enum StandardStreams {
-    package static func writeOutput(_ text: String) { _ = write(text, to: STDOUT_FILENO) }
+    package static func writeOutput(_ text: String) { _ = write(text.printable, to: STDOUT_FILENO) }
+
+    /// Writes text with control sequences of our own.
+    static func writeScreen(_ text: String) { _ = write(text, to: STDOUT_FILENO) }
 
     /// Waits for the reader.
     ///
     /// - Returns: false if the text could not be written.
     @discardableResult
-    package static func writeError(_ text: String) -> Bool { write(text, to: STDERR_FILENO) }
+    package static func writeError(_ text: String) -> Bool { write(text.printable, to: STDERR_FILENO) }
 
     package static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
     package static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
@@ -38,9 +43,35 @@ package enum StandardStreams {
             return true
         }
     }
+
     /// Another program that holds the same terminal or pipe may have made it non-blocking.
     private static func awaitRoom(_ descriptor: Int32) -> Bool {
         var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return unsafe poll(&room, 1, -1) == 1 || errno == EINTR
+    }
+}
+
+extension String {
+    /// The text with all characters that move a cursor or the writing direction, except line feeds, as JSON's escapes.
+    /// JSON text keeps its meaning: outside of its strings it has none of them.
+    package var printable: String {
+        // Nearly all text is ASCII.
+        let isPlain = utf8.allSatisfy { (0x20..<0x7F).contains($0) || $0 == UInt8(ascii: "\n") }
+        guard !isPlain, unicodeScalars.contains(where: { !$0.isPrintable }) else { return self }
+        return unicodeScalars.map { $0.isPrintable ? String($0) : $0.jsonEscape }.joined()
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isPrintable: Bool { isVisible || self == "\n" }
+
+    /// In UTF-16 (RFC 8259 section 7).
+    fileprivate var jsonEscape: String {
+        UTF16.encode(self).map { units in
+            units.map { unit in
+                let digits = String(unit, radix: 16)
+                return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }.joined()
+        } ?? ""
     }
 }

@@ -18,11 +18,11 @@ package struct Terminal: ~Copyable {
         settings.c_lflag |= tcflag_t(ISIG)
         settings.c_oflag |= tcflag_t(OPOST)
         unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
-        StandardStreams.writeOutput("\u{1B}[?1049h\u{1B}[?25l")
+        StandardStreams.writeScreen("\u{1B}[?1049h\u{1B}[?25l")
     }
 
     deinit {
-        StandardStreams.writeOutput("\u{1B}[?25h\u{1B}[?1049l")
+        StandardStreams.writeScreen("\u{1B}[?25h\u{1B}[?1049l")
         var settings = before
         unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
     }
@@ -37,7 +37,7 @@ package struct Terminal: ~Copyable {
 
     /// Replaces the text on the screen.
     package func show(_ lines: [String]) {
-        StandardStreams.writeOutput("\u{1B}[H" + lines.joined(separator: "\u{1B}[K\n") + "\u{1B}[K\u{1B}[J")
+        StandardStreams.writeScreen("\u{1B}[H" + lines.joined(separator: "\u{1B}[K\n") + "\u{1B}[K\u{1B}[J")
     }
 
     /// Columns and rows; those of a small terminal if unknown.
