@@ -45,9 +45,25 @@ struct ProviderTests {
         let endpoint = try chosen(provider)
         fail(provider, at: endpoint, isAddress: false)
         provider.failedInPart(.server)
-        provider.answered(at: endpoint, after: .milliseconds(3), now: Clock.now())
+        provider.replied(nil, at: endpoint, after: .milliseconds(3), now: Clock.now())
         #expect(provider.failedRequests == [.timeout: 1] && provider.answeredRequests == 1)
         #expect(provider.failures == [.timeout: 1, .server: 1])
+    }
+
+    @Test("success is the share of the last 64 requests, and only an answer for some name counts")
+    func success() throws {
+        let provider = try provider()
+        let endpoint = try chosen(provider)
+        #expect(provider.latest.share == nil)
+        for _ in 0..<5 { fail(provider, at: endpoint, isAddress: false) }
+        #expect(provider.latest.share == 0)
+        provider.reset()
+        for _ in 0..<5 { provider.replied(.server, at: endpoint, after: .milliseconds(3), now: Clock.now()) }
+        #expect(provider.latest.share == 0 && provider.failedRequests[.server] == 5)
+        for _ in 0..<3 { provider.replied(nil, at: endpoint, after: .milliseconds(3), now: Clock.now()) }
+        #expect(provider.latest.share == 0.375)
+        for _ in 0..<64 { provider.replied(nil, at: endpoint, after: .milliseconds(3), now: Clock.now()) }
+        #expect(provider.latest.share == 1)
     }
 
     @Test("without a setting, the budget admits refreshes after an outage as fast as the resolver schedules them")
@@ -86,7 +102,7 @@ struct ProviderTests {
         #expect(provider.addressStates.map(\.isWorking) == [true, true])
         #expect(try outages(of: provider, "c.shop.example", "a.shop.example") == [true, true])
         #expect(provider.isOutOfOrder && !provider.hasWorkingAddress)
-        provider.answered(at: provider.endpoints[0], after: .milliseconds(3), now: Clock.now())
+        provider.replied(nil, at: provider.endpoints[0], after: .milliseconds(3), now: Clock.now())
         #expect(!provider.isOutOfOrder && provider.hasWorkingAddress)
         #expect(try outages(of: provider, "c.shop.example", "d.shop.example") == [false, false])
     }

@@ -81,7 +81,7 @@ struct FleetStepsTests {
         _ = handle(.fetchSent(next[0].id), &resolver)
         let replies = handle(.fetchFinished(next[0].id, .success(try answer())), &resolver, after: .milliseconds(20))
         #expect(replies.contains { if case .reply = $0 { true } else { false } })
-        #expect(resolver.estimate(of: ProviderID(0), now: now)?.successShare == 1)
+        #expect(resolver.state.ranking.standings[0].successShare(now) == 1)
     }
 
     /// What is left of another member's answer is no sign that the provider tells remaining TTLs: refreshes stay ahead

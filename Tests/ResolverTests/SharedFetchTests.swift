@@ -113,7 +113,7 @@ struct SharedFetchTests {
         resolver.handle(.fetchAwaitsFleet(try #require(ids.first)), now: now, actions: &actions)
         actions = []
         resolver.handle(.timePassed, now: now + .milliseconds(300), actions: &actions)
-        #expect(actions.isEmpty && resolver.estimate(of: hasty.id, now: now)?.successShare == 1)
+        #expect(actions.isEmpty && resolver.state.ranking.standings[0].successShare(now) == 1)
         resolver.handle(.fetchSent(ids[0]), now: now + .milliseconds(300), actions: &actions)
         resolver.handle(.timePassed, now: now + .milliseconds(490), actions: &actions)
         #expect(actions.isEmpty)

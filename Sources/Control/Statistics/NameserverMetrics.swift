@@ -10,7 +10,7 @@ extension MetricFamily {
                 server.retrySeconds.map { MetricSample($0, ("nameserver", server.name)) }
             }
         },
-        .gauge("nameserver_success_ratio", "Share of the latest questions to a nameserver that were answered.") {
+        .gauge("nameserver_success_ratio", "Share of the last 64 questions to a nameserver that were answered.") {
             $0.nameservers.compactMap { server in
                 server.success.map { MetricSample($0, ("nameserver", server.name)) }
             }

@@ -276,15 +276,15 @@ extension StatsReport {
         package var retrySeconds: Int?
         /// Recent share of lookups that asked it first, 0...1; nil before its first request, and for a shadow provider.
         package var share: Double?
-        /// Share of recent requests that succeeded, 0...1; nil before the first.
+        /// Share of the last 64 requests that succeeded, 0...1; nil before the first.
         package var success: Double?
         package var requests = 0
         /// Names that were asked for; a request may carry several.
         package var names = 0
         /// Failures by kind: timeout, tls, ...
         package var failures: [String: Int] = [:]
-        /// Completed requests by result: "success" or the kind of failure. A request that failed only for some of its
-        /// names counts as a success here, and in `failures` too.
+        /// Completed requests by result: "success" or the kind of failure, such as "server" for SERVFAIL or REFUSED. A
+        /// request that failed only for some of its names counts as a success here, and in `failures` too.
         package var results: [String: Int] = [:]
         /// Times that it returned an address that failed its probe while another source's address was verified.
         package var divergences = 0

@@ -34,7 +34,7 @@ extension MetricFamily {
         .gauge("provider_share_ratio", "Share of lookups that ask this provider first.") {
             $0.providers.compactMap { provider in provider.share.map { MetricSample($0, ("provider", provider.name)) } }
         },
-        .gauge("provider_success_ratio", "Share of the latest requests to a provider that succeeded.") {
+        .gauge("provider_success_ratio", "Share of the last 64 requests to a provider that succeeded.") {
             $0.providers.compactMap { provider in
                 provider.success.map { MetricSample($0, ("provider", provider.name)) }
             }

@@ -169,7 +169,8 @@ final class ResolvingLoop: LoopPart {
 
     /// - Parameter provider: nil for all.
     func reset(_ provider: ProviderID?, now: Instant) {
-        providers.resetAddresses(of: provider)
+        providers.reset(provider)
+        nameservers.reset(provider)
         handle(.providerReset(provider), now: now)
     }
 
@@ -519,7 +520,7 @@ final class ResolvingLoop: LoopPart {
     func networkChanged(to network: NetworkKey, now: Instant) {
         probes.abandonAll()
         // Failures while the routes were changing say nothing about this network.
-        providers.resetAddresses(of: nil)
+        for provider in providers.providers { provider.resetAddresses() }
         handle(.network(.changed(network)), now: now)
     }
 

@@ -39,6 +39,7 @@ final class Provider {
     private(set) var answeredRequests: UInt64 = 0
     /// Requests that failed for all their questions.
     private(set) var failedRequests: [FetchFailure: UInt64] = [:]
+    private(set) var latest = LatestResults()
     /// Reason of the last failure, for the log.
     private(set) var lastReason = ""
     private(set) var lastFailure: FetchFailure?
@@ -223,14 +224,22 @@ final class Provider {
         unusable.answered()
     }
 
+    /// Forgets what `providers reset` resets.
+    func reset() {
+        resetAddresses()
+        latest = LatestResults()
+    }
+
     /// Whether each address has not failed since its last answer.
     var addressStates: [(endpoint: HTTPEndpoint, isWorking: Bool)] {
         endpoints.indices.map { (endpoints[$0], !addresses.isFailing($0)) }
     }
 
-    func answered(at endpoint: HTTPEndpoint, after elapsed: Duration, now: Instant) {
+    /// - Parameter failure: of the first name; nil if a name has an answer.
+    func replied(_ failure: FetchFailure?, at endpoint: HTTPEndpoint, after elapsed: Duration, now: Instant) {
         latency.record(elapsed)
-        answeredRequests += 1
+        if let failure { failedRequests[failure, default: 0] += 1 } else { answeredRequests += 1 }
+        latest.add(isSuccess: failure == nil)
         unusable.answered()
         if let index = endpoints.firstIndex(of: endpoint) { addresses.answered(index, after: elapsed, now: now) }
     }
@@ -264,6 +273,7 @@ final class Provider {
     ) {
         failures[failure, default: 0] += 1
         failedRequests[failure, default: 0] += 1
+        latest.add(isSuccess: false)
         lastReason = reason
         lastFailure = failure
         if isAddress, let index = endpoints.firstIndex(of: endpoint) { addresses.failed(index, now: now) }

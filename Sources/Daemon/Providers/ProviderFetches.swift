@@ -251,14 +251,12 @@ final class ProviderFetches: LoopPart {
     /// Renews connections after a network change. Requests in flight fail unless they are abandoned first.
     func renewConnections(now: Instant) {
         http.renewConnections(now: now)
-        resetAddresses(of: nil)
+        for provider in providers { provider.resetAddresses() }
     }
 
-    /// - Parameter provider: nil for all.
-    func resetAddresses(of provider: ProviderID?) {
-        for index in providers.indices where provider == nil || providers[index].id == provider {
-            providers[index].resetAddresses()
-        }
+    /// - Parameter id: nil for all.
+    func reset(_ id: ProviderID?) {
+        for provider in providers where id == nil || provider.id == id { provider.reset() }
     }
 
     /// Returns the last address that each provider reported for this machine since the last call.
@@ -509,7 +507,8 @@ final class ProviderFetches: LoopPart {
         // Time spent on another address before does not count against this one.
         let elapsed = endpoint == flight.first.endpoint ? flight.startedAt.duration(to: now) : reply.totalTime
         guard let index = index(of: request.provider) else { return }
-        providers[index].answered(at: endpoint, after: elapsed, now: now)
+        let failure = outcomes.contains(where: \.isUseful) ? nil : errors.first.map { FetchFailure($0) }
+        providers[index].replied(failure, at: endpoint, after: elapsed, now: now)
         for failed in request.earlier.failedEndpoints {
             providers[index].contradicted(failed, now: now)
             addressFailures.append((request.provider, isWrongNode: false))

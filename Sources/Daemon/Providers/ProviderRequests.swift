@@ -55,4 +55,12 @@ extension FetchResult {
         case .failure: false
         }
     }
+
+    /// False if the provider could do nothing for a name that it serves.
+    var isUseful: Bool {
+        switch self {
+        case .success, .notServed: true
+        case .nameFailed, .failure: false
+        }
+    }
 }

@@ -36,10 +36,8 @@ extension Statistics {
         let estimate = resolving.estimate(of: provider.id, now: now)
         line.retrySeconds = estimate?.retryAt.map { max(0, Int(now.duration(to: $0).wholeSeconds)) }
         if let estimate { line.trust = estimate.trust }
-        if let estimate, provider.requests > 0 {
-            line.success = estimate.successShare
-            line.share = provider.isShadow ? nil : estimate.firstShare
-        }
+        line.success = provider.latest.share
+        if let estimate, provider.requests > 0, !provider.isShadow { line.share = estimate.firstShare }
         line.billed = billing.questions(of: provider).map {
             StatsReport.Provider.Billed($0, quota: provider.settings.quota?.description, provider.quota)
         }
@@ -69,7 +67,7 @@ extension Statistics {
         line.addresses = server.settings.servers.map { StatsReport.Provider.Address("\($0)", state: "asked") }
         let estimate = resolving.estimate(of: server.id, now: now)
         line.retrySeconds = estimate?.retryAt.map { max(0, Int(now.duration(to: $0).wholeSeconds)) }
-        if let estimate, server.requests > 0 { line.success = estimate.successShare }
+        line.success = server.latest.share
         return line
     }
 }

@@ -18,6 +18,7 @@ final class NamedServer {
     fileprivate(set) var requests: UInt64 = 0
     fileprivate(set) var answered: UInt64 = 0
     fileprivate(set) var failures: [FetchFailure: UInt64] = [:]
+    fileprivate(set) var latest = LatestResults()
     fileprivate(set) var latency = LatencyHistogram()
     /// Reason of the last failure, for the log.
     fileprivate(set) var lastReason = ""
@@ -176,6 +177,11 @@ final class NamedServers: LoopPart {
         return notable
     }
 
+    /// - Parameter id: nil for all.
+    func reset(_ id: ProviderID?) {
+        for server in all where id == nil || server.id == id { server.latest = LatestResults() }
+    }
+
     func connections(of server: NamedServer) -> ConnectionCounts {
         server.servers.reduce(ConnectionCounts()) { $0 + system.secure.connections(to: $1) }
     }
@@ -183,9 +189,14 @@ final class NamedServers: LoopPart {
 
 extension NamedServer {
     fileprivate func finished(with result: FetchResult, after elapsed: Duration) {
+        latest.add(isSuccess: result.isUseful)
         switch result {
-        case .success, .nameFailed, .notServed:
+        case .success, .notServed:
             answered += 1
+            silences = 0
+            latency.record(elapsed)
+        case .nameFailed:
+            failures[.server, default: 0] += 1
             silences = 0
             latency.record(elapsed)
         case .failure(let failure):

@@ -161,6 +161,7 @@ final class ProviderStanding {
         return latency + (1 - successShare(now)) * ProviderStanding.failureCost + trust.cost(now)
     }
 
+    /// For the ranking: near 1 with few requests, and an outage counts once.
     func successShare(_ now: Instant) -> Double {
         let good = answers.value(now) + ProviderStanding.presumedAnswers
         return good / (good + failures.value(now))
@@ -195,8 +196,7 @@ final class ProviderStanding {
     func estimate(of allFirstChoices: Double, _ now: Instant) -> ProviderEstimate {
         ProviderEstimate(
             latencyMilliseconds: latency.smoothed, percentile95Milliseconds: latency.percentile95,
-            successShare: successShare(now), trust: trust.share(now),
-            firstShare: allFirstChoices > 0 ? firstChoices.value(now) / allFirstChoices : 0,
+            trust: trust.share(now), firstShare: allFirstChoices > 0 ? firstChoices.value(now) / allFirstChoices : 0,
             retryAt: [pausedUntil, openUntil, overQuotaUntil].compactMap { $0 }.filter { $0 > now }.max())
     }
 

@@ -26,8 +26,6 @@ package struct ProviderEstimate: Equatable, Sendable {
     package let latencyMilliseconds: Double?
     /// Of the last 64 answers.
     package let percentile95Milliseconds: Double?
-    /// Success rate of about the last minute, from 0 to 1; near 1 with few requests.
-    package let successShare: Double
     /// Trust in its answers, from 0 to 1; 1 if none was found to be forged.
     package let trust: Double
     /// Its share of the recently started lookups, from 0 to 1.
