@@ -46,7 +46,7 @@ let package = Package(
         program(
             "httpdnsctl",
             ["Control", "Crypto", "DNSWire", "LinuxIO", "Resolver", "Settings", "Telemetry"]),
-        program("httpdnsd-nftset", ["CNftables", "Confinement", "DNSWire", "LinuxIO", "SetFeed", "Settings"]),
+        program("httpdnsd-nftset", ["CLinux", "Confinement", "DNSWire", "LinuxIO", "SetFeed", "Settings"]),
         program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
 
         module(
@@ -88,7 +88,6 @@ let package = Package(
         debian("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         debian("CSeccomp", pkgConfig: "libseccomp", package: "libseccomp-dev"),
         debian("CSystemd", pkgConfig: "libsystemd", package: "libsystemd-dev"),
-        debian("CNftables", pkgConfig: "libnftables", package: "libnftables-dev"),
         debian("CHiredis", pkgConfig: nil, package: "libhiredis-dev"),
         debian("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
 
@@ -110,7 +109,7 @@ let package = Package(
         tests("LinuxIOTests", ["CLinux", "LinuxIO", "DNSWire", "TestSupport"]),
         tests("LinkDNSTests", ["DNSWire", "LinkDNS"]),
         tests("ConfinementTests", ["Confinement", "CSeccomp", "DNSWire", "LinuxIO"]),
-        tests("SetFeedTests", ["DNSWire", "SetFeed", "Settings", "httpdnsd-nftset"]),
+        tests("SetFeedTests", ["CLinux", "DNSWire", "LinuxIO", "SetFeed", "Settings", "httpdnsd-nftset"]),
         tests("FleetTests", ["DNSWire", "Fleet", "TestSupport"]),
         tests("RedisTests", ["DNSWire", "LinuxIO", "Redis", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "DNSWire", "LinuxIO", "TestSupport"]),

@@ -19,6 +19,8 @@ package struct SetElements {
 
     private struct Target {
         let set: AddressSet
+        /// Of the addresses that rules want in the set, if it is one.
+        let recordType: RecordType?
         /// Nil: not known yet.
         var state: SetState?
         var stateIsAsked = false
@@ -81,10 +83,20 @@ package struct SetElements {
 
     package var nextDeadline: Instant? { Instant.earliest(recheckAt, answerDueAt) }
 
+    /// What is wrong with the set, and the remedy; nil: nothing, or its state is not known yet.
+    package func fault(of set: AddressSet) -> String? {
+        guard let target = indexOfSet[set].map({ targets[$0] }) else { return nil }
+        return target.state?.fault(of: set, for: target.recordType)
+    }
+
     /// Replaces the sets and forgets everything about the former ones.
-    package mutating func configure(_ sets: [AddressSet]) {
-        targets = sets.map { Target(set: $0) }
-        indexOfSet = Dictionary(sets.enumerated().map { ($1, $0) }) { first, _ in first }
+    package mutating func configure(_ wanted: [AddressSetTarget]) {
+        (targets, indexOfSet) = ([], [:])
+        for each in wanted where indexOfSet[each.set] == nil {
+            indexOfSet[each.set] = targets.count
+            let types = Set(wanted.filter { $0.set == each.set }.map(\.recordType))
+            targets.append(Target(set: each.set, recordType: types.count == 1 ? each.recordType : nil))
+        }
         forget()
     }
 
@@ -92,7 +104,7 @@ package struct SetElements {
     package mutating func forget() {
         known = [:]
         (waitingCount, unanswered, recheckAt, hasRechecked) = (0, nil, nil, false)
-        for index in targets.indices { targets[index] = Target(set: targets[index].set) }
+        targets = targets.map { Target(set: $0.set, recordType: $0.recordType) }
     }
 
     /// Takes an address that clients get.
@@ -179,20 +191,20 @@ package struct SetElements {
         unanswered.flatMap { $0.number == number ? targets[$0.target].set : nil }
     }
 
-    /// - Parameter refused: elements that a set that is ready did not take.
+    /// - Parameter refused: places of elements in the request that a set that is ready did not take.
     /// - Returns: the set whose state has changed, if one has; nil also for a reply to another request.
     package mutating func answered(
-        _ number: UInt32, _ state: SetState, refused: Int = 0, now: Instant
+        _ number: UInt32, _ state: SetState, refused: [Int] = [], now: Instant
     ) -> AddressSet? {
         guard let sent = unanswered, sent.number == number else { return nil }
         unanswered = nil
         let index = sent.target
         if state.isReady {
-            let refused = min(refused, sent.addresses.count)
-            counts.failed += UInt64(refused)
-            counts.added += UInt64(sent.addresses.count - refused)
-            // Which ones is not known. The next answer with one of them sends it again.
-            if refused > 0 { for address in sent.addresses { forget(address, of: index) } }
+            let refused = refused.filter { sent.addresses.indices.contains($0) }
+            counts.failed += UInt64(refused.count)
+            counts.added += UInt64(sent.addresses.count - refused.count)
+            // The next answer with one of them sends it again.
+            for place in refused { forget(sent.addresses[place], of: index) }
         } else {
             counts.failed += UInt64(sent.addresses.count)
             giveUp(index)

@@ -1,5 +1,5 @@
 // Messages of the helper to the daemon. One datagram in network byte order: version, kind, number, state, record type,
-// number of refused elements, length and text of the reason.
+// number and places of the refused elements, length and text of the reason.
 
 package import DNSWire
 
@@ -11,31 +11,34 @@ package enum SetReply: Equatable, Sendable {
 
     /// Elements that nftables refused although the set is ready: it is full, or an interval in it contains them.
     package struct Refusal: Equatable, Sendable {
-        package let count: Int
-        /// Of the first one, as nftables states it.
+        /// Increasing indices of the request's elements; at least one.
+        package let places: [Int]
+        /// Of the first one.
         package let reason: String
 
-        package init(count: Int, reason: String) { (self.count, self.reason) = (count, reason) }
+        package init(places: [Int], reason: String) { (self.places, self.reason) = (places, reason) }
     }
 
     private static let doneKind: UInt8 = 0
     private static let changedKind: UInt8 = 1
     package static let maxBytes = 512
-    /// Keeps a reply within `maxBytes`.
+    /// Keeps a reply within `maxBytes`, also if all elements are refused.
     package static let maxTextBytes = 200
 
     /// Nil unless the bytes are one whole reply within all bounds.
     package init?(_ bytes: [UInt8]) {
         var rest = WireFields(bytes)
         guard rest.byte() == SetRequest.version, let kind = rest.byte(), let number = rest.number(4),
-            let word = rest.byte(), let type = rest.number(2), let refused = rest.number(2),
+            let word = rest.byte(), let type = rest.number(2), let count = rest.number(2),
+            let places = rest.bytes(Int(count)).map({ $0.map(Int.init) }),
+            zip(places, places.dropFirst()).allSatisfy({ $0 < $1 }),
             let length = rest.byte(), let text = rest.text(Int(length)), rest.isAtEnd
         else { return nil }
         switch kind {
         case SetReply.changedKind: self = .rulesetChanged
         case SetReply.doneKind:
             guard let state = SetState(word, RecordType(rawValue: UInt16(type))) else { return nil }
-            self = .done(number: number, state, refused == 0 ? nil : Refusal(count: Int(refused), reason: text))
+            self = .done(number: number, state, places.isEmpty ? nil : Refusal(places: places, reason: text))
         default: return nil
         }
     }
@@ -49,8 +52,9 @@ package enum SetReply: Equatable, Sendable {
         let (word, type) = state?.fields ?? (0, 0)
         let shown = (refusal?.reason ?? "").utf8.map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: " ") }
             .prefix(SetReply.maxTextBytes)
+        let places = (refusal?.places ?? []).map { UInt8(clamping: $0) }
         return [SetRequest.version, kind] + number.networkBytes + [word] + UInt32(type).networkBytes.suffix(2)
-            + UInt32(refusal?.count ?? 0).networkBytes.suffix(2) + [UInt8(shown.count)] + shown
+            + UInt32(places.count).networkBytes.suffix(2) + places + [UInt8(shown.count)] + shown
     }
 }
 
@@ -59,19 +63,25 @@ package enum SetState: Equatable, Sendable {
     case ready(RecordType)
     /// The settings that the helper has read do not name it.
     case notListed
+    /// Its table exists.
     case missing
-    /// It lacks `flags timeout`.
-    case untimed
+    case noTable
+    /// It lacks `flags timeout`. It has addresses of this record type.
+    case untimed(RecordType)
     /// Its elements are not addresses alone.
     case otherType
+    /// It maps keys to values.
+    case map
 
     fileprivate init?(_ word: UInt8, _ type: RecordType) {
         switch word {
         case 0 where type == .a || type == .aaaa: self = .ready(type)
         case 1: self = .notListed
         case 2: self = .missing
-        case 3: self = .untimed
+        case 3 where type == .a || type == .aaaa: self = .untimed(type)
         case 4: self = .otherType
+        case 5: self = .noTable
+        case 6: self = .map
         default: return nil
         }
     }
@@ -81,8 +91,10 @@ package enum SetState: Equatable, Sendable {
         case .ready(let type): (0, type.rawValue)
         case .notListed: (1, 0)
         case .missing: (2, 0)
-        case .untimed: (3, 0)
+        case .untimed(let type): (3, type.rawValue)
         case .otherType: (4, 0)
+        case .noTable: (5, 0)
+        case .map: (6, 0)
         }
     }
 }
@@ -90,16 +102,35 @@ package enum SetState: Equatable, Sendable {
 extension SetState {
     package var isReady: Bool { if case .ready = self { true } else { false } }
 
-    /// What is wrong with the set, and the remedy; nil: nothing.
-    package func fault(of set: AddressSet) -> String? {
-        let command = "nft add set \(set.words) '{ type ipv4_addr; flags timeout; }'"
+    /// What is wrong with the set, and the remedy, whose end is a command for a shell; nil: nothing.
+    ///
+    /// - Parameter recordType: of the addresses that the set shall get, if the settings say so.
+    package func fault(of set: AddressSet, for recordType: RecordType?) -> String? {
+        let type = recordType ?? (set.isNamedForIPv6 ? .aaaa : .a)
         return switch self {
         case .ready: nil
         case .notListed:
             "the helper refuses it, because no rule of its settings file names it: name it in a rule there"
-        case .missing: "it does not exist; run: \(command)"
-        case .untimed: "it has no timeout flag, so addresses would stay for ever; make it anew: \(command)"
-        case .otherType: "its type is neither ipv4_addr nor ipv6_addr; make it anew: \(command)"
+        case .missing: "it does not exist; run: \(set.creation(type))"
+        case .noTable:
+            "its table does not exist; run: nft add table \(set.family.rawValue) \(set.table); \(set.creation(type))"
+        case .untimed(let type):
+            "it has no timeout flag, so addresses would stay for ever; delete it and create it again: "
+                + "nft delete set \(set.words); \(set.creation(type))"
+        case .otherType:
+            "its type is neither ipv4_addr nor ipv6_addr; delete it and create it again: "
+                + "nft delete set \(set.words); \(set.creation(type))"
+        case .map:
+            "it is a map; delete it and create a set: nft delete map \(set.words); \(set.creation(type))"
         }
     }
+}
+
+extension AddressSet {
+    fileprivate func creation(_ type: RecordType) -> String {
+        "nft add set \(words) '{ type \(type == .aaaa ? "ipv6_addr" : "ipv4_addr"); flags timeout; }'"
+    }
+
+    /// A guess for a set of both families' tables.
+    fileprivate var isNamedForIPv6: Bool { family == .ip6 || (name.contains("6") && !name.contains("4")) }
 }

@@ -10,8 +10,8 @@ package struct SetRequest: Equatable, Sendable {
     /// Up to `maxElements`; none: asks for the state of the set.
     package let elements: [SetElement]
 
-    package static let version: UInt8 = 1
-    /// The kernel writes as many in about a millisecond.
+    package static let version: UInt8 = 2
+    /// The kernel writes as many in about a millisecond. Their places fit into one byte.
     package static let maxElements = 256
     /// The longest request is shorter.
     package static let maxBytes = 8192

@@ -19,7 +19,7 @@ enum HelperProgram {
 
         """
 
-    /// The user of a helper that root starts; without it, the one that programs share.
+    /// The user of a helper that root starts. A machine without it has the one that programs share there.
     private static let user = "httpdnsd-nftset"
 
     /// 0 ok, 1 failed, 3 usage.
@@ -40,8 +40,8 @@ enum HelperProgram {
         }
         do throws(HelperFailure) {
             let listed = try ListedSets(config)
-            let listener = try listener(at: socket ?? listed.socket, group: listed.daemon.groupID)
-            try dropRights(group: listed.daemon.groupID)
+            let listener = try listener(at: socket ?? listed.socket, for: listed)
+            try dropRights(group: listed.daemon?.groupID)
             let requests = try RequestLoop(listener, listed)
             if let problem = filterCalls() { say("no system call filter: \(problem)") }
             let names = listed.sets.map(\.description).sorted().joined(separator: ", ")
@@ -56,20 +56,26 @@ enum HelperProgram {
 
     static func say(_ text: String) { StandardStreams.writeError("httpdnsd-nftset: \(text)\n") }
 
-    private static func listener(at path: String, group: UInt32) throws(HelperFailure) -> PacketListener {
+    private static func listener(at path: String, for listed: ListedSets) throws(HelperFailure) -> PacketListener {
         do throws(SystemError) {
-            if let inherited = try PacketListener(inherited: Environment.take) { return inherited }
-            return try PacketListener(path: path, group: group)
+            if let inherited = try PacketListener(inherited: Environment.take) {
+                listed.socketOwnerID = try inherited.ownerID()
+                return inherited
+            }
+            return try PacketListener(path: path, group: listed.daemon?.groupID ?? 0)
         } catch {
             throw HelperFailure("\(path): can't listen there: \(error)")
         }
     }
 
     /// - Parameter group: of the daemon. Settings that only it may read have to be read again.
-    private static func dropRights(group: UInt32) throws(HelperFailure) {
-        let own = try Account.orShared(user)
+    private static func dropRights(group: UInt32?) throws(HelperFailure) {
+        let own = try Account.ifKnown(user)
         do throws(SystemError) {
-            try Privileges.keepNetworkAdministration(Account(name: own.name, userID: own.userID, groupID: group))
+            try Privileges.keepNetworkAdministration(
+                Account(
+                    name: user, userID: own?.userID ?? Machine.sharedID,
+                    groupID: group ?? own?.groupID ?? Machine.sharedID))
         } catch {
             throw HelperFailure(
                 "rights can't be reduced to CAP_NET_ADMIN: \(error); start it as root or by httpdnsd-nftset.socket")
@@ -84,10 +90,4 @@ enum HelperProgram {
             return error.description
         }
     }
-}
-
-struct HelperFailure: Error {
-    let text: String
-
-    init(_ text: String) { self.text = text }
 }

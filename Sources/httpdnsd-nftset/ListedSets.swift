@@ -1,5 +1,5 @@
-// What the settings file grants: the sets that the helper changes, and the user that may connect. The file is the
-// operator's; what the daemon says does not count.
+// What the settings file grants: the sets that the helper changes, and without a service manager the user that may
+// connect. The file is the operator's; what the daemon says does not count.
 
 import DNSWire
 import LinuxIO
@@ -17,7 +17,10 @@ final class ListedSets {
     private let path: String
     private(set) var sets: Set<AddressSet>
     let socket: String
-    private(set) var daemon: Account
+    /// The daemon's user by the settings; nil: there is no such user.
+    private(set) var daemon: Account?
+    /// The owner of the service manager's socket, who counts instead of the settings; nil without a service manager.
+    var socketOwnerID: UInt32?
     private var bytes: [UInt8]
     private var readAt: Instant
 
@@ -38,14 +41,24 @@ final class ListedSets {
             throw HelperFailure(error.description)
         }
         (sets, socket) = (settings.addressSets, settings.control.nftsetSocket)
-        daemon = try Account.orShared(settings.server.user ?? ListedSets.standardUser)
+        daemon = try Account.ifKnown(settings.server.user ?? ListedSets.standardUser)
     }
 
-    /// Returns whether it is the daemon's user or root, also if the settings have just been changed. The daemon's group
-    /// is not enough: operators may be in it.
-    func mayConnect(userID: UInt32, now: Instant) -> Bool {
+    /// Returns why the user may not connect; nil: it is root or the daemon's user, also if the settings have just been
+    /// changed. The daemon's group is not enough: operators may be in it.
+    func refusal(ofUserID userID: UInt32, now: Instant) -> String? {
         readAgain(now: now)
-        return userID == 0 || userID == daemon.userID
+        guard userID != 0 else { return nil }
+        if userID == Machine.sharedID { return "other programs may have it, too; run the daemon as a user of its own" }
+        guard let socketOwnerID else {
+            guard let daemon else { return "only root may connect; create the daemon's user, or set server.user" }
+            return userID == daemon.userID
+                ? nil : "only root and \(daemon.name) may connect; if the daemon runs as another user, set server.user"
+        }
+        return userID == socketOwnerID
+            ? nil
+            : "only root and the socket's owner, user ID \(socketOwnerID), may connect; if the daemon runs as another "
+                + "user, set SocketUser of httpdnsd-nftset.socket"
     }
 
     /// Returns whether the settings name the set, also if they have just been changed.
@@ -62,15 +75,15 @@ final class ListedSets {
         bytes = new
         guard let settings = try? Settings.parse(bytes: new, file: path) else { return }
         sets = settings.addressSets
-        if let user = try? Account.orShared(settings.server.user ?? ListedSets.standardUser) { daemon = user }
+        if let user = try? Account.ifKnown(settings.server.user ?? ListedSets.standardUser) { daemon = user }
     }
 }
 
 extension Account {
-    /// The account of this name. A machine without it has the ID that programs share there.
-    static func orShared(_ name: String) throws(HelperFailure) -> Account {
+    /// The account of this name; nil: there is none.
+    static func ifKnown(_ name: String) throws(HelperFailure) -> Account? {
         do throws(SystemError) {
-            return try Account(named: name) ?? Account(name: name, userID: Machine.sharedID, groupID: Machine.sharedID)
+            return try Account(named: name)
         } catch {
             throw HelperFailure("user \(name) can't be looked up: \(error)")
         }

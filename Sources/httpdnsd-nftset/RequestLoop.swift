@@ -36,7 +36,7 @@ final class RequestLoop {
     /// Serves until a signal ends it.
     func run() throws(HelperFailure) {
         while true {
-            let descriptors = [listener.descriptor.raw, monitor.descriptor.raw] + connections.map { $0.descriptor.raw }
+            let descriptors = [listener.descriptor.raw, monitor.descriptor] + connections.map { $0.descriptor.raw }
             var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             do throws(SystemError) {
                 let milliseconds = reportAt.map { Clock.milliseconds(from: Clock.now(), to: $0) } ?? -1
@@ -54,8 +54,8 @@ final class RequestLoop {
 
     private func accept() {
         guard let (connection, peer) = try? listener.accept() else { return }
-        guard listed.mayConnect(userID: peer.userID, now: Clock.now()) else {
-            refuse(peer.userID)
+        if let reason = listed.refusal(ofUserID: peer.userID, now: Clock.now()) {
+            tell(of: peer.userID, reason)
             return
         }
         if connections.count == RequestLoop.maxConnections { connections.removeFirst() }
@@ -63,11 +63,9 @@ final class RequestLoop {
     }
 
     /// The daemon tries again every few seconds.
-    private func refuse(_ userID: UInt32) {
+    private func tell(of userID: UInt32, _ reason: String) {
         guard loggedIDs.count < RequestLoop.maxLogged, loggedIDs.insert(userID).inserted else { return }
-        HelperProgram.say(
-            "a connection of user ID \(userID) was refused: only root and \(listed.daemon.name) may connect; if the "
-                + "daemon runs as another user, set server.user")
+        HelperProgram.say("a connection of user ID \(userID) was refused: \(reason)")
     }
 
     /// Returns false if the connection is to be closed: its peer has gone, does not read, or breaks the protocol.
@@ -94,8 +92,7 @@ final class RequestLoop {
     }
 
     private func watchChanges() {
-        if monitor.takeChanges(of: listed.sets, without: ruleset.port(besides: monitor.descriptor.raw)) {
-            ruleset.forget()
+        if monitor.takeChanges(of: listed.sets, without: ruleset.port) {
             let quiet = Clock.now() + RequestLoop.quietTime
             reportAt = reportedAt.map { max(quiet, $0 + RequestLoop.reportPause) } ?? quiet
         }

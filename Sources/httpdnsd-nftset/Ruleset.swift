@@ -1,135 +1,180 @@
-// The kernel's ruleset by libnftables: reads a set's type, and adds elements. Its commands consist of a set of the
-// settings, addresses and numbers; no text of the daemon gets into them.
+// The kernel's ruleset by nfnetlink: reads how a set is declared and what it has, and adds elements.
 
-import CNftables
+import CLinux
 import DNSWire
+import Glibc
 import LinuxIO
 import SetFeed
 
-@safe final class Ruleset {
-    private let context: OpaquePointer
-    private var states: [AddressSet: SetState] = [:]
-    /// For one request whose first command is refused; the daemon waits 10 s for the reply. A command takes about a
-    /// millisecond, and with a large set of intervals 0.3 to 0.7 s.
-    private static let searchTime: Duration = .seconds(1)
+final class Ruleset {
+    private let socket: NetlinkSocket
+    /// The kernel's replies to so many addresses fit into the receive buffer: up to three for each, of less than
+    /// 1 KiB.
+    private static let addressesAtOnce = 64
+    private static let receiveBufferBytes: Int32 = 1 << 20
+    /// The kernel names each refused change of a transaction and carries none out. A change may be refused only once
+    /// others are left out, for example in a set that is full.
+    private static let maxTries = 4
 
     init() throws(HelperFailure) {
-        guard let context = unsafe nft_ctx_new(UInt32(NFT_CTX_DEFAULT)) else {
-            throw HelperFailure("libnftables can't be used: it gives no context")
-        }
-        unsafe self.context = context
-        unsafe nft_ctx_output_set_flags(context, UInt32(NFT_CTX_OUTPUT_TERSE))
-        guard unsafe nft_ctx_buffer_output(context) == 0, unsafe nft_ctx_buffer_error(context) == 0 else {
-            throw HelperFailure("libnftables can't be used: it has no memory")
+        do throws(SystemError) {
+            socket = try NetlinkSocket(
+                subsystem: NETLINK_NETFILTER, groups: [], receiveBufferBytes: Ruleset.receiveBufferBytes)
+        } catch {
+            throw HelperFailure("nftables can't be reached: \(error)")
         }
     }
 
-    deinit { unsafe nft_ctx_free(context) }
-
-    /// The port ID of the library's netlink socket, by which the kernel marks this process's own changes.
-    func port(besides monitor: Int32) -> UInt32 { cnftables_own_port(monitor) }
-
-    /// Sets may have another type now, or none.
-    func forget() { states = [:] }
+    /// By which the kernel marks this process's own changes.
+    var port: UInt32 { socket.port }
 
     /// Carries out a request whose set is allowed.
     func reply(to request: SetRequest) -> SetReply {
-        let state = state(of: request.set)
-        guard case .ready(let type) = state, !request.elements.isEmpty else {
+        guard let declaration = declaration(of: request.set) else {
+            return .done(number: request.number, has(SetMessages.table(of: request.set)) ? .missing : .noTable)
+        }
+        guard case .ready(let type) = declaration.state, !request.elements.isEmpty else {
+            return .done(number: request.number, declaration.state)
+        }
+        var wanted: [SetKey: UInt64] = [:]
+        for element in request.elements where element.address.recordType == type {
+            let key = SetKey(element.address)
+            wanted[key] = max(wanted[key] ?? 0, UInt64(element.timeoutSeconds) * 1000)
+        }
+        let elements = wanted.sorted { $0.key < $1.key }.map { ElementPlan.Wanted(key: $0.key, milliseconds: $0.value) }
+        var refused: [SetKey: Int32] = [:]
+        for start in stride(from: 0, to: elements.count, by: Ruleset.addressesAtOnce) {
+            let some = elements[start..<min(start + Ruleset.addressesAtOnce, elements.count)]
+            refused.merge(add(Array(some), to: request.set, declaration)) { first, _ in first }
+        }
+        // The set may have gone meanwhile.
+        if !refused.isEmpty, let state = self.declaration(of: request.set)?.state, !state.isReady {
             return .done(number: request.number, state)
         }
-        let elements = request.elements.filter { $0.address.recordType == type }
-        let others = request.elements.count - elements.count
-        var refusals = others == 0 ? [] : [SetReply.Refusal(count: others, reason: "the set has the other family")]
-        if let error = add(elements, to: request.set) {
-            // The set may have gone meanwhile, before this command or before one of the search.
-            if let fault = fault(of: request.set) { return .done(number: request.number, fault) }
-            refusals += addHalves(
-                elements[...], of: request.set, refused: error, until: Clock.now() + Ruleset.searchTime)
-            if let fault = fault(of: request.set) { return .done(number: request.number, fault) }
-        }
-        let refusal = refusals.first.map {
-            SetReply.Refusal(count: refusals.reduce(0) { $0 + $1.count }, reason: $0.reason)
-        }
-        return .done(number: request.number, state, refusal)
+        return .done(number: request.number, declaration.state, refusal(of: refused, in: request, type))
     }
 
-    /// One element that is refused must not keep the others out: adds each half, and searches a half that is refused.
-    ///
-    /// - Parameters:
-    ///   - error: why the elements are refused together.
-    ///   - end: of the search. The rest then counts as refused.
-    private func addHalves(
-        _ elements: ArraySlice<SetElement>, of set: AddressSet, refused error: String, until end: Instant
-    ) -> [SetReply.Refusal] {
-        guard elements.count > 1 else { return [SetReply.Refusal(count: 1, reason: error)] }
-        let middle = elements.startIndex + elements.count / 2
-        return [elements[..<middle], elements[middle...]].flatMap { half in
-            guard Clock.now() < end else { return [SetReply.Refusal(count: half.count, reason: error)] }
-            guard let error = add(Array(half), to: set) else { return [] }
-            return addHalves(half, of: set, refused: error, until: end)
-        }
-    }
-
-    /// Returns the first line of the error; nil: all are in the set.
-    private func add(_ elements: [SetElement], to set: AddressSet) -> String? {
-        elements.isEmpty ? nil : run(Ruleset.addition(elements, to: set))
-    }
-
-    /// An element that is there has to go first: before Linux 6.12, adding it again does not prolong it. The three
-    /// commands are one transaction.
-    static func addition(_ elements: [SetElement], to set: AddressSet) -> String {
-        let words = set.words
-        let addresses = elements.map(\.address.description).joined(separator: ", ")
-        let elements = elements.map { "\($0.address) timeout \($0.timeoutSeconds)s" }
-        let addition = "add element \(words) { \(elements.joined(separator: ", ")) }\n"
-        let removal = "delete element \(words) { \(addresses) }\n"
-        return addition + removal + addition
-    }
-
-    /// Looks again why a set took no elements; nil: it is ready.
-    private func fault(of set: AddressSet) -> SetState? {
-        states[set] = nil
-        let state = state(of: set)
-        return state.isReady ? nil : state
-    }
-
-    private func state(of set: AddressSet) -> SetState {
-        if let state = states[set] { return state }
-        var state = SetState.missing
-        if run("list set \(set.words)\n") == nil {
-            state = Ruleset.state(listing: unsafe String(cString: nft_ctx_get_output_buffer(context)))
-        }
-        // A missing set may be made at any time.
-        if state != .missing { states[set] = state }
-        return state
-    }
-
-    /// Reads the declaration of a set as nft(8) prints it.
-    static func state(listing: String) -> SetState {
-        var (type, flags): (String?, [Substring]) = (nil, [])
-        for line in listing.split(separator: "\n") {
-            let words = line.split(whereSeparator: { " \t".contains($0) })
-            switch words.first {
-            case "type" where type == nil: type = words.dropFirst().joined(separator: " ")
-            case "flags" where flags.isEmpty: flags = words.dropFirst().joined().split(separator: ",")
-            default: continue
+    private func refusal(of refused: [SetKey: Int32], in request: SetRequest, _ type: RecordType) -> SetReply.Refusal? {
+        var reasons: [Int: String] = [:]
+        for (index, element) in request.elements.enumerated() {
+            if element.address.recordType != type {
+                reasons[index] = "the set has the other family"
+            } else if let code = refused[SetKey(element.address)] {
+                reasons[index] = Ruleset.reason(code)
             }
         }
-        let record: RecordType
-        switch type {
-        case "ipv4_addr": record = .a
-        case "ipv6_addr": record = .aaaa
-        default: return .otherType
-        }
-        return flags.contains("timeout") ? .ready(record) : .untimed
+        let places = reasons.keys.sorted()
+        return places.first.map { SetReply.Refusal(places: places, reason: reasons[$0] ?? "") }
     }
 
-    /// Returns the first line of the error; nil: done.
-    private func run(_ command: String) -> String? {
-        let code = unsafe nft_run_cmd_from_buffer(context, command)
-        let error = unsafe String(cString: nft_ctx_get_error_buffer(context))
-        guard code != 0 else { return nil }
-        return error.split(separator: "\n").first.map(String.init) ?? "no reason given"
+    /// Why the kernel refuses an element, by its error number.
+    private static func reason(_ code: Int32) -> String {
+        switch code {
+        case ENFILE: "the set is full (ENFILE)"
+        case EEXIST, ENOTEMPTY: "an interval of the set contains the address (EEXIST)"
+        default: SystemError(call: "nftables", code: code).description
+        }
+    }
+
+    // MARK: kernel
+
+    /// Nil: the set does not exist.
+    private func declaration(of set: AddressSet) -> SetDeclaration? {
+        var declaration: SetDeclaration?
+        _ = exchange(SetMessages.declaration(of: set)) { message, bytes in
+            declaration = declaration ?? SetDeclaration(message, in: bytes)
+        }
+        return declaration
+    }
+
+    /// Whether the kernel answers a request for an object otherwise than by an error.
+    private func has(_ request: [UInt8]) -> Bool {
+        var isThere = false
+        _ = exchange(request) { message, _ in isThere = isThere || SetReports.kind(of: message) != nil }
+        return isThere
+    }
+
+    /// Returns the addresses that the set does not take, with the error numbers.
+    private func add(
+        _ wanted: [ElementPlan.Wanted], to set: AddressSet, _ declaration: SetDeclaration
+    ) -> [SetKey: Int32] {
+        let found = found(wanted.map(\.key), in: set, isInterval: declaration.isInterval)
+        let plan = ElementPlan(wanted, found, merges: declaration.merges)
+        var (changes, refused) = (plan.changes, plan.refused)
+        for _ in 0..<Ruleset.maxTries where !changes.isEmpty {
+            let codes = carryOut(changes, on: set, isInterval: declaration.isInterval)
+            guard !codes.isEmpty else { return refused }
+            for (index, code) in codes {
+                for key in changes[index].keys { refused[key] = code }
+            }
+            changes = changes.indices.filter { codes[$0] == nil }.map { changes[$0] }
+        }
+        for change in changes {
+            for key in change.keys { refused[key] = EAGAIN }
+        }
+        return refused
+    }
+
+    /// Returns the error numbers of changes that the kernel refuses; if there are any, none is carried out.
+    private func carryOut(_ changes: [ElementPlan.Change], on set: AddressSet, isInterval: Bool) -> [Int: Int32] {
+        var codes = [Int?: Int32](minimumCapacity: changes.count)
+        let isWhole = exchange(SetMessages.transaction(changes, of: set, isInterval: isInterval)) { message, bytes in
+            guard let code = SetReports.code(of: message, in: bytes) else { return }
+            // The first error counts: others of the same change follow from it.
+            let index = Int(exactly: message.sequence).flatMap { $0 < changes.count ? $0 : nil }
+            if codes[index] ?? 0 == 0 { codes[index] = code }
+        }
+        // The transaction as a whole, or a reply that is missing.
+        let general = codes[nil].flatMap { $0 == 0 ? nil : $0 } ?? (isWhole ? nil : ENOBUFS)
+        return Dictionary(
+            uniqueKeysWithValues: changes.indices.compactMap { index in
+                let code = general ?? codes[index] ?? EIO
+                return code == 0 ? nil : (index, code)
+            })
+    }
+
+    private func found(_ keys: [SetKey], in set: AddressSet, isInterval: Bool) -> [ElementPlan.Found] {
+        var elements: [Int: (key: SetKey, milliseconds: UInt64?)] = [:]
+        var (successors, ends): ([Int: SetKey], [Int: SetKey]) = ([:], [:])
+        _ = exchange(SetMessages.elements(keys, of: set, isInterval: isInterval)) { message, bytes in
+            guard let element = SetReports.element(of: message, in: bytes),
+                let (index, lookup) = SetMessages.lookup(of: message.sequence)
+            else { return }
+            switch lookup {
+            case .element: elements[index] = element
+            case .successor: successors[index] = element.key
+            case .end: ends[index] = element.key
+            }
+        }
+        return keys.enumerated().map { index, key in
+            guard let element = elements[index], element.key <= key else { return .nothing }
+            guard isInterval else { return .element(key...key, milliseconds: element.milliseconds) }
+            // An interval without an end has the largest address.
+            let end = successors[index] == key.next ? key : ends[index].flatMap(\.previous) ?? key.last
+            return .element(element.key...max(key, end), milliseconds: element.milliseconds)
+        }
+    }
+
+    /// Sends a request and reads all replies: the kernel has them ready when the call returns.
+    ///
+    /// - Returns: whether all replies have come.
+    private func exchange(_ request: [UInt8], _ body: (NetlinkMessage, Span<UInt8>) -> Void) -> Bool {
+        var isWhole = true
+        do throws(SystemError) {
+            try socket.send(request)
+            while true {
+                let outcome = try socket.receive { bytes in
+                    var messages = NetlinkMessages()
+                    while let message = messages.next(in: bytes) { body(message, bytes) }
+                }
+                switch outcome {
+                case .received: continue
+                case .lost: isWhole = false
+                case .nothing: return isWhole
+                }
+            }
+        } catch {
+            return false
+        }
     }
 }

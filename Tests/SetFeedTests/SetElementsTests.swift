@@ -14,7 +14,7 @@ import Testing
         var now = SetElementsTests.start
 
         init(_ states: [(String, SetState)]) throws {
-            elements.configure(try states.map { try #require(AddressSet($0.0)) })
+            elements.configure(try states.map { try #require(AddressSetTarget($0.0)) })
             for (name, state) in states {
                 let request = try request()
                 #expect(request.set.description == name)
@@ -144,17 +144,39 @@ import Testing
         #expect(stand.elements.waitingCount == 0)
     }
 
-    @Test func aSetThatIsReadyMayRefuseSomeElements() throws {
+    @Test func onlyRefusedElementsAreSentAgain() throws {
         var stand = try Stand([("ip#t#s", .ready(.a))])
-        try stand.add(Self.one, seconds: 60)
-        try stand.add(Self.two, seconds: 60)
+        try stand.add(Self.one, seconds: 300)
+        try stand.add(Self.two, seconds: 300)
         let request = try stand.request()
         #expect(stand.elements.setOfRequest(request.number) == request.set)
-        #expect(stand.elements.answered(request.number, .ready(.a), refused: 1, now: stand.now) == nil)
+        #expect(stand.elements.answered(request.number, .ready(.a), refused: [1, 7], now: stand.now) == nil)
         #expect(stand.elements.counts.added == 1 && stand.elements.counts.failed == 1)
         #expect(stand.elements.setOfRequest(request.number) == nil)
+        // A name with a smaller TTL has both addresses.
         try stand.add(Self.one, seconds: 60)
-        #expect(stand.sent() == [SetElement(address: Self.one, timeoutSeconds: 60)], "it may be the refused one")
+        try stand.add(Self.two, seconds: 60)
+        #expect(stand.sent() == [SetElement(address: Self.two, timeoutSeconds: 60)])
+    }
+
+    @Test func remediesFitTheAddressesThatRulesWant() throws {
+        func ends(_ target: String, _ state: SetState, _ type: String, after: String = "") throws {
+            var elements = SetElements()
+            let target = try #require(AddressSetTarget(target))
+            elements.configure([target])
+            let asked = elements.takeRequest(now: Self.start)
+            _ = elements.answered(try #require(asked).number, state, now: Self.start)
+            let command = "\(after)nft add set \(target.set.words) '{ type \(type); flags timeout; }'"
+            #expect(elements.fault(of: target.set)?.hasSuffix(": " + command) == true, "\(command)")
+        }
+        try ends("inet#t#s", .missing, "ipv4_addr")
+        try ends("6#inet#t#s", .missing, "ipv6_addr")
+        try ends("4#inet#t#v6", .missing, "ipv4_addr")
+        try ends("inet#t#v6", .missing, "ipv6_addr")
+        try ends("inet#t#s", .noTable, "ipv4_addr", after: "nft add table inet t; ")
+        try ends("inet#t#s", .untimed(.aaaa), "ipv6_addr", after: "nft delete set inet t s; ")
+        try ends("6#inet#t#s", .otherType, "ipv6_addr", after: "nft delete set inet t s; ")
+        try ends("inet#t#s", .map, "ipv4_addr", after: "nft delete map inet t s; ")
     }
 
     @Test func repliesToOtherRequestsAreIgnored() throws {

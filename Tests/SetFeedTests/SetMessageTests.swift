@@ -21,7 +21,7 @@ import Testing
             SetElement(address: .v6(high: 0x2001_0DB8_0000_0000, low: 1), timeoutSeconds: 1),
         ])
         let expected: [UInt8] =
-            [1, 1, 2, 3, 4, 19] + Array("inet#filter#allowed".utf8) + [0, 2]
+            [2, 1, 2, 3, 4, 19] + Array("inet#filter#allowed".utf8) + [0, 2]
             + [4, 192, 0, 2, 1, 0, 0, 1, 44]
             + [16, 0x20, 0x01, 0x0D, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]
         #expect(request.bytes == expected)
@@ -54,7 +54,7 @@ import Testing
         }
         let countAt = 6 + 19
         let cases: [(String, [UInt8])] = [
-            ("another version", changed(0, 2)),
+            ("another version", changed(0, 1)),
             ("a count that is larger than the content", changed(countAt + 1, 255)),
             ("a huge count", changed(countAt, 255)),
             ("an address of 5 bytes", changed(countAt + 2, 5)),
@@ -84,9 +84,9 @@ import Testing
 
     @Test func repliesSurviveTheWay() {
         let states: [SetState] = [
-            .ready(.a), .ready(.aaaa), .notListed, .missing, .untimed, .otherType,
+            .ready(.a), .ready(.aaaa), .notListed, .missing, .noTable, .untimed(.a), .untimed(.aaaa), .otherType, .map,
         ]
-        let refused = SetReply.done(number: 7, .ready(.a), SetReply.Refusal(count: 256, reason: "Error: File exists"))
+        let refused = SetReply.done(number: 7, .ready(.a), SetReply.Refusal(places: [0, 9, 255], reason: "it is full"))
         for reply in states.map({ SetReply.done(number: 7, $0) }) + [refused, .rulesetChanged] {
             #expect(SetReply(reply.bytes) == reply)
             for count in reply.bytes.indices { #expect(SetReply(Array(reply.bytes[..<count])) == nil) }
@@ -94,9 +94,17 @@ import Testing
         }
     }
 
+    @Test func placesThatDoNotIncreaseAreRefused() {
+        let good = SetReply.done(number: 7, .ready(.a), SetReply.Refusal(places: [3, 4], reason: "")).bytes
+        #expect(SetReply(good) != nil)
+        for places: [UInt8] in [[4, 4], [5, 4]] {
+            #expect(SetReply(Array(good.prefix(11)) + places + [0]) == nil)
+        }
+    }
+
     @Test func aLongReasonIsCutAndControlCharactersAreRemoved() {
         func reply(_ reason: String) -> SetReply {
-            .done(number: 1, .ready(.a), SetReply.Refusal(count: 1, reason: reason))
+            .done(number: 1, .ready(.a), SetReply.Refusal(places: Array(0..<256), reason: reason))
         }
         let long = reply("a\u{1B}\n" + String(repeating: "x", count: 1000))
         #expect(long.bytes.count <= SetReply.maxBytes)

@@ -11,8 +11,8 @@ enum Arrows {
         "httpdnsctl": [
             "Control", "Crypto", "DNSWire", "Glibc", "LinuxIO", "Resolver", "Settings", "Telemetry",
         ],
-        // The only program that is linked with libnftables, and the only one with a capability.
-        "httpdnsd-nftset": ["CNftables", "Confinement", "DNSWire", "Glibc", "LinuxIO", "SetFeed", "Settings"],
+        // CLinux: constants of nf_tables. The only program with a capability.
+        "httpdnsd-nftset": ["CLinux", "Confinement", "DNSWire", "Glibc", "LinuxIO", "SetFeed", "Settings"],
         // The other side of each dialect, by the same code. An HTTP server of its own, because it breaks the protocol.
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         // Crypto: probes carry the bytes of a handshake, and the start checks whether OpenSSL has DES.

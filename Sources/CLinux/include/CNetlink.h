@@ -1,6 +1,9 @@
-// Constants for rtnetlink that <linux/rtnetlink.h> lacks: a flag of <linux/if.h>, which conflicts with the <net/if.h>
-// that Glibc exports, and an option of router advertisements. CNetlink.c asserts the values.
+// Headers of rtnetlink and nf_tables, and constants for rtnetlink that <linux/rtnetlink.h> lacks: a flag of
+// <linux/if.h>, which conflicts with the <net/if.h> that Glibc exports, and an option of router advertisements.
+// CNetlink.c asserts the values.
 #pragma once
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
 #include <linux/rtnetlink.h>
 
 enum {

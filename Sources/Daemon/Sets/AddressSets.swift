@@ -49,7 +49,7 @@ final class AddressSets: LoopPart {
     /// Why the set gets no addresses; nil: it gets them, or its state is not known yet.
     func fault(of set: AddressSet) -> String? {
         if let helperFault { return "httpdnsd-nftset can't be reached at \(path): \(helperFault)" }
-        return elements.state(of: set)?.fault(of: set)
+        return elements.fault(of: set)
     }
 
     func isReady(_ set: AddressSet) -> Bool { elements.state(of: set)?.isReady ?? false }
@@ -60,7 +60,7 @@ final class AddressSets: LoopPart {
     }
 
     func configure(_ rules: RuleTable, _ cache: AnswerCache, socket: String, now: Instant) {
-        let isOther = rules.addressSets != sets || socket != path
+        let isOther = rules.addressSets != self.rules.addressSets || socket != path
         (self.rules, self.cache, path) = (rules, cache, socket)
         guard isOther else { return refill() }
         disconnect()
@@ -214,13 +214,13 @@ final class AddressSets: LoopPart {
                 loggedReasons[set] = refusal.reason
                 news.append(.elementsRefused(set, reason: refusal.reason))
             }
-            guard let set = elements.answered(number, state, refused: refusal?.count ?? 0, now: now) else { return }
+            guard let set = elements.answered(number, state, refused: refusal?.places ?? [], now: now) else { return }
             // A set that is new, or was made anew, lacks what is in the cache.
             if state.isReady { refill() }
             guard loggedStates[set] != state else { return }
             loggedStates[set] = state
             if case .ready(let type) = state { news.append(.setReady(set, type)) }
-            if let fault = state.fault(of: set) { news.append(.setFaulty(set, fault: fault)) }
+            if let fault = elements.fault(of: set) { news.append(.setFaulty(set, fault: fault)) }
         }
     }
 

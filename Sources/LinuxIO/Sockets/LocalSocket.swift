@@ -99,6 +99,18 @@ struct LocalAddress {
         self.path[0] = 0
     }
 
+    /// Returns the path that a socket is bound to. That of an abstract address starts with a zero byte.
+    static func path(of descriptor: borrowing FileDescriptor) throws(SystemError) -> String {
+        var kernel = SocketAddress.Kernel()
+        let raw = descriptor.raw
+        try SystemCall.run("getsockname") { unsafe kernel.withPointer { unsafe getsockname(raw, $0, &$1) } }
+        let end = min(Int(kernel.length), pathOffset + maxPathBytes)
+        return unsafe withUnsafeBytes(of: &kernel.storage) { bytes in
+            let path = unsafe bytes[min(pathOffset, end)..<end]
+            return unsafe String(decoding: path.last == 0 ? path.dropLast() : path, as: UTF8.self)
+        }
+    }
+
     /// Sends one datagram.
     func send(_ bytes: [UInt8], from descriptor: borrowing FileDescriptor) throws(SystemError) {
         var kernel = kernel

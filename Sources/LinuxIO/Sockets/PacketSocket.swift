@@ -77,6 +77,13 @@ package final class PacketListener: Sendable {
         try descriptor.becomeOurs()
     }
 
+    /// Returns the owner of the socket's file.
+    ///
+    /// - Throws: ENOENT if it has none.
+    package func ownerID() throws(SystemError) -> UInt32 {
+        try FileStatus(at: LocalAddress.path(of: descriptor)).ownerID
+    }
+
     /// Returns nil if no connection waits.
     package func accept() throws(SystemError) -> (PacketSocket, LocalPeer)? {
         var ignored = SocketAddress.Kernel()

@@ -5,9 +5,9 @@ package import Glibc
 
 extension FileDescriptor {
     /// Creates a non-blocking socket that started programs do not inherit.
-    package init(socketOf family: Int32, type: __socket_type) throws(SystemError) {
+    package init(socketOf family: Int32, type: __socket_type, protocol: Int32 = 0) throws(SystemError) {
         let kind = Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        self.init(owning: try SystemCall.run("socket") { socket(family, kind, 0) })
+        self.init(owning: try SystemCall.run("socket") { socket(family, kind, `protocol`) })
     }
 
     /// Prepares an inherited descriptor: makes it non-blocking and close-on-exec.

@@ -3,6 +3,7 @@
 import CLinux
 import DNSWire
 import Glibc
+import LinuxIO
 
 struct LinkReport: Equatable {
     let index: Int

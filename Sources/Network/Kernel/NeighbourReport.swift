@@ -4,6 +4,7 @@
 import CLinux
 import DNSWire
 import Glibc
+import LinuxIO
 
 struct NeighbourReport {
     let place: Place

@@ -13,7 +13,7 @@ enum NetlinkRequest {
     ///   - headerBytes: size of the struct after the message header for this kind; its first field is the family.
     static func everything(_ type: Int, headerBytes: Int, family: Int32, sequence: UInt32) -> [UInt8] {
         let header = [UInt8(family)] + [UInt8](repeating: 0, count: headerBytes - 1)
-        return message(type, flags: NLM_F_REQUEST | NLM_F_DUMP, sequence: sequence, payload: header)
+        return message(type, flags: NLM_F_REQUEST | NLM_F_DUMP, sequence: sequence) { $0.append(header) }
     }
 
     /// Returns a request for one neighbour.
@@ -21,25 +21,18 @@ enum NetlinkRequest {
         var header = ndmsg()
         header.ndm_family = UInt8(place.address.family)
         header.ndm_ifindex = Int32(truncatingIfNeeded: place.link)
-        let address = place.address.bytes
-        var attribute = nlattr()
-        attribute.nla_len = UInt16(MemoryLayout<nlattr>.size + address.count)
-        attribute.nla_type = UInt16(NDA_DST)
-        let payload = bytes(of: header) + bytes(of: attribute) + address
-        return message(RTM_GETNEIGH, flags: NLM_F_REQUEST, sequence: sequence, payload: payload)
+        return message(RTM_GETNEIGH, flags: NLM_F_REQUEST, sequence: sequence) {
+            $0.append(header)
+            $0.attribute(NDA_DST, place.address.bytes)
+        }
     }
 
-    private static func message(_ type: Int, flags: Int32, sequence: UInt32, payload: [UInt8]) -> [UInt8] {
-        var header = nlmsghdr()
-        header.nlmsg_len = UInt32(MemoryLayout<nlmsghdr>.size + payload.count)
-        header.nlmsg_type = UInt16(type)
-        header.nlmsg_flags = UInt16(flags)
-        header.nlmsg_seq = sequence
-        return bytes(of: header) + payload
-    }
-
-    private static func bytes<Value: BitwiseCopyable>(of value: Value) -> [UInt8] {
-        unsafe withUnsafeBytes(of: value) { unsafe Array($0) }
+    private static func message(
+        _ type: Int, flags: Int32, sequence: UInt32, _ body: (inout NetlinkWriter) -> Void
+    ) -> [UInt8] {
+        var writer = NetlinkWriter()
+        writer.message(type, flags: flags, sequence: sequence, body)
+        return writer.bytes
     }
 }
 

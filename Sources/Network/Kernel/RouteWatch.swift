@@ -32,12 +32,14 @@ package final class RouteWatch {
     }
 
     init(receiveBufferBytes: Int32) throws(SystemError) {
+        let groups = [
+            RTNLGRP_LINK, RTNLGRP_NEIGH, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
+            RTNLGRP_IPV6_ROUTE, RTNLGRP_ND_USEROPT,
+        ]
         news = try NetlinkSocket(
-            groups: [
-                RTNLGRP_LINK, RTNLGRP_NEIGH, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
-                RTNLGRP_IPV6_ROUTE, RTNLGRP_ND_USEROPT,
-            ], receiveBufferBytes: receiveBufferBytes)
-        questions = try NetlinkSocket(groups: [], receiveBufferBytes: RouteWatch.receiveBufferBytes)
+            subsystem: NETLINK_ROUTE, groups: groups.map(\.rawValue), receiveBufferBytes: receiveBufferBytes)
+        questions = try NetlinkSocket(
+            subsystem: NETLINK_ROUTE, groups: [], receiveBufferBytes: RouteWatch.receiveBufferBytes)
         _ = try takeChanges()
     }
 

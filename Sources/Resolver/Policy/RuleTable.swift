@@ -236,8 +236,8 @@ package struct RuleTable: Equatable, Sendable {
     /// Some of the rules are for the clients of one view.
     let hasRulesOfView: Bool
 
-    /// All that a rule names, each once.
-    package let addressSets: [AddressSet]
+    /// All that a rule names, each once, by set.
+    package let addressSets: [AddressSetTarget]
 
     /// - Parameter overriding: their values precede those of the others for the same names, and those of a later one
     ///   precede those of earlier ones.
@@ -247,7 +247,9 @@ package struct RuleTable: Equatable, Sendable {
         hasAnswers = all.contains { $0.answer != nil }
         hasAliases = all.contains { $0.answer?.isAlias ?? false }
         hasRulesOfView = rules.contains(where: \.isOfView)
-        addressSets = Set(all.flatMap { $0.addressSets ?? [] }.map(\.set)).sorted { $0.description < $1.description }
+        addressSets = Set(all.flatMap { $0.addressSets ?? [] }).sorted {
+            ($0.set.description, $0.description) < ($1.set.description, $1.description)
+        }
         for (index, rule) in rules.enumerated() {
             for name in rule.match {
                 ruleOfName[name, default: Named()].add(rule, at: name, index)

@@ -2,22 +2,26 @@
 // the iteration.
 
 import CLinux
-import DNSWire
+package import DNSWire
 import Glibc
 
 /// One message: its header and the range of its payload.
-struct NetlinkMessage {
-    let type: Int
-    let flags: Int32
-    let sequence: UInt32
-    let payload: Range<Int>
+package struct NetlinkMessage {
+    package let type: Int
+    package let flags: Int32
+    package let sequence: UInt32
+    /// Of a notification: the socket that requested the change.
+    package let port: UInt32
+    package let payload: Range<Int>
 }
 
 /// Iterates over the messages of one datagram.
-struct NetlinkMessages {
+package struct NetlinkMessages {
     private var at = 0
 
-    mutating func next(in bytes: Span<UInt8>) -> NetlinkMessage? {
+    package init() {}
+
+    package mutating func next(in bytes: Span<UInt8>) -> NetlinkMessage? {
         let size = MemoryLayout<nlmsghdr>.size
         guard let header = bytes.load(nlmsghdr.self, in: at..<bytes.count) else { return nil }
         let length = Int(header.nlmsg_len)
@@ -25,22 +29,22 @@ struct NetlinkMessages {
         defer { at = min(at + NetlinkAttributes.aligned(length), bytes.count) }
         return NetlinkMessage(
             type: Int(header.nlmsg_type), flags: Int32(header.nlmsg_flags), sequence: header.nlmsg_seq,
-            payload: at + size..<at + length)
+            port: header.nlmsg_pid, payload: at + size..<at + length)
     }
 }
 
 /// Iterates over attributes: a length and a type of two bytes each, a value, and padding.
-struct NetlinkAttributes {
+package struct NetlinkAttributes {
     private var rest: Range<Int>
 
     /// - Parameter skipping: size of the struct before the attributes. If it does not fit, there are no attributes.
-    init(_ range: Range<Int>, skipping size: Int = 0) {
+    package init(_ range: Range<Int>, skipping size: Int = 0) {
         let skipped = NetlinkAttributes.aligned(size)
         rest =
             skipped <= range.count ? range.lowerBound + skipped..<range.upperBound : range.upperBound..<range.upperBound
     }
 
-    mutating func next(in bytes: Span<UInt8>) -> (type: Int, value: Range<Int>)? {
+    package mutating func next(in bytes: Span<UInt8>) -> (type: Int, value: Range<Int>)? {
         let size = MemoryLayout<nlattr>.size
         guard let header = bytes.load(nlattr.self, in: rest) else { return nil }
         let length = Int(header.nla_len)
@@ -51,20 +55,20 @@ struct NetlinkAttributes {
     }
 
     /// Alignment of messages, attributes and hops: 4 bytes.
-    static func aligned(_ length: Int) -> Int { (length + 3) & ~3 }
+    package static func aligned(_ length: Int) -> Int { (length + 3) & ~3 }
 
     private static let flags = Int(NLA_F_NESTED | NLA_F_NET_BYTEORDER)
 }
 
 extension Span<UInt8> {
     /// Returns the value at the start of `range`, in the machine's byte order; nil if it does not fit.
-    func load<Value: BitwiseCopyable>(_ type: Value.Type, in range: Range<Int>) -> Value? {
+    package func load<Value: BitwiseCopyable>(_ type: Value.Type, in range: Range<Int>) -> Value? {
         guard range.count >= MemoryLayout<Value>.size, range.upperBound <= count else { return nil }
         return unsafe bytes.unsafeLoadUnaligned(fromByteOffset: range.lowerBound, as: type)
     }
 
     /// Returns an address of 4 or 16 bytes; nil for other families or a wrong size.
-    func address(in range: Range<Int>, family: Int32) -> Address? {
+    package func address(in range: Range<Int>, family: Int32) -> Address? {
         switch family {
         case AF_INET: return load(UInt32.self, in: range).map { .v4(UInt32(bigEndian: $0)) }
         case AF_INET6:
@@ -77,7 +81,7 @@ extension Span<UInt8> {
     }
 
     /// Returns the text up to the end of the range or a zero byte.
-    func text(in range: Range<Int>) -> String {
+    package func text(in range: Range<Int>) -> String {
         unsafe extracting(range).withUnsafeBufferPointer { buffer in
             unsafe String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self)
         }

@@ -1,0 +1,103 @@
+// Decides how a set changes so that it has the addresses of a request for as long as requested or longer. An element is
+// never shortened: another name, or a daemon that has ended since, may have given it the later end.
+
+import Glibc
+
+struct ElementPlan {
+    /// An address of a request.
+    struct Wanted: Equatable {
+        let key: SetKey
+        let milliseconds: UInt64
+    }
+
+    /// What the set has for an address.
+    enum Found: Equatable {
+        case nothing
+        /// An address, or an interval that contains it.
+        ///
+        /// - Parameter milliseconds: until its end; nil: it has none.
+        case element(ClosedRange<SetKey>, milliseconds: UInt64?)
+    }
+
+    enum Step: Equatable {
+        case add(ClosedRange<SetKey>, milliseconds: UInt64)
+        case delete(ClosedRange<SetKey>)
+    }
+
+    /// Steps that the kernel does all or none of, for some of the addresses.
+    struct Change: Equatable {
+        let steps: [Step]
+        let keys: [SetKey]
+    }
+
+    private(set) var changes: [Change] = []
+    /// Addresses that get no element, with the kernel's error number for this.
+    private(set) var refused: [SetKey: Int32] = [:]
+
+    /// The kernel may round a shorter time-out down to 0, which means none.
+    private static let leastMilliseconds: UInt64 = 1000
+
+    /// - Parameters:
+    ///   - wanted: with increasing keys.
+    ///   - found: what the set has for each of them.
+    ///   - merges: its owner lets nft(8) merge and divide intervals (auto-merge).
+    init(_ wanted: [Wanted], _ found: [Found], merges: Bool) {
+        var divisions: [Division] = []
+        for (wanted, found) in zip(wanted, found) {
+            guard case .element(let range, let milliseconds) = found else {
+                changes.append(Change(steps: [wanted.addition], keys: [wanted.key]))
+                continue
+            }
+            let isAlone = range == wanted.range
+            guard isAlone || merges else {
+                refused[wanted.key] = EEXIST
+                continue
+            }
+            guard let milliseconds, milliseconds < wanted.milliseconds else { continue }
+            if isAlone {
+                changes.append(ElementPlan.prolongation(of: wanted))
+            } else if divisions.last?.range == range {
+                divisions[divisions.count - 1].addresses.append(wanted)
+            } else {
+                let rest = max(milliseconds, ElementPlan.leastMilliseconds)
+                divisions.append(Division(range: range, milliseconds: rest, addresses: [wanted]))
+            }
+        }
+        changes += divisions.map(\.change)
+    }
+
+    /// An element that is there has to go first: before Linux 6.12, adding it again does not prolong it. The first step
+    /// makes sure of an element to delete: it may have ended meanwhile.
+    private static func prolongation(of wanted: Wanted) -> Change {
+        Change(steps: [wanted.addition, .delete(wanted.range), wanted.addition], keys: [wanted.key])
+    }
+
+    /// An interval that ends earlier than some of its addresses are needed.
+    private struct Division {
+        let range: ClosedRange<SetKey>
+        let milliseconds: UInt64
+        /// With increasing keys.
+        var addresses: [Wanted]
+
+        /// The interval becomes these addresses, and intervals between them that keep its end.
+        var change: Change {
+            var steps: [Step] = [.add(range, milliseconds: milliseconds), .delete(range)]
+            var rest: ClosedRange<SetKey>? = range
+            for address in addresses {
+                guard let start = rest?.lowerBound else { break }
+                if start < address.key, let end = address.key.previous {
+                    steps.append(.add(start...end, milliseconds: milliseconds))
+                }
+                steps.append(address.addition)
+                rest = address.key.next.flatMap { $0 <= range.upperBound ? $0...range.upperBound : nil }
+            }
+            if let rest { steps.append(.add(rest, milliseconds: milliseconds)) }
+            return Change(steps: steps, keys: addresses.map(\.key))
+        }
+    }
+}
+
+extension ElementPlan.Wanted {
+    fileprivate var range: ClosedRange<SetKey> { key...key }
+    fileprivate var addition: ElementPlan.Step { .add(range, milliseconds: milliseconds) }
+}
