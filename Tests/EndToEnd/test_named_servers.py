@@ -14,6 +14,7 @@ from digging import dig
 from fakes import FakeNameserver, question, reply
 from places import entrust, eventually, free_port
 from programs import Unbound, ctl
+from wire import ask_all
 
 CORP = {"10.1.2.3"}
 ZONES = """
@@ -105,28 +106,56 @@ class Relay(Accepting):
         super().close()
 
 
-class OneAnswer(Accepting):
-    """A DNS-over-TLS server that answers one query of each connection, whatever else it has, and closes it."""
+class OverTCP(Accepting):
+    """A DNS server whose UDP port is closed."""
 
-    def __init__(self, certificate, key, address):
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(certificate, key)
-        self.address = address
+    def __init__(self, respond):
+        self.respond, self.queries = respond, []
         super().__init__()
 
     def _take(self, client):
+        with client:
+            query = client.recv(65536)[2:]
+            self.queries.append((query, None, True))
+            for message in self.respond(query, True):
+                client.sendall(len(message).to_bytes(2) + message)
+
+
+class FewAnswers(Accepting):
+    """A DNS-over-TLS server that answers some queries of each connection, whatever else it has, and closes it.
+
+    `most`: connections at once; it closes others without an answer. `flushes`: it may close with an answer unsent."""
+
+    def __init__(self, certificate, key, address, answers=1, most=1 << 30, flushes=True, delay=0.05):
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(certificate, key)
+        self.address, self.answers, self.most, self.flushes, self.delay = address, answers, most, flushes, delay
+        self.lock, self.open = threading.Lock(), 0
+        super().__init__()
+
+    def _take(self, client):
+        with self.lock:
+            self.open += 1
+            isServed = self.open <= self.most
         try:
-            # Closing with queries unread discards an answer that waits for the acknowledgement of earlier data.
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self.flushes:
+                # Closing with queries unread discards an answer that waits for the acknowledgement of earlier data.
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self.context.wrap_socket(client, server_side=True) as stream:
                 reader = stream.makefile("rb")
-                query = reader.read(int.from_bytes(reader.read(2)))
-                time.sleep(0.05)
-                name, type = question(query)
-                message = reply(query, [(name, 1, 600, socket.inet_aton(self.address))] if type == 1 else [])
-                stream.sendall(len(message).to_bytes(2) + message)
+                for _ in range(self.answers if isServed else 0):
+                    self._answer(reader.read(int.from_bytes(reader.read(2))), stream)
         except (OSError, ValueError):
             pass
+        finally:
+            with self.lock:
+                self.open -= 1
+
+    def _answer(self, query, stream):
+        name, type = question(query)
+        time.sleep(self.delay)
+        message = reply(query, [(name, 1, 600, socket.inet_aton(self.address))] if type == 1 else [])
+        stream.sendall(len(message).to_bytes(2) + message)
 
 
 class Named(Case):
@@ -384,15 +413,35 @@ class OverTLS(Named):
             while client.recv(65536):
                 pass
 
-    def test_parallel_questions_to_a_server_that_closes_after_each_answer(self):
-        one = OneAnswer(*self.certificate, "10.1.2.9")
-        self.addCleanup(one.close)
-        server = self.secure([f"tls://{one.server}#dns.corp.example"])
-        self.assertEqual({"10.1.2.9"}, dig(server, "n.corp.lab.example", "A").data)
-        with concurrent.futures.ThreadPoolExecutor(6) as pool:
-            answers = list(pool.map(lambda n: dig(server, f"n{n}.corp.lab.example", "A").data, range(6)))
-        self.assertEqual([{"10.1.2.9"}] * 6, answers)
-        self.assertGreaterEqual(one.count, 7)
+    def few_answers(self, **options):
+        few = FewAnswers(*self.certificate, "10.1.2.9", **options)
+        self.addCleanup(few.close)
+        return few, self.secure([f"tls://{few.server}#dns.corp.example"])
+
+    def asks(self, server, count):
+        replies = ask_all(server, [(f"n{number}.corp.lab.example", "A") for number in range(count)])
+        self.assertEqual([{"10.1.2.9"}] * count, [each.addresses for each in replies.values()])
+
+    def test_a_server_that_closes_after_some_answers_answers_everything(self):
+        for answers, count in ((1, 6), (1, 100), (10, 100), (3, 50)):
+            with self.subTest(answers=answers, count=count):
+                few, server = self.few_answers(answers=answers)
+                self.assertEqual({"10.1.2.9"}, dig(server, "n.corp.lab.example", "A").data)
+                self.asks(server, count)
+                self.assertGreaterEqual(few.count, (count + 1) // answers)
+                # What the server closes costs little more than what it answers.
+                self.assertLess(few.count, 2 * count // answers + 20)
+
+    def test_a_server_that_closes_with_its_answer_unsent(self):
+        few, server = self.few_answers(flushes=False)
+        self.asks(server, 40)
+
+    def test_a_server_that_closes_without_an_answer_fails_soon(self):
+        few, server = self.few_answers(answers=0)
+        began = time.monotonic()
+        self.assertEqual("SERVFAIL", dig(server, "n.corp.lab.example", "A").status)
+        self.assertLess(time.monotonic() - began, 1.5)
+        self.assertLess(few.count, 8)
 
     def test_the_certificate_may_be_for_the_address(self):
         corp = self.unbound(certificate=self.certificate)

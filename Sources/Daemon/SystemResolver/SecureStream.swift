@@ -12,8 +12,8 @@ final class SecureStream {
         let lookup: UInt64
         let exchange: NameserverLookup.ExchangeID
         let message: [UInt8]
-        /// The earlier connections that ended after they had carried this query.
-        private(set) var repeats = 0
+        /// Earlier connections that ended, possibly because of this query.
+        private(set) var tries = 0
         private let askedAt = Clock.now()
 
         init(lookup: UInt64, exchange: NameserverLookup.ExchangeID, message: [UInt8]) {
@@ -23,21 +23,28 @@ final class SecureStream {
         fileprivate var id: ArraySlice<UInt8> { message.prefix(2) }
 
         /// It was not asked long enough ago for an answer to be overdue.
-        fileprivate func isYoung(_ now: Instant) -> Bool { now - askedAt < SecureStream.patience }
+        func isYoung(_ now: Instant) -> Bool { now - askedAt < SecureStream.patience }
 
-        fileprivate var repeated: Query {
+        var tried: Query {
             var query = self
-            query.repeats += 1
+            query.tries += 1
             return query
         }
     }
 
     enum News {
         case reply([UInt8], to: [Query])
-        /// The last news. Two kinds of queries are to be repeated on a new connection: those that the server may have
-        /// dropped unread, because it closes connections when they are idle or after some answers, and those that were
-        /// asked just before the connection counted as stalled.
-        case ended(FetchFailure, reason: String, failed: [Query], repeated: [Query])
+        /// The last news, with the queries that have no reply in the order of sending.
+        case ended(End, reason: String, unanswered: [Query])
+    }
+
+    enum End {
+        /// By the server, possibly within the handshake.
+        case closed
+        /// The server owes an answer for too long.
+        case stalled
+        /// There was no connection.
+        case failed(FetchFailure)
     }
 
     private enum Phase {
@@ -53,7 +60,8 @@ final class SecureStream {
     /// Encrypted bytes that the kernel has not taken.
     private var unsent: [UInt8] = []
     private var queries: [Query] = []
-    private var hasReplied = false
+    /// Queries that were given to this connection, and messages of the server.
+    private(set) var carried = 0, replies = 0
     /// When the connection counts as stalled, unless the server is heard before; nil: nothing is expected of it.
     private(set) var deadline: Instant?
     private let tell: (SecureStream, News) -> Void
@@ -64,8 +72,6 @@ final class SecureStream {
     /// For the connection and the handshake together; later, for anything from the server while it owes an answer. A
     /// lookup waits as long before it asks another server. The kernel notices only a server that does not acknowledge.
     private static let patience: Duration = .seconds(2)
-    /// A server that closes each connection after one answer answers this many parallel questions.
-    private static let maxRepeats = 8
     /// Interval at which the kernel asks an idle server.
     private static let idleSeconds: Int32 = 15
     private static let readBytes = 16 * 1024
@@ -84,8 +90,12 @@ final class SecureStream {
         registration = try loop.watch(socket.descriptor.raw, for: .writable) { [weak self] _ in self?.proceed() }
     }
 
+    /// No answer is awaited.
+    var isIdle: Bool { queries.isEmpty }
+
     func send(_ query: Query) {
         queries.append(query)
+        carried += 1
         guard phase == .open else { return }
         deadline = deadline ?? Clock.now() + SecureStream.patience
         encrypt(query)
@@ -95,9 +105,9 @@ final class SecureStream {
     func timePassed(now: Instant) {
         guard let deadline, deadline <= now else { return }
         if phase == .open {
-            end(.timeout, "the server owes an answer for 2 s") { $0.isYoung(now) }
+            end(.stalled, "the server owes an answer for 2 s")
         } else {
-            end(.timeout, "no TLS connection within 2 s")
+            end(.failed(.timeout), "no TLS connection within 2 s")
         }
     }
 
@@ -119,7 +129,7 @@ final class SecureStream {
         do throws(SystemError) {
             if phase == .connecting {
                 switch try socket.connectOutcome() {
-                case .failed(let error): return end(.refused, error.description)
+                case .failed(let error): return end(.failed(.refused), error.description)
                 case .inProgress: return
                 case .connected: phase = .shakingHands
                 }
@@ -129,7 +139,7 @@ final class SecureStream {
             }
             try receive()
         } catch {
-            end(.reset, error.description)
+            end(.closed, error.description)
         }
     }
 
@@ -141,7 +151,7 @@ final class SecureStream {
                 if phase == .shakingHands { shakeHands() }
                 if phase == .open { read() }
             case .wouldBlock: return
-            case .ended: return end(.reset, "the server closed the connection")
+            case .ended: return end(.closed, "the server closed the connection")
             }
         }
     }
@@ -152,7 +162,7 @@ final class SecureStream {
         case .failed(let reason):
             // The server learns of the reason.
             flush()
-            return end(.tls, reason)
+            return end(.failed(.tls), reason)
         case .underWay: break
         case .done:
             phase = .open
@@ -173,14 +183,14 @@ final class SecureStream {
                     while phase == .open, let message = frames.nextMessage() { heard(message) }
                 }
             case .needsMore: return
-            case .closed: return end(.reset, "the server closed the connection")
-            case .failed(let reason): return end(.reset, reason)
+            case .closed: return end(.closed, "the server closed the connection")
+            case .failed(let reason): return end(.closed, reason)
             }
         }
     }
 
     private func heard(_ message: [UInt8]) {
-        hasReplied = true
+        replies += 1
         let asked = queries.filter { $0.id == message.prefix(2) }
         if !asked.isEmpty { tell(self, .reply(message, to: asked)) }
         guard phase == .open else { return }
@@ -188,7 +198,7 @@ final class SecureStream {
     }
 
     private func encrypt(_ query: Query) {
-        if let reason = tls.send(StreamFraming.frame(query.message)) { end(.reset, reason) }
+        if let reason = tls.send(StreamFraming.frame(query.message)) { end(.closed, reason) }
     }
 
     private func flush() {
@@ -202,25 +212,16 @@ final class SecureStream {
         } catch {
             // The server closed the connection. What it sent before is good.
             try? receive()
-            return end(.reset, error.description)
+            return end(.closed, error.description)
         }
         if let registration { try? loop.change(registration, to: unsent.isEmpty ? .readable : [.readable, .writable]) }
     }
 
-    /// - Parameter isRepeated: whether a query is asked again on a new connection; at most `maxRepeats` times.
-    private func end(_ failure: FetchFailure, _ reason: String, _ isRepeated: (Query) -> Bool) {
+    private func end(_ end: End, _ reason: String) {
         guard phase != .ended else { return }
         close()
-        let ended = queries.map { (query: $0, isRepeated: $0.repeats < SecureStream.maxRepeats && isRepeated($0)) }
+        let unanswered = queries
         queries = []
-        tell(
-            self,
-            .ended(
-                failure, reason: reason, failed: ended.filter { !$0.isRepeated }.map(\.query),
-                repeated: ended.filter(\.isRepeated).map(\.query.repeated)))
-    }
-
-    private func end(_ failure: FetchFailure, _ reason: String) {
-        end(failure, reason) { _ in hasReplied && failure == .reset }
+        tell(self, .ended(end, reason: reason, unanswered: unanswered))
     }
 }

@@ -1,5 +1,6 @@
-// The DNS-over-TLS connections of all nameservers, one per server, and their counters. A connection stays open until
-// the server closes it or the network changes.
+// The DNS-over-TLS connections of all nameservers, one per server as a rule, and their counters. A connection stays
+// open until the server closes it or the network changes. Queries that a closed connection left without an answer are
+// repeated on another one (RFC 7858 section 3.4).
 
 import Crypto
 import DNSWire
@@ -11,10 +12,37 @@ final class SecureStreams: LoopPart {
     private let loop: EventLoop
     /// Reports a message from the server, or a failure, to one exchange of a lookup.
     private let deliver: (UInt64, NameserverLookup.Event) -> Void
-    private var streams: [Nameserver: SecureStream] = [:]
+    private var servers: [Nameserver: Server] = [:]
     private var contexts: [String?: TLSContext] = [:]
-    private var counts: [Nameserver: ConnectionCounts] = [:]
     private var failures: [(server: Nameserver, reason: String)] = []
+
+    private final class Server {
+        let address: Nameserver
+        var streams: [SecureStream] = []
+        /// Not sent yet: all connections have their quota.
+        var waiting: [SecureStream.Query] = []
+        /// Most queries per connection, as the server closed one after so many answers while it owed others. More would
+        /// be lost, and a close with unread queries may even destroy an answer on its way. Nil: no bound.
+        var quota: (queries: Int, until: Instant)?
+        var maxStreams = SecureStreams.maxStreams
+        /// Connections since the last answer that the server closed without any.
+        var emptyConnections = 0
+        var counts = ConnectionCounts()
+
+        init(_ address: Nameserver) { self.address = address }
+
+        func hasRoom(_ stream: SecureStream) -> Bool { quota.map { stream.carried < $0.queries } ?? true }
+    }
+
+    /// Connections to a server that closes them after some answers; others have one. A server that closes one without
+    /// an answer gets fewer.
+    private static let maxStreams = 8
+    /// A server may close more connections at a restart, or treat a second one differently.
+    private static let quotaDuration: Duration = .seconds(60)
+    /// Connections that end because of the same query.
+    private static let maxTries = 8
+    /// Connections in a row without an answer, after which the queries fail.
+    private static let maxEmptyConnections = 3
 
     init(_ loop: EventLoop, deliver: @escaping (UInt64, NameserverLookup.Event) -> Void) {
         (self.loop, self.deliver) = (loop, deliver)
@@ -23,42 +51,50 @@ final class SecureStreams: LoopPart {
     /// Sets the authorities for each `caFile`. Connections to servers that are no longer in use are closed.
     func setServers(_ servers: Set<Nameserver>, _ contexts: [String?: TLSContext]) {
         self.contexts = contexts
-        for (server, stream) in streams where !servers.contains(server) {
-            stream.close()
-            streams[server] = nil
+        for server in self.servers.values where !servers.contains(server.address) {
+            for stream in server.streams { stream.close() }
+            self.servers[server.address] = nil
         }
-        counts = counts.filter { servers.contains($0.key) }
     }
 
     /// - Returns: nil, or why the query cannot be sent.
-    func send(_ query: SecureStream.Query, to server: Nameserver) -> FetchFailure? {
-        if let stream = streams[server] {
-            counts[server, default: ConnectionCounts()].reused += 1
-            stream.send(query)
-            return nil
-        }
-        return open(server, for: [query])
+    func send(_ query: SecureStream.Query, to address: Nameserver) -> FetchFailure? {
+        let server = servers[address] ?? Server(address)
+        servers[address] = server
+        server.waiting.append(query)
+        guard let failure = dispatch(server) else { return nil }
+        server.waiting.removeLast()
+        failWaiting(of: server, with: failure)
+        return failure
     }
 
     func leave(_ lookup: UInt64, _ exchange: NameserverLookup.ExchangeID? = nil) {
-        for stream in streams.values { stream.leave(lookup, exchange) }
+        for server in servers.values {
+            for stream in server.streams { stream.leave(lookup, exchange) }
+            if server.waiting.isEmpty { continue }
+            server.waiting.removeAll { $0.lookup == lookup && (exchange == nil || $0.exchange == exchange) }
+        }
     }
 
-    var nextDeadline: Instant? { streams.values.lazy.compactMap(\.deadline).min() }
+    var nextDeadline: Instant? { servers.values.lazy.flatMap(\.streams).compactMap(\.deadline).min() }
 
     func timePassed(now: Instant) {
-        for stream in streams.values { stream.timePassed(now: now) }
+        for stream in servers.values.flatMap(\.streams) { stream.timePassed(now: now) }
     }
 
     /// Closes all connections after a network change. Their queries get no reply; the resolver asks anew.
     func renew() {
-        for stream in streams.values { stream.close() }
-        streams = [:]
+        for server in servers.values {
+            for stream in server.streams { stream.close() }
+            (server.streams, server.waiting) = ([], [])
+            (server.quota, server.maxStreams, server.emptyConnections) = (nil, SecureStreams.maxStreams, 0)
+        }
     }
 
     func connections(to server: Nameserver) -> ConnectionCounts {
-        var counts = counts[server] ?? ConnectionCounts()
-        counts.open = streams[server] == nil ? 0 : 1
+        guard let server = servers[server] else { return ConnectionCounts() }
+        var counts = server.counts
+        counts.open = server.streams.count
         return counts
     }
 
@@ -68,20 +104,44 @@ final class SecureStreams: LoopPart {
         return failures
     }
 
-    private func open(_ server: Nameserver, for queries: [SecureStream.Query]) -> FetchFailure? {
-        guard let tls = tls(for: server), let peer = SocketAddress(withZone: server.description) else { return .tls }
-        let stream: SecureStream
-        do throws(SystemError) {
-            stream = try SecureStream(to: peer, through: server.interface, tls, loop) { [unowned self] in
-                take($1, of: $0, server)
-            }
-        } catch {
-            return error.isRefused ? .refused : .unreachable
+    /// Sends what waits, as far as there is room.
+    ///
+    /// - Returns: why no connection can be opened, and none is open.
+    private func dispatch(_ server: Server) -> FetchFailure? {
+        if let quota = server.quota, quota.until <= Clock.now() {
+            (server.quota, server.maxStreams) = (nil, SecureStreams.maxStreams)
         }
-        streams[server] = stream
-        counts[server, default: ConnectionCounts()].opened += 1
-        for query in queries { stream.send(query) }
+        while !server.waiting.isEmpty {
+            if let stream = server.streams.first(where: server.hasRoom) {
+                server.counts.reused += 1
+                stream.send(server.waiting.removeFirst())
+                continue
+            }
+            // The server is about to close those that have answered everything.
+            for stream in server.streams where stream.isIdle { stream.close() }
+            server.streams.removeAll(where: \.isIdle)
+            guard server.streams.count < server.maxStreams else { return nil }
+            switch open(server) {
+            case .success(let stream): stream.send(server.waiting.removeFirst())
+            case .failure(let failure): return server.streams.isEmpty ? failure : nil
+            }
+        }
         return nil
+    }
+
+    private func open(_ server: Server) -> Result<SecureStream, FetchFailure> {
+        guard let tls = tls(for: server.address), let peer = SocketAddress(withZone: server.address.description)
+        else { return .failure(.tls) }
+        do throws(SystemError) {
+            let stream = try SecureStream(to: peer, through: server.address.interface, tls, loop) {
+                [unowned self] in take($1, of: $0, server)
+            }
+            server.streams.append(stream)
+            server.counts.opened += 1
+            return .success(stream)
+        } catch {
+            return .failure(error.isRefused ? .refused : .unreachable)
+        }
     }
 
     private func tls(for server: Nameserver) -> TLSConnection? {
@@ -93,18 +153,72 @@ final class SecureStreams: LoopPart {
             resuming: nil)
     }
 
-    private func take(_ news: SecureStream.News, of stream: SecureStream, _ server: Nameserver) {
+    private func take(_ news: SecureStream.News, of stream: SecureStream, _ server: Server) {
         switch news {
         case .reply(let message, let queries):
+            server.emptyConnections = 0
             for query in queries { deliver(query.lookup, .received(query.exchange, message)) }
-        case .ended(let failure, let reason, let failed, let repeated):
-            if streams[server] === stream { streams[server] = nil }
-            if failure != .reset { failures.append((server, reason)) }
-            counts[server, default: ConnectionCounts()].retried += repeated.count
-            let unsent = repeated.isEmpty ? nil : open(server, for: repeated)
-            for query in failed { deliver(query.lookup, .failed(query.exchange, failure)) }
-            guard let unsent else { return }
-            for query in repeated { deliver(query.lookup, .failed(query.exchange, unsent)) }
+            if let failure = dispatch(server) { failWaiting(of: server, with: failure) }
+        case .ended(let end, let reason, let unanswered):
+            server.streams.removeAll { $0 === stream }
+            switch end {
+            case .closed: closed(stream, unanswered, server)
+            case .stalled:
+                failures.append((server.address, reason))
+                let now = Clock.now()
+                sendAgain(
+                    unanswered.filter { $0.isYoung(now) }.map(\.tried),
+                    failing: unanswered.filter { !$0.isYoung(now) }, with: .timeout, server)
+            case .failed(let failure):
+                failures.append((server.address, reason))
+                if server.streams.isEmpty {
+                    fail(unanswered, with: failure)
+                    failWaiting(of: server, with: failure)
+                } else {
+                    server.maxStreams = server.streams.count
+                    sendAgain(unanswered, with: failure, server)
+                }
+            }
         }
+    }
+
+    /// The server closed a connection. It had read the oldest of the queries at most, or all if it answered none.
+    private func closed(_ stream: SecureStream, _ unanswered: [SecureStream.Query], _ server: Server) {
+        guard !unanswered.isEmpty else { return }
+        server.quota = (max(1, stream.replies), Clock.now() + SecureStreams.quotaDuration)
+        guard stream.replies == 0 else {
+            return sendAgain(unanswered.prefix(1).map(\.tried) + unanswered.dropFirst(), with: .reset, server)
+        }
+        server.emptyConnections += 1
+        server.maxStreams = max(1, server.streams.count)
+        if server.streams.isEmpty, server.emptyConnections >= SecureStreams.maxEmptyConnections {
+            fail(unanswered, with: .reset)
+            failWaiting(of: server, with: .reset)
+        } else {
+            sendAgain(unanswered.map(\.tried), with: .reset, server)
+        }
+    }
+
+    /// Sends queries on another connection, before those that have never been sent; not those without tries left.
+    private func sendAgain(
+        _ queries: [SecureStream.Query], failing lost: [SecureStream.Query] = [], with failure: FetchFailure,
+        _ server: Server
+    ) {
+        let again = queries.filter { $0.tries <= SecureStreams.maxTries }
+        server.counts.retried += again.count
+        server.waiting = again + server.waiting
+        let unsent = dispatch(server)
+        fail(lost + queries.filter { $0.tries > SecureStreams.maxTries }, with: failure)
+        if let unsent { failWaiting(of: server, with: unsent) }
+    }
+
+    private func failWaiting(of server: Server, with failure: FetchFailure) {
+        let waiting = server.waiting
+        server.waiting = []
+        fail(waiting, with: failure)
+    }
+
+    private func fail(_ queries: [SecureStream.Query], with failure: FetchFailure) {
+        for query in queries { deliver(query.lookup, .failed(query.exchange, failure)) }
     }
 }
