@@ -3,6 +3,7 @@
 
 import itertools
 import os
+import signal
 import struct
 import tempfile
 import time
@@ -227,6 +228,35 @@ class HTTP2(Case):
                 self.ask()
                 self.recovers()
         self.assertLess(self.resident_kib() - before, 8192)
+
+    def test_a_reply_without_end_ends_its_own_stream_only(self):
+        """Twenty names are in flight on one connection, whose server respects its windows or does not. What it sends
+        waits for the daemon, which is busy."""
+        for size in (48_000, 128_000, 640_000):
+            with self.subTest(size):
+                self.begin()
+                held = []
+
+                def hold(connection, stream, query):
+                    held.append((stream, query))
+                    if len(held) < 20:
+                        return
+                    large = held[0][0]
+                    self.server.process.send_signal(signal.SIGSTOP)
+                    try:
+                        connection.send(
+                            head(OK, TYPE)(large, b""), *[data(bytes(16_000))(large, b"")] * (size // 16_000))
+                    finally:
+                        self.server.process.send_signal(signal.SIGCONT)
+                    time.sleep(0.3)
+                    connection.send(*[reply(*each) for each in held[1:]])
+                self.provider.begin(hold, 20)
+                replies = ask_all(self.server, [(f"l{size}x{number}.example", "A") for number in range(20)])
+                # The other one gets a failure, or the answer to its second request.
+                self.assertIn(sum(each.rcode == NOERROR for each in replies.values()), (19, 20))
+                # On a connection of their own, no request would be repeated.
+                self.assertEqual(1, self.provider.accepted)
+                self.recovers()
 
     def test_streams(self):
         for limit in (3, 1, 0):

@@ -196,7 +196,6 @@ final class HTTP2Connections: Connections {
     }
 
     private func fail(_ transfer: Transfer, _ failure: TransferFailure) {
-        // A server that ignores the window ends its connection with the reset of its stream.
         ended.append((transfer, .failure(transfer.isOversized ? .oversized : failure)))
     }
 

@@ -4,7 +4,8 @@
 import CNghttp2
 
 /// Streams that the caller started end exactly once in `takeEnded`, unless they are cancelled. libnghttp2 answers PING
-/// and SETTINGS, keeps the windows open, and waits while the server allows no more streams.
+/// and SETTINGS, keeps the windows open, and waits while the server allows no more streams. Flow control works per
+/// stream: a reply beyond its bound ends its stream only.
 @safe final class HTTP2Session {
     enum StreamEnd: Equatable {
         case complete
@@ -29,11 +30,20 @@ import CNghttp2
     /// What the server accepts until its SETTINGS say otherwise; the number that RFC 9113 section 6.5.2 recommends.
     static let usualStreams = 100
 
+    /// The largest one. The windows and `Transfer.maxBodyBytes` bound each stream, and everything is read at once, so
+    /// a window of the connection would only let one stream hinder the others.
+    private static let connectionWindowBytes: Int32 = .max
+    /// A server that ignores resets wastes this much before other connections take its place. A reset stream has at
+    /// most a window of 64 KiB on its way.
+    private static let maxIgnoredBytes = 1 << 20
+
     private(set) var openStreams = 0
     /// True from a PING until the server sends anything.
     private var awaitsPingAcknowledgement = false
     /// The server has refused a stream, although it allowed the number of streams.
     private var hasRefusedStream = false
+    /// Bytes of DATA frames for streams that have ended here.
+    private var ignoredBytes = 0
     /// From the last GOAWAY: streams above it are not processed.
     private var lastProcessedStream: Int32?
     private var ended: [Ended] = []
@@ -64,7 +74,10 @@ import CNghttp2
                 settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
                 value: UInt32(Transfer.maxHeaderBytes)),
         ]
-        guard unsafe nghttp2_submit_settings(session, 0, terms, terms.count) == 0 else { throw HTTP2Session.noMemory }
+        guard unsafe nghttp2_submit_settings(session, 0, terms, terms.count) == 0,
+            unsafe nghttp2_session_set_local_window_size(
+                session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, HTTP2Session.connectionWindowBytes) == 0
+        else { throw HTTP2Session.noMemory }
     }
 
     deinit { unsafe nghttp2_session_del(session) }
@@ -76,9 +89,12 @@ import CNghttp2
         Int(unsafe nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
 
-    /// True if the connection takes no new streams: the server has sent GOAWAY or refused a stream, or no stream
-    /// numbers are left.
-    var isDraining: Bool { unsafe hasRefusedStream || nghttp2_session_check_request_allowed(session) == 0 }
+    /// True if the connection takes no new streams: the server has sent GOAWAY, refused a stream or ignored resets, or
+    /// no stream numbers are left.
+    var isDraining: Bool {
+        unsafe hasRefusedStream || ignoredBytes > HTTP2Session.maxIgnoredBytes
+            || nghttp2_session_check_request_allowed(session) == 0
+    }
 
     var hasOutput: Bool { unsafe nghttp2_session_want_write(session) != 0 }
 
@@ -203,6 +219,13 @@ extension HTTP2Session {
             guard unsafe !transfer.received(body: UnsafeRawBufferPointer(start: bytes, count: count)) else { return 0 }
             _ = unsafe nghttp2_submit_rst_stream(
                 session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, NGHTTP2_CANCEL.rawValue)
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { (session, header, context) in
+            guard let header = unsafe header?.pointee, UInt32(header.type) == NGHTTP2_DATA.rawValue,
+                unsafe HTTP2Session.transfer(session, header.stream_id) == nil
+            else { return 0 }
+            unsafe HTTP2Session.at(context)?.ignoredBytes += header.length
             return 0
         }
         unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { (session, frame, context) in
