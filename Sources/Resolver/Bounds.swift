@@ -229,8 +229,9 @@ package enum Bounds {
     static let maxAddressesPerName = 16
     /// Questions per name: four types for four client subnets.
     static let maxQuestionsPerName = 16
-    /// Sources per name: the system resolver and the providers that lookups ask.
-    static let maxSourcesPerName = 4
+    /// Sources per name: more than there may be upstreams, so that only those of removed upstreams are forgotten. A
+    /// source whose answer is not judged yet may be the one that forges.
+    static let maxSourcesPerName = 64
     /// Size limits of an answer held for rearrangement. Few answers are larger.
     static let maxHeldAddresses = 32
     static let maxHeldBytes = 2048

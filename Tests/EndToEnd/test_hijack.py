@@ -214,6 +214,33 @@ class Hijack(Played):
         self.honest.fault("status", value=500)
         self.assertGreaterEqual(self.asked_of("liar", server), 20)
 
+    def test_of_four_providers_and_a_system_resolver_the_forger_alone_is_blamed(self):
+        """With default settings: the forger is asked first, and all others after the first verdict."""
+        banks = [BANK, *MORE_BANKS]
+        honest = [self.honest, self.lab(zone=self.zone), self.lab(zone=self.zone)]
+        for delay, lab in zip((60, 80, 100), honest):
+            lab.fault("delay", value=delay)
+            for bank in banks:
+                self.say(lab, bank, self.genuine, ttl=600)
+        for bank in banks:
+            self.say(self.liar, bank, self.forged, ttl=600)
+        records = [("x.example", 1, 600, socket.inet_aton(self.genuine))]
+        system = FakeNameserver(lambda query, _: [reply(query, records)])
+        self.addCleanup(system.close)
+        server = self.server(system=[system.server], providers=[
+            self.liar.provider("json", "liar"), *(lab.provider("json", f"honest{i}") for i, lab in enumerate(honest))])
+        for bank in banks:
+            for _ in range(3):
+                dig(server, bank, "A")
+                time.sleep(0.5)
+        evidence = eventually(
+            lambda: len(found := self.evidence(server)) >= len(banks) and found, what="evidence about each name")
+        self.assertEqual(set(banks), {each["name"] for each in evidence})
+        self.assertEqual({"liar"}, {each["mismatched"]["source"] for each in evidence})
+        trust = self.trust(server)
+        self.assertLess(trust.pop("liar"), 0.5)
+        self.assertEqual({1}, set(trust.values()))
+
     def test_an_untrusted_certificate_is_no_better(self):
         self.say(self.liar, BANK, self.stranger, ttl=2)
         self.say(self.honest, BANK, self.genuine, ttl=2)

@@ -64,6 +64,16 @@ struct ForgeryEvidenceTests {
                 && !honest.contains { if case .diverged = $0 { true } else { false } })
     }
 
+    @Test("the source that forges is blamed, however many others answer before the verdict")
+    mutating func manySources() throws {
+        stand.kept([66], from: alpha)
+        for number in 2...32 { stand.heard([1], from: .provider(ProviderID(number))) }
+        stand.heard([1], from: .system)
+        try stand.learn([66: .nameMismatch, 1: .verified])
+        let divergences = takeDivergences()
+        #expect(divergences.map(\.mismatched.source) == [alpha])
+    }
+
     @Test("an address that all sources return counts against none of them")
     mutating func everybody() throws {
         stand.kept([1, 66], from: alpha)
