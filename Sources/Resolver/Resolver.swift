@@ -380,7 +380,7 @@ package struct Resolver {
         } else if case .finished(.failed(let failure?)) = lookup.phase {
             let retryAt = failures.failed(
                 lookup.question, failure, startedAt: lookup.startedAt, isRefresh: lookup.isRefresh,
-                recheck: lookup.recheck, now: now)
+                recheck: lookup.recheck ?? recheckOfCached(lookup.question, lookup.policy, now: now), now: now)
             if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: retryAt) }
         }
         guard lookup.isFinished else { return }
@@ -417,6 +417,13 @@ package struct Resolver {
             && (routing.hasSystem || !state.ranking.isCutOff)
     }
 
+    /// Returns `stale.recheck` if the cached answer may be served after its expiry.
+    private func recheckOfCached(_ question: Question, _ policy: NamePolicy, now: Instant) -> Duration? {
+        guard let end = plan.providerRecordsEnd(question), now < end + .seconds(Int64(policy.stale.maxAgeSeconds))
+        else { return nil }
+        return policy.stale.recheck
+    }
+
     private mutating func popDueRefreshes(now: Instant) {
         guard mayRefresh else { return }
         var due = plan.popDue(now)
@@ -448,7 +455,9 @@ package struct Resolver {
             question.dnssec.isEmpty || !carriedBits(of: question, now: now).isEmpty
         else { return }
         if let failure = failures.failure(of: question, hasExpired: false, now: now) {
-            return plan.failed(question, retryAt: failure.until)
+            let hasExpired = recheckOfCached(question, policy, now: now) != nil
+            let retryAt = hasExpired ? min(failure.recheckAt, failure.until) : failure.until
+            if retryAt > now { return plan.failed(question, retryAt: retryAt) }
         }
         guard mayRefresh, hasRoom(for: question) else { return plan.postponed(question, now: now) }
         let route = route(question, policy, charged: prospect.chargedTo, now: now)

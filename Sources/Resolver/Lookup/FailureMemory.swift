@@ -48,7 +48,7 @@ struct FailureMemory {
     ///   - startedAt: when the lookup began. If a provider has recovered since, the failure is one of the outage.
     ///   - isRefresh: no client waited, so operators do not see it among the latest failures.
     ///   - recheck: time for which an expired answer is served instead; nil: there is none, and the pause doubles from
-    ///     5 to 30 s with each consecutive failure.
+    ///     5 to 30 s with each consecutive failure. A refresh waits for the shorter of both.
     /// - Returns: when the question may be asked again.
     mutating func failed(
         _ question: Question, _ reason: LookupFailure, startedAt: Instant, isRefresh: Bool = false, recheck: Duration?,
@@ -61,7 +61,7 @@ struct FailureMemory {
             note(FailedQuestion(question: question, reason: reason.extendedError, failedAt: now, times: times))
         }
         let pause = min(Bounds.failureFloor * (1 << min(times - 1, 10)), Bounds.failureCeiling)
-        let recheckAt = now + (recheck ?? pause)
+        let recheckAt = now + (recheck.map { isRefresh ? min($0, pause) : $0 } ?? pause)
         let excusedAt = isInARow ? earlier?.excusedAt : nil
         if earlier == nil { enter(question) }
         if let recoveredAt, startedAt < recoveredAt, excusedAt == nil || excusedAt == recoveredAt {
