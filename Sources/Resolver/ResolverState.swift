@@ -239,7 +239,8 @@ struct ResolverState {
             let traits = ranking.traits(of: trial.provider)
         else { return }
         // Every provider supports A.
-        let question = traits.supports(trial.question.kind) ? trial.question : Question(trial.question.name, .a)
+        let ordinary = Question(trial.question.name, .a, from: trial.question.clients)
+        let question = traits.supports(trial.question.kind) ? trial.question : ordinary
         portal.trialBegan(beginShadow(question, traits, now: now))
     }
 

@@ -132,6 +132,24 @@ struct ReplyTests {
         #expect(try DecodedMessage(reply).optionRecord?.data == (isAnswered ? [0, 11, 0, 2, 0, 100] : []))
     }
 
+    @Test(
+        "a client subnet of length 0 is noticed, whatever its family",
+        arguments: [
+            ([0, 8, 0, 4, 0, 1, 0, 0], true), ([0, 8, 0, 4, 0, 0, 0, 0], true), ([0, 8, 0, 4, 0, 2, 0, 0], true),
+            ([0, 8, 0, 7, 0, 1, 24, 0, 192, 0, 2], false), ([0, 12, 0, 1, 0, 0, 8, 0, 4, 0, 1, 0, 0], true),
+            ([0, 8, 0, 0], false), ([0, 12, 0, 4, 0, 1, 0, 0], false), ([], false),
+        ] as [([UInt8], Bool)])
+    func hiddenSubnet(options: [UInt8], isHidden: Bool) {
+        var packet = QueryPacket(name, .a, payloadSize: 1232)
+        packet.options = options
+        let asked = packet.bytes
+        guard case .query(let query) = Query.receive(asked.span) else {
+            Issue.record("not a query")
+            return
+        }
+        #expect(query.hidesSubnet == isHidden)
+    }
+
     @Test("DO comes back, unless no upstream of the name can carry it (RFC 3225 section 3)", arguments: [true, false])
     func dnssecOK(isCarried: Bool) throws {
         let asked = QueryPacket(name, .a, payloadSize: 1232, optionFlags: 0x8000).bytes

@@ -49,6 +49,19 @@ struct ServingStateTests {
         #expect(stand.serving.group(of: near) == .all)
     }
 
+    @Test("clients that hide their subnet have answers of their own if providers get one", arguments: [true, false])
+    func hidden(isAuto: Bool) {
+        let stand = ServingStand()
+        #expect(stand.serving.group(of: near, hidesSubnet: true) == .all)
+        stand.serving.set(stand.partition, dependsOnClient: isAuto, sendsSubnet: true)
+        let groups = [near, far, ServingStand.loopback].map { stand.serving.group(of: $0, hidesSubnet: true) }
+        #expect(Set(groups) == [ClientGroup(view: 0, hidesSubnet: true)] && groups[0].subnet == nil)
+        #expect(groups[0].hidesSubnet && !ClientGroup.all.hidesSubnet && !ClientGroup(of: near).hidesSubnet)
+        let partitions = [groups[0], .all, ClientGroup(of: near)].map { stand.serving.partition(for: $0) }
+        #expect(Set(partitions).count == 3)
+        #expect(stand.serving.group(of: near) == (isAuto ? ClientGroup(of: near) : .all))
+    }
+
     @Test("another partition is another cache, at once")
     func switched() throws {
         let name = try #require(Name("www.example"))

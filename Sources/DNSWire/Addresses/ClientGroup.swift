@@ -1,8 +1,8 @@
-// The clients that an answer is for: all, those of a view, or those of a subnet. A subnet is precise enough for CDNs,
-// too coarse to identify a person.
+// The clients that an answer is for: all, those of a view, those of a subnet, or those that hide theirs. A subnet is
+// precise enough for CDNs, too coarse to identify a person.
 
 package struct ClientGroup: Hashable, Sendable {
-    /// The family of the subnet above its 56 bits; 0: any subnet.
+    /// The family of the subnet above its 56 bits; 0: any subnet; `hidden`: requests have none.
     package let subnetCode: UInt64
     /// The number of the view, from 1; 0: none. Never used again for a view with other clients or providers.
     package let view: UInt32
@@ -13,6 +13,7 @@ package struct ClientGroup: Hashable, Sendable {
     /// RFC 7871 section 11.1 recommends at most these lengths.
     private static let lengths = (v4: 24, v6: 56)
     private static let marks = (v4: UInt64(1) << 56, v6: UInt64(2) << 56)
+    private static let hidden = UInt64(4) << 56
 
     /// - Parameters:
     ///   - client: its subnet is a part of the group. A private address has no location on the Internet, and no subnet.
@@ -22,9 +23,14 @@ package struct ClientGroup: Hashable, Sendable {
     }
 
     /// The clients of a view, wherever they are.
-    package init(view: UInt32) {
-        (subnetCode, self.view) = (0, view)
+    ///
+    /// - Parameter hidesSubnet: those that want no provider to learn where they are.
+    package init(view: UInt32, hidesSubnet: Bool = false) {
+        (subnetCode, self.view) = (hidesSubnet ? ClientGroup.hidden : 0, view)
     }
+
+    /// Requests for these clients have no subnet, not even a configured one.
+    package var hidesSubnet: Bool { subnetCode == ClientGroup.hidden }
 
     private static func subnetCode(of client: Address) -> UInt64 {
         let client = client.mapped ?? client

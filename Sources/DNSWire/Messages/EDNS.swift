@@ -14,11 +14,19 @@ package struct EDNS: Equatable, Sendable {
     package var isDNSSECAware = false
     /// The query has an empty edns-tcp-keepalive option, as clients send it (RFC 7828 section 3.2.1).
     package var asksKeepalive = false
+    /// The query has a client subnet of length 0: no provider may learn where the client is (RFC 7871 section 7.1.2).
+    package var hidesSubnet = false
     /// The position of the first COOKIE option; further ones are ignored (RFC 7873 section 5.2). Not verified here.
     package var cookie: Cookie.Place?
 }
 
 extension EDNS {
+    /// The client subnet (RFC 7871 section 6): code, length, family, and the lengths of source and scope.
+    enum ClientSubnet {
+        static let optionCode: UInt16 = 8
+        static let sourceLengthOffset = 2
+    }
+
     /// edns-tcp-keepalive (RFC 7828): code, length and a timeout in units of 100 ms.
     enum Keepalive {
         static let optionCode: UInt16 = 11

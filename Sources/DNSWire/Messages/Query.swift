@@ -91,6 +91,9 @@ package struct Query: Equatable, Sendable {
         flags & Header.authenticDataFlag != 0 || edns?.isDNSSECAware ?? false
     }
 
+    /// No provider may learn where the client is.
+    package var hidesSubnet: Bool { edns?.hidesSubnet ?? false }
+
     /// False: the client asks only for what the cache has (RFC 1035 section 4.1.1, RD).
     package var wantsRecursion: Bool { flags & Header.recursionDesiredFlag != 0 }
 
@@ -189,6 +192,7 @@ package struct Query: Equatable, Sendable {
                     let options = readOptions(packet, from: fixed + 10, to: end)
                     edns?.cookie = options.cookie
                     edns?.asksKeepalive = options.askKeepalive
+                    edns?.hidesSubnet = options.hideSubnet
                     guard options.areWhole else { return (edns, false) }
                 }
                 guard isFirst, fixed == owner + 1 else { return (edns, false) }
@@ -200,23 +204,28 @@ package struct Query: Equatable, Sendable {
 
     private static func readOptions(
         _ packet: Span<UInt8>, from start: Int, to end: Int
-    ) -> (areWhole: Bool, cookie: Cookie.Place?, askKeepalive: Bool) {
+    ) -> (areWhole: Bool, cookie: Cookie.Place?, askKeepalive: Bool, hideSubnet: Bool) {
         var at = start
         var cookie: Cookie.Place?
-        var askKeepalive = false
+        var (askKeepalive, hideSubnet) = (false, false)
         for _ in 0..<maxOptions {
-            if at == end { return (true, cookie, askKeepalive) }
-            guard at + 4 <= end else { return (false, cookie, askKeepalive) }
+            if at == end { return (true, cookie, askKeepalive, hideSubnet) }
+            guard at + 4 <= end else { return (false, cookie, askKeepalive, hideSubnet) }
             let (data, count) = (at + 4, packet.bigEndian16(at: at + 2))
             let next = data + Int(count)
-            guard next <= end else { return (false, cookie, askKeepalive) }
+            guard next <= end else { return (false, cookie, askKeepalive, hideSubnet) }
+            if packet.bigEndian16(at: at) == EDNS.ClientSubnet.optionCode,
+                count > EDNS.ClientSubnet.sourceLengthOffset, packet[data + EDNS.ClientSubnet.sourceLengthOffset] == 0
+            {
+                hideSubnet = true
+            }
             if count == 0, packet.bigEndian16(at: at) == EDNS.Keepalive.optionCode { askKeepalive = true }
             if cookie == nil, packet.bigEndian16(at: at) == Cookie.optionCode, let data = UInt16(exactly: data) {
                 cookie = Cookie.Place(start: data, count: count)
             }
             at = next
         }
-        return (at == end, cookie, askKeepalive)
+        return (at == end, cookie, askKeepalive, hideSubnet)
     }
 
     private static func findOptionRecord(_ packet: Span<UInt8>, _ header: Header) -> EDNS? {

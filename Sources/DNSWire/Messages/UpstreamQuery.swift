@@ -4,7 +4,6 @@ package enum UpstreamQuery {
     /// RFC 8467 section 4.1: the padding block size for client queries.
     package static let paddingBlockBytes = 128
     private static let paddingOption: UInt16 = 12
-    private static let clientSubnetOption: UInt16 = 8
     /// Code and length of an option.
     private static let optionHeaderBytes = 4
 
@@ -36,7 +35,7 @@ package enum UpstreamQuery {
         message.appendBigEndian(RecordType.opt.rawValue)
         message.appendBigEndian(payloadSize)
         message.appendBigEndian(UInt32(question.dnssec.optionFlags))
-        var options = clientSubnet.map { option(clientSubnetOption, content($0)) } ?? []
+        var options = clientSubnet.map { option(EDNS.ClientSubnet.optionCode, content($0)) } ?? []
         if let paddedTo {
             let unpaddedBytes = message.count + 2 + options.count + optionHeaderBytes
             let padding = (paddedTo - unpaddedBytes % paddedTo) % paddedTo

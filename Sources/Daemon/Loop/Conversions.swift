@@ -49,7 +49,7 @@ extension ServingState {
         let subnets = settings.providers.map(\.clientSubnet) + settings.views.map(\.clientSubnet)
         let views = settings.views.map { ($0.number, $0.clients) }
         set(
-            partition, dependsOnClient: subnets.contains(.auto),
+            partition, dependsOnClient: subnets.contains(.auto), sendsSubnet: subnets.contains { $0 != nil },
             views: ClientViews(Dictionary(uniqueKeysWithValues: views)))
     }
 }

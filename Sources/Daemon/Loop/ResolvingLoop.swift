@@ -107,7 +107,8 @@ final class ResolvingLoop: LoopPart {
         for miss in streams.takeMisses() {
             let client = Client(
                 query: miss.query, packet: miss.packet, path: .stream(miss.connection),
-                address: miss.client, askedAt: now, group: serving.group(of: miss.client))
+                address: miss.client, askedAt: now,
+                group: serving.group(of: miss.client, hidesSubnet: miss.query.hidesSubnet))
             let carried = carried(client, now: now)
             if carried.query.dnssec == client.query.dnssec || !answeredFromCache(carried, now: now) {
                 asked(carried, now: now)
@@ -249,7 +250,8 @@ final class ResolvingLoop: LoopPart {
             case .due(let question): handle(.prefetchDue(question), now: now)
             case .servedAgain(let question): handle(.servedAgain(question), now: now)
             case .asked(let handover):
-                let client = carried(Client(handover, in: serving.group(of: handover.peer.address)), now: now)
+                let group = serving.group(of: handover.peer.address, hidesSubnet: handover.query.hidesSubnet)
+                let client = carried(Client(handover, in: group), now: now)
                 if answeredFromCache(client, now: now) {
                     questionsTaken += 1
                 } else {

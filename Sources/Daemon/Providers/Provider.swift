@@ -153,7 +153,8 @@ final class Provider {
     /// Returns the client subnet that requests carry for these clients; nil: none.
     func subnetSent(for clients: ClientGroup) -> Prefix? {
         switch settings.clientSubnetOfView[clients.view] ?? settings.clientSubnet {
-        case .fixed(let prefix): prefix
+        // Length 0 tells nothing, and keeps the provider from sending one.
+        case .fixed(let prefix): clients.hidesSubnet && prefix.length > 0 ? nil : prefix
         case .auto: clients.subnet
         case nil: nil
         }

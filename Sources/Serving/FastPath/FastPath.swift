@@ -125,7 +125,7 @@ package struct FastPath: ~Copyable {
         to query: Query, in packet: Span<UInt8>, from client: Address, nowMilliseconds: Int64, limit: Int,
         into output: inout OutputSpan<UInt8>
     ) -> Outcome {
-        let group = serving.group(of: client)
+        let group = serving.group(of: client, hidesSubnet: query.hidesSubnet)
         key.partition = serving.partition(for: group)
         key.set(
             packet, from: Header.byteCount, count: query.nameBytes, type: query.type, dnssec: query.dnssec,

@@ -19,15 +19,20 @@ package final class ServingState: Sendable {
     }
 
     /// What tells clients apart.
-    private static let (bySubnet, byView): (UInt8, UInt8) = (1, 2)
+    private static let (bySubnet, byView, byHiding): (UInt8, UInt8, UInt8) = (1, 2, 4)
 
     /// - Parameters:
     ///   - dependsOnClient: a provider receives client subnets, so each subnet has its own answers.
+    ///   - sendsSubnet: a provider receives a subnet of the settings, which clients may forbid.
     ///   - views: clients with rules or providers of their own.
-    package func set(_ partition: Partition, dependsOnClient: Bool, views: ClientViews = .none) {
+    package func set(
+        _ partition: Partition, dependsOnClient: Bool, sendsSubnet: Bool = false, views: ClientViews = .none
+    ) {
         self.partition.store(partition.rawValue, ordering: .relaxed)
         self.views.withLock { $0 = views }
-        let grouping = (dependsOnClient ? ServingState.bySubnet : 0) | (views.isEmpty ? 0 : ServingState.byView)
+        let grouping =
+            (dependsOnClient ? ServingState.bySubnet : 0) | (views.isEmpty ? 0 : ServingState.byView)
+            | (dependsOnClient || sendsSubnet ? ServingState.byHiding : 0)
         self.grouping.store(grouping, ordering: .relaxed)
     }
 
@@ -37,10 +42,14 @@ package final class ServingState: Sendable {
     package var filtersAAAA: Bool { filtering.load(ordering: .relaxed) }
 
     /// Clients on this machine are in no view, and have no subnet.
-    package func group(of client: Address) -> ClientGroup {
+    ///
+    /// - Parameter hidesSubnet: the client's query says so.
+    package func group(of client: Address, hidesSubnet: Bool = false) -> ClientGroup {
         let grouping = grouping.load(ordering: .relaxed)
-        guard grouping != 0, !client.isLoopback else { return .all }
+        let isHidden = hidesSubnet && grouping & ServingState.byHiding != 0
+        guard grouping != 0, !client.isLoopback else { return ClientGroup(view: 0, hidesSubnet: isHidden) }
         let view = grouping & ServingState.byView == 0 ? 0 : views.withLock { $0 }.number(of: client)
+        if isHidden { return ClientGroup(view: view, hidesSubnet: true) }
         return grouping & ServingState.bySubnet == 0 ? ClientGroup(view: view) : ClientGroup(of: client, view: view)
     }
 
