@@ -147,6 +147,8 @@ package enum Bounds {
     static let nameserverPatience: [Duration] = [.milliseconds(1000), .milliseconds(2000)]
     /// Wait for a reply over a stream, which needs two more round trips than a datagram.
     static let nameserverStreamPatience: Duration = .milliseconds(2000)
+    /// Longest lookup at nameservers: longer than any client waits. The resolver abandons a fetch earlier.
+    package static let nameserverTimeout: Duration = .seconds(5)
     /// Mismatched replies to one query before it is asked again over a stream. One or two may be late or damaged; a
     /// forger needs thousands.
     static let maxForeignReplies = 8

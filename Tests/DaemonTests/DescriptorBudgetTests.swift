@@ -35,7 +35,7 @@ struct DescriptorBudgetTests {
         let silent = try DatagramSocket(serving: SocketAddress(.loopback4, port: 0))
         let server = Nameserver(.v4(0x7F00_0001), port: try silent.localAddress().port)
         let now = Clock.now()
-        fetches.setServers([server], now: now)
+        fetches.setServers([server], NameserverOptions(), now: now)
         let before = fetches.refusedExchanges
         let names = try (0..<4).map { try #require(Name("n\($0).example")) }
         var results: [FetchResult] = []

@@ -146,7 +146,7 @@ struct ProbeBoundsTests {
         slowPath.probes.configure(try ProbeSetup(settings))
         slowPath.probes.start(ProbeID(1), try stand.target(server.port), now: Clock.now())
         #expect(slowPath.probes.running == 1)
-        slowPath.setNameservers([], now: Clock.now())
+        slowPath.setNameservers([], NameserverOptions(), now: Clock.now())
         #expect(slowPath.probes.running == 0)
         let finished = slowPath.probes.takeFinished()
         #expect(finished.map(\.result) == [ProbeResult(.unprobed, detail: "abandoned")])

@@ -236,9 +236,34 @@ class Plain(Named):
         began = time.monotonic()
         self.assertEqual(CORP, dig(server, "www.corp.lab.example", "A").data)
         self.assertLess(time.monotonic() - began, 3)
-        self.assertEqual(1, len(silent.queries))
+        # Over TCP as well, beside the third server.
+        self.assertEqual([False, True], [is_stream for _, _, is_stream in silent.queries])
+        for name in ("box.home.arpa", "intranet", "brief.corp.lab.example"):
+            answer = dig(server, name, "A")
+            self.assertTrue(answer.data)
+            self.assertLess(answer.seconds, 0.5, "the server that replied goes first")
+        self.assertEqual(2, len(silent.queries))
         self.assertEqual("up", self.entry(server)["state"])
+        self.assertIn(f"nameserver {silent.server} does not reply", server.log)
         self.assertNoLeak()
+
+    def test_a_server_that_answers_over_tcp_only_is_asked_so(self):
+        def answers(query, is_stream):
+            return [reply(query, [(question(query)[0], 1, 60, bytes([10, 1, 2, 3]))])] if is_stream else []
+        for corp, longest in ((FakeNameserver(answers), 1.6), (OverTCP(answers), 0.5)):
+            self.addCleanup(corp.close)
+            server = self.serve(nameserver([corp.server]))
+            answer = dig(server, "one.corp.lab.example", "A")
+            self.assertEqual(CORP, answer.data)
+            self.assertLess(answer.seconds, longest)
+            asked = [is_stream for _, _, is_stream in corp.queries]
+            self.assertTrue(asked[-1])
+            for number in range(5):
+                answer = dig(server, f"n{number}.corp.lab.example", "A")
+                self.assertEqual(CORP, answer.data)
+                self.assertLess(answer.seconds, 0.5)
+            self.assertEqual([True] * 5, [is_stream for _, _, is_stream in corp.queries][len(asked):])
+            self.assertIn(f"nameserver {corp.server} replies over TCP, not over UDP", server.log)
 
     def test_a_dead_nameserver_gives_servfail_at_once(self):
         server = self.serve(nameserver([f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"]))

@@ -16,6 +16,7 @@ struct NameserverRun {
     }
 
     private(set) var lookup: NameserverLookup
+    private(set) var standings: NameserverStandings
     private(set) var log: [String] = []
     private(set) var closed: [Int] = []
     private(set) var results = 0
@@ -24,15 +25,32 @@ struct NameserverRun {
     private var queries: [[UInt8]] = []
     private var exchanges: [NameserverLookup.ExchangeID] = []
     private var randomness: SeededRandom
-    private let origin = Instant.testStart
+    private let origin: Instant
 
-    init(servers: Int, withTLS: Bool = false, withinMilliseconds: Int = 4500, seed: UInt64 = 1) {
+    /// - Parameters:
+    ///   - standings: of an earlier run.
+    ///   - isTest: asks the servers that are due for a test instead.
+    init(
+        servers: Int, withTLS: Bool = false, withinMilliseconds: Int = 4500, seed: UInt64 = 1,
+        after standings: NameserverStandings = NameserverStandings(), atSeconds: Int64 = 0, options: String = "",
+        isTest: Bool = false
+    ) {
+        let options = NameserverRun.options(options)
+        var standings = standings
+        origin = .testStart + .seconds(atSeconds)
         let tls = Nameserver.TLS(certificateName: "dns.example", caFile: nil)
-        let nameservers = (0..<servers).map { Nameserver(.v4(0xC000_0200 + UInt32($0)), tls: withTLS ? tls : nil) }
+        let all = (0..<servers).map { Nameserver(.v4(0xC000_0200 + UInt32($0)), tls: withTLS ? tls : nil) }
+        let nameservers = isTest ? standings.takeDueTests(of: all, now: origin) : standings.order(all, options)
         guard let name = Name("www.example.com") else { preconditionFailure("the name is one") }
         lookup = NameserverLookup(
-            Question(name, .a), servers: nameservers, deadline: origin + .milliseconds(withinMilliseconds))
+            Question(name, .a), servers: nameservers, options, isTest: isTest,
+            deadline: origin + .milliseconds(withinMilliseconds))
         randomness = SeededRandom(seed: seed)
+        self.standings = standings
+    }
+
+    static func options(_ words: String) -> NameserverOptions {
+        NameserverList(resolvConf: Array("options \(words)\n".utf8), without: ListenAddresses([])).options
     }
 
     var opened: Int { queries.count }
@@ -70,7 +88,8 @@ struct NameserverRun {
     private mutating func handle(_ event: NameserverLookup.Event) {
         var actions: [NameserverLookup.Action] = []
         lookup.handle(
-            event, now: origin + .milliseconds(elapsedMilliseconds), randomness: &randomness, actions: &actions)
+            event, now: origin + .milliseconds(elapsedMilliseconds), &standings, randomness: &randomness,
+            actions: &actions)
         for action in actions {
             log.append("\(elapsedMilliseconds)ms " + perform(action))
         }

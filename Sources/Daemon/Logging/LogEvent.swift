@@ -96,7 +96,8 @@ enum LogEvent {
             .providersWork,
             .providerThrottled, .providerAskedAgain, .networkLost, .networkChanged, .networkRecovered,
             .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserver(.askedAgain), .nameserver(.up),
-            .nameserver(.announced), .nameserver(.linkEnded),
+            .nameserver(.replies), .nameserver(.onlyTCP), .nameserver(.datagramsAgain), .nameserver(.announced),
+            .nameserver(.linkEnded),
             .providersAvoided,
             .switchedOn, .stillSwitchedOff, .rule(.ended), .storeLoaded, .storeWorks,
             .receiver(.works), .addressSet(.helperWorks), .addressSet(.setReady), .fleet(.redisWorks), .query,
@@ -104,7 +105,8 @@ enum LogEvent {
             .listenAddress(_, isPresent: true):
             .info
         case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providerUnresolved,
-            .providersFail, .portal(.suspected), .nameserver(.loops), .nameserver(.down), .fileUnreadable, .quota,
+            .providersFail, .portal(.suspected), .nameserver(.loops), .nameserver(.down), .nameserver(.silent),
+            .fileUnreadable, .quota,
             .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
             .contradiction, .rule, .recorderWritten, .recorderFails, .receiver(.fails),
             .addressSet, .fleet:

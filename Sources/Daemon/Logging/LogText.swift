@@ -125,7 +125,10 @@ extension LogEvent {
         let asked =
             "system resolver: \(list(nameservers.servers.map(\.description)))"
             + (path.map { ", from \($0)" } ?? "")
-        return omitted.isEmpty && unreadable.isEmpty ? asked : "\(asked); not used: \(list(omitted + unreadable))"
+        let unused = omitted + unreadable
+        let unheeded = nameservers.options.unheeded
+        return asked + (unused.isEmpty ? "" : "; not used: \(list(unused))")
+            + (unheeded.isEmpty ? "" : "; options not followed: \(list(unheeded))")
     }
 
     private static func open(_ page: SocketAddress) -> String {

@@ -258,10 +258,9 @@ final class Daemon {
             news.forEach { log($0) }
             resolving.settle(now: now)
         }
-        for news in resolving.system.takeLoopNews() {
-            log(news)
-            upstreams.announce(now: now)
-        }
+        let news = resolving.system.takeNews()
+        news.forEach { log(.nameserver($0)) }
+        if news.contains(where: \.changesServers) { upstreams.announce(now: now) }
         if let recovered = roaming?.noteRecovery() { log(recovered) }
         pendingProbes.take(resolving.takeProbeNews(), now: now)
         recordForgedAnswers(now: now)

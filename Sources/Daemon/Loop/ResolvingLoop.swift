@@ -513,9 +513,9 @@ final class ResolvingLoop: LoopPart {
 
     /// Replaces the nameservers. A change indicates another network, so results of running probes would concern the
     /// former one.
-    func setNameservers(_ servers: [Nameserver], now: Instant) {
+    func setNameservers(_ servers: [Nameserver], _ options: NameserverOptions, now: Instant) {
         probes.abandonAll()
-        system.setServers(servers, now: now)
+        system.setServers(servers, options, now: now)
     }
 
     /// Moves to another network; results of running probes would concern the former one.
@@ -536,7 +536,7 @@ final class ResolvingLoop: LoopPart {
     /// handshake some milliseconds.
     func renewConnections(now: Instant) {
         providers.renewConnections(now: now)
-        system.secure.renew()
+        system.renew()
     }
 
     /// Providers and nameservers that no route leads to.

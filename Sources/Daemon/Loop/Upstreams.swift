@@ -40,7 +40,7 @@ final class Upstreams {
     func setLinks(_ links: LinkDomains, now: Instant) {
         let former = askable
         self.links = links
-        if askable != former { resolving.setNameservers(askable, now: now) }
+        if askable != former { resolving.setNameservers(askable, nameservers.list.options, now: now) }
     }
 
     /// The system's nameservers without those of a link, which are in the same file; all if there are no others.
@@ -73,7 +73,9 @@ final class Upstreams {
         let isOther = new.list != nameservers.list || new.path != nameservers.path
         let former = nameservers
         nameservers = new
-        if areOthers || new.list.servers != former.list.servers { resolving.setNameservers(askable, now: now) }
+        if areOthers || new.list.servers != former.list.servers || new.list.options != former.list.options {
+            resolving.setNameservers(askable, new.list.options, now: now)
+        }
         guard isOther || areOthers else { return news }
         addressLists.nameserversChanged(now: now)
         guard isOther else { return news }

@@ -10,6 +10,8 @@ import Resolver
 final class SystemFetches: LoopPart {
     /// Nameservers of resolv.conf or the settings, in the order of use, without those that lead back to the daemon.
     private(set) var servers: [Nameserver] = []
+    private var options = NameserverOptions()
+    private var standings = NameserverStandings()
     private(set) var requests: UInt64 = 0
     private(set) var failures: UInt64 = 0
     /// Messages that were not sent because too many sockets to nameservers were open.
@@ -32,14 +34,11 @@ final class SystemFetches: LoopPart {
     /// Waiting fetches per question, without DO and CD: a server that forwards to the daemon may set them.
     private var awaited: [Question: Int] = [:]
     private var loopChecks = LoopChecks()
-    private var loopNews: [LogEvent] = []
+    private var news: [NameserverNews] = []
     /// Connections of servers with DNS over TLS.
     private(set) lazy var secure = SecureStreams(loop) { [unowned self] in advance($0, $1, now: Clock.now()) }
     private var finished: [(id: FetchID, result: FetchResult)] = []
     private var finishedOwn: [(number: UInt64, finish: Finish, result: FetchResult)] = []
-
-    /// Longer than any client waits; the resolver abandons a fetch earlier.
-    private static let lookupTimeout: Duration = .seconds(5)
 
     /// Messages per socket and turn, before the others are served.
     private static let maxMessagesPerTurn = 64
@@ -52,6 +51,15 @@ final class SystemFetches: LoopPart {
         case own(Finish)
         /// The answer does not matter.
         case loopCheck
+        /// Whether the server replies; the answer does not matter.
+        case test
+
+        var isOfClients: Bool {
+            switch self {
+            case .fetch, .own: true
+            case .loopCheck, .test: false
+            }
+        }
     }
 
     /// A question that belongs to no fetch.
@@ -78,7 +86,10 @@ final class SystemFetches: LoopPart {
 
     /// Sets the servers. Each also gets a check question, which comes back to the daemon if the server forwards to
     /// it.
-    func setServers(_ servers: [Nameserver], now: Instant) {
+    ///
+    /// - Parameter options: how to ask these servers.
+    func setServers(_ servers: [Nameserver], _ options: NameserverOptions, now: Instant) {
+        self.options = options
         let actions = loopChecks.setServers(servers, now: now, randomness: &randomness)
         self.servers = loopChecks.askable
         perform(actions, now: now)
@@ -103,15 +114,21 @@ final class SystemFetches: LoopPart {
 
     var loopingServers: [Nameserver] { loopChecks.looping }
 
-    /// Takes log events: servers that begin or cease to lead back to the daemon.
-    func takeLoopNews() -> [LogEvent] {
-        defer { loopNews.removeAll(keepingCapacity: true) }
-        return loopNews
+    /// Takes servers that begin or cease to lead back to the daemon, or to reply.
+    func takeNews() -> [NameserverNews] {
+        defer { news.removeAll(keepingCapacity: true) }
+        return news + standings.takeNews().map(NameserverNews.init)
+    }
+
+    /// Forgets which servers reply, and closes connections: the way to them is another one.
+    func renew() {
+        standings.reset()
+        secure.renew()
     }
 
     func start(_ id: FetchID, _ question: Question, now: Instant) {
         requests += 1
-        _ = begin(question, of: reachableServers, for: .fetch(id), now: now)
+        _ = begin(question, of: reachableServers, options, for: .fetch(id), now: now)
     }
 
     /// Resolves a question. `takeFinished` calls `finish`, unless the lookup is cancelled.
@@ -121,10 +138,11 @@ final class SystemFetches: LoopPart {
         _ question: Question, of servers: [Nameserver]? = nil, trustsAuthenticData: Bool = false, now: Instant,
         _ finish: @escaping Finish
     ) -> OwnRequest {
+        let options = servers == nil ? self.options : NameserverOptions()
         let servers = servers.map(reachable) ?? reachableServers
         return OwnRequest(
             number: begin(
-                question, of: servers, for: .own(finish), trustsAuthenticData: trustsAuthenticData, now: now))
+                question, of: servers, options, for: .own(finish), trustsAuthenticData: trustsAuthenticData, now: now))
     }
 
     func cancel(_ request: OwnRequest) {
@@ -162,8 +180,8 @@ final class SystemFetches: LoopPart {
         for action in actions {
             switch action {
             case .ask(let check): _ = begin(check.question, of: [check.server], for: .loopCheck, now: now)
-            case .leaveOut(let server): loopNews.append(.nameserver(.loops(server.description)))
-            case .takeBack(let server): loopNews.append(.nameserver(.askedAgain(server.description)))
+            case .leaveOut(let server): news.append(.loops(server.description))
+            case .takeBack(let server): news.append(.askedAgain(server.description))
             }
         }
     }
@@ -177,14 +195,20 @@ final class SystemFetches: LoopPart {
     func reachable(_ servers: [Nameserver]) -> [Nameserver] { servers.filter { reachability.leads(to: $0) } }
 
     private func begin(
-        _ question: Question, of servers: [Nameserver], for purpose: Purpose, trustsAuthenticData: Bool = false,
-        now: Instant
+        _ question: Question, of servers: [Nameserver], _ options: NameserverOptions = NameserverOptions(),
+        for purpose: Purpose, trustsAuthenticData: Bool = false, now: Instant
     ) -> UInt64 {
+        if purpose.isOfClients {
+            for server in standings.takeDueTests(of: servers, now: now) {
+                _ = begin(question, of: [server], options, for: .test, now: now)
+            }
+        }
         let number = nextJob
         nextJob += 1
+        let isTest = if case .test = purpose { true } else { false }
         let lookup = NameserverLookup(
-            question, servers: servers, deadline: now + SystemFetches.lookupTimeout,
-            trustsAuthenticData: trustsAuthenticData)
+            question, servers: standings.order(servers, options), options, isTest: isTest,
+            deadline: now + Bounds.nameserverTimeout, trustsAuthenticData: trustsAuthenticData)
         let place = freePlaces.popLast() ?? jobOfPlace.count
         if place == jobOfPlace.count { jobOfPlace.append(number) }
         jobOfPlace[place] = number
@@ -202,7 +226,8 @@ final class SystemFetches: LoopPart {
         var events = [event]
         while !events.isEmpty, jobs[number] != nil {
             var actions: [NameserverLookup.Action] = []
-            jobs[number]?.lookup.handle(events.removeFirst(), now: now, randomness: &randomness, actions: &actions)
+            jobs[number]?.lookup.handle(
+                events.removeFirst(), now: now, &standings, randomness: &randomness, actions: &actions)
             for action in actions {
                 if let failure = perform(action, number, now: now) { events.append(failure) }
             }
@@ -280,6 +305,7 @@ final class SystemFetches: LoopPart {
         case .loopCheck:
             let isAnswered = result.isAnswered
             perform(loopChecks.checkFinished(job.lookup.question, isAnswered: isAnswered, now: now), now: now)
+        case .test: break
         }
     }
 

@@ -22,13 +22,14 @@ package struct NameserverList: Equatable, Sendable {
     package let omitted: [Omitted]
     /// Values of "nameserver" lines that are no addresses, for the log, cut to the length of a log line.
     package let unreadable: [String]
+    package let options: NameserverOptions
 
     /// glibc stops at 3; more than this is never reached before a client gives up.
     package static let maxServers = 8
     private static let maxOmitted = 1024
 
     /// - Parameters:
-    ///   - resolvConf: the file's bytes (resolv.conf(5)); "search", "options" and the like are ignored.
+    ///   - resolvConf: the file's bytes (resolv.conf(5)); "search" and the like are ignored.
     ///   - ourselves: the addresses that the daemon listens on.
     package init(resolvConf text: [UInt8], without ourselves: ListenAddresses) {
         self.init(ResolvConf(text), without: ourselves)
@@ -45,16 +46,20 @@ package struct NameserverList: Equatable, Sendable {
                 unreadable.append(word)
             }
         }
-        self.init(candidates, without: ourselves, leavesOutStub: leavesOutStub, unreadable: unreadable)
+        self.init(
+            candidates, without: ourselves, leavesOutStub: leavesOutStub, unreadable: unreadable,
+            options: resolvConf.options)
     }
 
     /// For servers that the settings name; the same rules apply.
     package init(_ candidates: [Nameserver], without ourselves: ListenAddresses) {
-        self.init(candidates, without: ourselves, leavesOutStub: false, unreadable: [])
+        self.init(
+            candidates, without: ourselves, leavesOutStub: false, unreadable: [], options: NameserverOptions())
     }
 
     private init(
-        _ candidates: [Nameserver], without ourselves: ListenAddresses, leavesOutStub: Bool, unreadable: [String]
+        _ candidates: [Nameserver], without ourselves: ListenAddresses, leavesOutStub: Bool, unreadable: [String],
+        options: NameserverOptions
     ) {
         var servers: [Nameserver] = []
         var omitted: [Omitted] = []
@@ -78,6 +83,7 @@ package struct NameserverList: Equatable, Sendable {
         self.servers = servers
         self.omitted = omitted
         self.unreadable = unreadable
+        self.options = options
     }
 
     private static func server(_ text: String) -> Nameserver? {

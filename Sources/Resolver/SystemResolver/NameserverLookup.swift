@@ -10,10 +10,11 @@ package import DNSWire
 ///        |-- too many forged replies ---------> likewise, and the datagram's socket is still listened to
 ///        |-- FORMERR and the like ------------> the same server without EDNS
 ///        |-- server failure, refused ---------> next server; this one is not asked again
-///        `-- time-out ------------------------> next server; this exchange stays open for a late reply
+///        `-- no reply, or an ICMP error ------> next server, and this one over TCP at the same time; after
+///                                               silence, the exchange stays open for a late reply
 ///
-/// Servers that did not reply are asked in a second round with a longer wait. The lookup ends with the first usable
-/// answer, when no server is left, or at its deadline. Every opened exchange is closed exactly once.
+/// Servers that did not reply are asked in further rounds, the second with a longer wait. The lookup ends with the
+/// first usable answer, when no server is left, or at its deadline. Every opened exchange is closed exactly once.
 package struct NameserverLookup: Sendable {
     package enum Event: Equatable, Sendable {
         /// The first event, once.
@@ -47,9 +48,12 @@ package struct NameserverLookup: Sendable {
     package private(set) var foreignReplies = 0
 
     private let servers: [Nameserver]
+    private let options: NameserverOptions
+    private let isTest: Bool
     private let trustsAuthenticData: Bool
-    /// Servers that replied without an answer or cannot be reached. The second round skips them.
+    /// Servers that replied without an answer or cannot be reached. The later rounds skip them.
     private var spent: Set<Nameserver> = []
+    private var asked: Set<Way> = []
     private var exchanges: [Exchange] = []
     private let deadline: Instant
     private var phase = Phase.new
@@ -74,20 +78,33 @@ package struct NameserverLookup: Sendable {
         let queryID: UInt16
         let isStream: Bool
         let hasEDNS: Bool
+        let askedAt: Instant
         /// When the next server is asked.
         let patienceEnd: Instant
         var foreignReplies = 0
+        var hasReplied = false
+        /// The wait is over, or the exchange failed, without a reply.
+        var isUnheard = false
         var isOpen = true
+    }
+
+    private struct Way: Hashable {
+        let server: Nameserver
+        let isStream: Bool
     }
 
     /// - Parameters:
     ///   - servers: in the order to ask; the first `NameserverList.maxServers` count.
+    ///   - isTest: asks each server once, over UDP first even if it replies over TCP only.
     ///   - deadline: the end of the lookup at the latest.
     ///   - trustsAuthenticData: AD is copied from the replies of all servers, over TLS.
     package init(
-        _ question: Question, servers: [Nameserver], deadline: Instant, trustsAuthenticData: Bool = false
+        _ question: Question, servers: [Nameserver], _ options: NameserverOptions = NameserverOptions(),
+        isTest: Bool = false, deadline: Instant, trustsAuthenticData: Bool = false
     ) {
         self.question = question
+        self.options = options
+        self.isTest = isTest
         self.trustsAuthenticData = trustsAuthenticData
         self.servers = Array(servers.prefix(NameserverList.maxServers))
         self.deadline = deadline
@@ -102,29 +119,35 @@ package struct NameserverLookup: Sendable {
         }
     }
 
+    /// - Parameter standings: what is known of the servers; the lookup adds what it learns.
     package mutating func handle(
-        _ event: Event, now: Instant, randomness: inout some RandomNumberGenerator, actions: inout [Action]
+        _ event: Event, now: Instant, _ standings: inout NameserverStandings,
+        randomness: inout some RandomNumberGenerator, actions: inout [Action]
     ) {
         guard phase != .finished else { return }
         switch event {
         case .started:
             precondition(phase == .new, "a lookup starts once")
-            askNext(now, &randomness, &actions)
-        case .received(let id, let message): received(message, on: id, now, &randomness, &actions)
+            askNext(now, &standings, &randomness, &actions)
+        case .received(let id, let message): received(message, on: id, now, &standings, &randomness, &actions)
         case .failed(let id, let failure):
             guard let index = openExchange(id) else { return }
-            giveUp(index, failure, now, &randomness, &actions)
+            giveUp(index, failure, now, &standings, &randomness, &actions)
         case .timePassed:
             guard let due = nextDeadline, now >= due else { return }
             lastFailure = .timeout
-            askNext(now, &randomness, &actions)
+            if case .awaiting(let id, let until) = phase, until <= now {
+                unheard(id.number, now, &standings, &randomness, &actions)
+            }
+            askNext(now, &standings, &randomness, &actions)
         }
     }
 
     // MARK: replies
 
     private mutating func received(
-        _ message: [UInt8], on id: ExchangeID, _ now: Instant, _ randomness: inout some RandomNumberGenerator,
+        _ message: [UInt8], on id: ExchangeID, _ now: Instant, _ standings: inout NameserverStandings,
+        _ randomness: inout some RandomNumberGenerator,
         _ actions: inout [Action]
     ) {
         guard let index = openExchange(id) else { return }
@@ -132,11 +155,14 @@ package struct NameserverLookup: Sendable {
             let isTrusted = trustsAuthenticData && exchanges[index].server.tls != nil
             let answer = try UpstreamReply.answer(
                 in: message, to: question, id: exchanges[index].queryID, trustsAuthenticData: isTrusted)
+            heard(index, now, &standings)
             finish(.success(answer), &actions)
         } catch {
+            if case .foreign = error {} else { heard(index, now, &standings) }
             switch error {
-            case .foreign: foreignReply(index, now, &randomness, &actions)
-            case .truncated where exchanges[index].isStream: giveUp(index, .garbage, now, &randomness, &actions)
+            case .foreign: foreignReply(index, now, &standings, &randomness, &actions)
+            case .truncated where exchanges[index].isStream:
+                giveUp(index, .garbage, now, &standings, &randomness, &actions)
             case .truncated:
                 close(index, &actions)
                 askOverStream(index, now, &randomness, &actions)
@@ -144,23 +170,56 @@ package struct NameserverLookup: Sendable {
                 retryWithoutEDNS(index, now, &randomness, &actions)
             case .serverFailure(let code, let extendedError):
                 nameFailure = NameFailure(code, extendedError).combined(with: nameFailure)
-                giveUp(index, .server, now, &randomness, &actions)
-            case .lame: giveUp(index, .server, now, &randomness, &actions)
-            case .malformed: giveUp(index, .garbage, now, &randomness, &actions)
+                giveUp(index, .server, now, &standings, &randomness, &actions)
+            case .lame: giveUp(index, .server, now, &standings, &randomness, &actions)
+            case .malformed: giveUp(index, .garbage, now, &standings, &randomness, &actions)
             }
         }
+    }
+
+    private mutating func heard(_ index: Int, _ now: Instant, _ standings: inout NameserverStandings) {
+        exchanges[index].hasReplied = true
+        let server = exchanges[index].server
+        // Of a flood of forged replies, the true one may have been lost.
+        let silent = exchanges.first {
+            !$0.isStream && $0.server == server && !$0.hasReplied && $0.foreignReplies <= Bounds.maxForeignReplies
+        }
+        standings.replied(
+            server, overStream: exchanges[index].isStream, silentSince: silent?.askedAt, now: now)
+        // Without the reply of another server, the name might be slow.
+        for exchange in exchanges where exchange.isUnheard && !exchange.hasReplied && exchange.server != server {
+            standings.failed(exchange.server, overStream: exchange.isStream, askedAt: exchange.askedAt, now: now)
+        }
+    }
+
+    /// Asks a server that did not reply over the other transport, once.
+    private mutating func unheard(
+        _ index: Int, _ now: Instant, _ standings: inout NameserverStandings,
+        _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
+    ) {
+        let exchange = exchanges[index]
+        let server = exchange.server
+        let isKnown = standings.usesOnlyStreams(server)
+        exchanges[index].isUnheard = true
+        guard server.tls == nil, !options.usesStreams, !(isTest && isKnown),
+            !asked.contains(Way(server: server, isStream: !exchange.isStream)),
+            exchange.isStream || isKnown || standings.takeStreamTrial(server, askedAt: exchange.askedAt, now: now)
+        else { return }
+        open(
+            server, isStream: !exchange.isStream, hasEDNS: exchange.hasEDNS, for: .zero, now, &randomness, &actions)
     }
 
     /// A wrong reply never ends the wait. Many of them mean that an attacker guesses IDs: a stream is safe from that,
     /// but the server may have none, so the true reply is still taken from the datagram's socket, too.
     private mutating func foreignReply(
-        _ index: Int, _ now: Instant, _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
+        _ index: Int, _ now: Instant, _ standings: inout NameserverStandings,
+        _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
     ) {
         foreignReplies += 1
         exchanges[index].foreignReplies += 1
         let count = exchanges[index].foreignReplies
         if exchanges[index].isStream {
-            if count > Bounds.maxForeignReplies { giveUp(index, .garbage, now, &randomness, &actions) }
+            if count > Bounds.maxForeignReplies { giveUp(index, .garbage, now, &standings, &randomness, &actions) }
         } else if count == Bounds.maxForeignReplies + 1 {
             askOverStream(index, now, &randomness, &actions)
         }
@@ -171,7 +230,7 @@ package struct NameserverLookup: Sendable {
     ) {
         ask(
             exchanges[index].server, isStream: true, hasEDNS: exchanges[index].hasEDNS,
-            for: Bounds.nameserverStreamPatience, now, &randomness, &actions)
+            for: options.patience(overStream: true), now, &randomness, &actions)
     }
 
     /// Old forwarders in home routers answer an OPT record with FORMERR (RFC 6891 section 7).
@@ -179,13 +238,15 @@ package struct NameserverLookup: Sendable {
         _ index: Int, _ now: Instant, _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
     ) {
         let (server, isStream) = (exchanges[index].server, exchanges[index].isStream)
-        let patience = isStream ? Bounds.nameserverStreamPatience : Bounds.nameserverPatience[0]
         close(index, &actions)
-        ask(server, isStream: isStream, hasEDNS: false, for: patience, now, &randomness, &actions)
+        ask(
+            server, isStream: isStream, hasEDNS: false, for: options.patience(overStream: isStream), now, &randomness,
+            &actions)
     }
 
     private mutating func giveUp(
-        _ index: Int, _ failure: FetchFailure, _ now: Instant, _ randomness: inout some RandomNumberGenerator,
+        _ index: Int, _ failure: FetchFailure, _ now: Instant, _ standings: inout NameserverStandings,
+        _ randomness: inout some RandomNumberGenerator,
         _ actions: inout [Action]
     ) {
         lastFailure = failure
@@ -193,11 +254,12 @@ package struct NameserverLookup: Sendable {
         // The server's datagram exchange is under attack, and still open for the true reply.
         let other = exchanges.first { $0.isOpen && !$0.isStream && $0.server == exchanges[index].server }
         if other == nil || !exchanges[index].isStream { spent.insert(exchanges[index].server) }
+        if failure.isUnheard { unheard(index, now, &standings, &randomness, &actions) }
         guard isNewest(index) || phase == .lingering else { return }
         if let other, exchanges[index].isStream, other.patienceEnd > now {
             phase = .awaiting(other.id, until: other.patienceEnd)
         } else {
-            askNext(now, &randomness, &actions)
+            askNext(now, &standings, &randomness, &actions)
         }
     }
 
@@ -210,17 +272,20 @@ package struct NameserverLookup: Sendable {
     // MARK: asking
 
     private mutating func askNext(
-        _ now: Instant, _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
+        _ now: Instant, _ standings: inout NameserverStandings,
+        _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
     ) {
-        while now < deadline, turn < servers.count * Bounds.nameserverPatience.count {
+        let rounds = isTest ? 1 : options.rounds
+        while now < deadline, turn < servers.count * rounds {
             let server = servers[turn % servers.count]
-            let patience = Bounds.nameserverPatience[turn / servers.count]
+            let round = turn / servers.count
             turn += 1
             guard !spent.contains(server) else { continue }
-            let isStream = server.tls != nil
+            let isStream =
+                server.tls != nil || options.usesStreams || !isTest && standings.usesOnlyStreams(server)
             ask(
-                server, isStream: isStream, hasEDNS: true,
-                for: isStream ? max(patience, Bounds.nameserverStreamPatience) : patience, now, &randomness, &actions)
+                server, isStream: isStream, hasEDNS: true, for: options.patience(round: round, overStream: isStream),
+                now, &randomness, &actions)
             return
         }
         phase = .lingering
@@ -232,18 +297,30 @@ package struct NameserverLookup: Sendable {
         _ server: Nameserver, isStream: Bool, hasEDNS: Bool, for patience: Duration, _ now: Instant,
         _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
     ) {
+        let exchange = open(
+            server, isStream: isStream, hasEDNS: hasEDNS, for: patience, now, &randomness, &actions)
+        phase = .awaiting(exchange.id, until: exchange.patienceEnd)
+    }
+
+    /// Asks without waiting for the reply before the next server is asked.
+    @discardableResult
+    private mutating func open(
+        _ server: Nameserver, isStream: Bool, hasEDNS: Bool, for patience: Duration, _ now: Instant,
+        _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
+    ) -> Exchange {
         let exchange = Exchange(
             id: ExchangeID(number: exchanges.count), server: server,
             queryID: .random(in: 0...(.max), using: &randomness),
-            isStream: isStream, hasEDNS: hasEDNS, patienceEnd: now + patience)
+            isStream: isStream, hasEDNS: hasEDNS, askedAt: now, patienceEnd: now + patience)
         exchanges.append(exchange)
-        phase = .awaiting(exchange.id, until: exchange.patienceEnd)
+        asked.insert(Way(server: server, isStream: isStream))
         let message = UpstreamQuery.message(
             for: question, id: exchange.queryID, payloadSize: hasEDNS ? UInt16(EDNS.ourPayloadBytes) : nil,
             paddedTo: server.tls == nil ? nil : UpstreamQuery.paddingBlockBytes,
             wantsAuthenticData: trustsAuthenticData)
         actions.append(
             isStream ? .openStream(exchange.id, server, message) : .sendDatagram(exchange.id, server, message))
+        return exchange
     }
 
     // MARK: ending

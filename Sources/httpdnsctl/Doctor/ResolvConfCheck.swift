@@ -50,7 +50,7 @@ struct ResolvConfCheck: Sendable {
             (isForEverybody
                 ? []
                 : [fault("is readable only for root: other users find no nameserver", "chmod 644 /etc/resolv.conf")])
-                + findings(of: NameserverList(resolvConf: text, without: ourselves))
+                + findings(of: NameserverList(resolvConf: text, without: ourselves)) + options
         }
     }
 
@@ -102,6 +102,18 @@ struct ResolvConfCheck: Sendable {
             warning(
                 "names \(names) in addition to the daemon: programs query these, too, if an answer is late",
                 "leave the daemon as the only nameserver: \(ResolvConfCheck.takeOver)")
+        ]
+    }
+
+    /// Options of the daemon's own nameservers, in whichever file these are.
+    private var options: [Finding] {
+        let unheeded = sources.list.options.unheeded
+        guard !unheeded.isEmpty else { return [] }
+        return [
+            Finding(
+                .note, .resolvConf,
+                "has options that the daemon does not follow: \(unheeded.joined(separator: ", "))",
+                remedy: "none is needed: other programs still follow them")
         ]
     }
 
