@@ -24,7 +24,15 @@ url = "http://127.0.0.1:8080/p/lab/resolve"
 # What lintian may say of a package that was never meant for Debian's archive.
 ACCEPTED_TAGS = {"initial-upload-closes-no-bugs"}
 
-UNITS = ("httpdnsd.service", "httpdnsd.socket", "httpdnsd-restore.service")
+UNITS = ("httpdnsd.service", "httpdnsd.socket", "httpdnsd-restore.service", "httpdnsd-nftset.socket",
+         "httpdnsd-nftset.service")
+
+# With it, the daemon connects to the helper.
+NFTSET = """
+[[rule]]
+match = ["lab.example"]
+nftset = "inet#filter#allowed"
+"""
 
 
 @functools.cache
@@ -61,16 +69,26 @@ def field(name):
     return said.stdout.strip()
 
 
-def newer(deb):
-    """The same package with a higher revision."""
+@functools.cache
+def changed(deb, revision, conffile=None):
+    """The same package with another revision, and with these settings as a conffile."""
     directory = Path(packages().name)
-    subprocess.run(["dpkg-deb", "--raw-extract", deb, directory / "newer"], check=True)
-    control = directory / "newer/DEBIAN/control"
-    control.write_text(re.sub(r"(?m)^(Version: .*-)\d+$", r"\g<1>99", control.read_text()))
-    made = directory / "newer.deb"
-    subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", directory / "newer", made], check=True,
+    tree = directory / f"revision-{revision}"
+    subprocess.run(["dpkg-deb", "--raw-extract", deb, tree], check=True)
+    control = tree / "DEBIAN/control"
+    control.write_text(re.sub(r"(?m)^(Version: .*-)\d+$", rf"\g<1>{revision}", control.read_text()))
+    if conffile:
+        (tree / "DEBIAN/conffiles").write_text("/etc/httpdnsd/httpdnsd.toml\n")
+        (tree / "etc/httpdnsd").mkdir(parents=True)
+        (tree / "etc/httpdnsd/httpdnsd.toml").write_text(conffile)
+    made = directory / f"revision-{revision}.deb"
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, made], check=True,
                    capture_output=True)
     return made
+
+
+def newer(deb):
+    return changed(deb, "99")
 
 
 @boots_machines
@@ -102,6 +120,26 @@ class OnMachine(Case):
         self.machine.check("httpdnsctl", "system", "use")
         self.assertIn("nameserver 127.0.0.1", self.machine.read("/etc/resolv.conf").decode())
         self.assertEqual(LAB_WWW, set(self.machine.check("dig", "+short", "www.lab.example").split()))
+
+    def use_helper(self):
+        """As an operator does it who has a rule with nftset. The process ID of the helper."""
+        self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS + NFTSET)
+        self.machine.check("systemctl", "enable", "--now", "httpdnsd-nftset.socket")
+        self.machine.check("systemctl", "reload", "httpdnsd")
+        return self.helper()
+
+    def helper(self, other_than="0"):
+        def pid():
+            return self.property("MainPID", "httpdnsd-nftset.service")
+        return eventually(lambda: pid() not in ("0", other_than) and pid(), what="the helper runs", within=40, every=0.2)
+
+    def assertNoHelper(self):
+        for unit in ("httpdnsd-nftset.socket", "httpdnsd-nftset.service"):
+            self.assertNotEqual("active", self.machine.run("systemctl", "is-active", unit).stdout.strip())
+        self.assertNotIn("httpdnsd-nftset", self.machine.check("ps", "-eo", "args"))
+        self.assertEqual("", self.machine.check("find", "/run", "/etc/systemd", "-name", "*httpdnsd-nftset*"))
+        for database in ("passwd", "group"):
+            self.assertEqual("", self.machine.run("getent", database, "httpdnsd-nftset").stdout)
 
     def assertServes(self):
         """A name that only the provider has is answered."""
@@ -284,6 +322,38 @@ class Installed(OnMachine):
         self.assertNotIn(self.property("MainPID"), (before, "0"))
         self.assertServes()
 
+    def test_an_upgrade_restarts_the_helper_for_nftables_too(self):
+        self.addCleanup(self.mend, "/etc/httpdnsd/httpdnsd.toml", SETTINGS)
+        before = self.use_helper()
+        self.machine.copy(newer(package()), "/opt/newer.deb")
+        self.machine.check("dpkg", "--install", "/opt/newer.deb", timeout=120)
+        self.helper(other_than=before)
+        self.assertEqual("active", self.property("ActiveState", "httpdnsd-nftset.socket"))
+
+    def test_an_upgrade_to_a_program_that_refuses_the_settings_leaves_the_former_one_running(self):
+        before = self.property("MainPID")
+        self.addCleanup(self.mend, "/etc/httpdnsd/httpdnsd.toml", SETTINGS)
+        self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS + "nonsense = 1\n")
+        self.machine.copy(newer(package()), "/opt/newer.deb")
+        upgraded = self.machine.run("dpkg", "--install", "/opt/newer.deb", timeout=120)
+        self.assertEqual(0, upgraded.returncode, upgraded.stderr)
+        self.assertIn("unknown key", upgraded.stderr)
+        self.assertIn("the former one goes on running", upgraded.stderr)
+        self.assertEqual(before, self.property("MainPID"))
+        self.assertServes()
+        # What the message says.
+        self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
+        self.machine.check("sh", "-c", "httpdnsd --check && systemctl restart httpdnsd")
+        self.assertNotIn(self.property("MainPID"), (before, "0"))
+
+    def test_an_operator_restarts_it_as_often_as_he_likes(self):
+        for _ in range(12):
+            self.machine.check("systemctl", "restart", "httpdnsd")
+        for _ in range(6):
+            self.machine.check("systemctl", "stop", "httpdnsd")
+            self.machine.check("systemctl", "start", "httpdnsd")
+        self.assertServes()
+
     def test_with_sockets_of_systemd_a_restart_loses_no_query(self):
         self.machine.check("systemctl", "stop", "httpdnsd")
         self.machine.check("systemctl", "enable", "--now", "httpdnsd.socket")
@@ -323,9 +393,12 @@ class Removed(OnMachine):
 
         self.use_for_the_machine()
 
+        self.use_helper()
+
         self.machine.check("dpkg", "--remove", "httpdnsd")
+        self.assertNoHelper()
         self.assertEqual(resolv_conf, self.machine.read("/etc/resolv.conf"))
-        self.assertEqual(SETTINGS, self.machine.read("/etc/httpdnsd/httpdnsd.toml").decode())
+        self.assertEqual(SETTINGS + NFTSET, self.machine.read("/etc/httpdnsd/httpdnsd.toml").decode())
         self.assertNotEqual(0, self.machine.run("systemctl", "is-active", "httpdnsd").returncode)
         self.assertNotEqual(before, self.machine.files())
 
@@ -334,11 +407,43 @@ class Removed(OnMachine):
         self.assertServes()
         self.use_for_the_machine()
         self.machine.check("systemctl", "enable", "httpdnsd.socket")
+        self.use_helper()
 
         self.machine.check("dpkg", "--purge", "httpdnsd")
+        self.assertNoHelper()
         self.assertSameFiles(before)
         self.assertEqual("", self.machine.run("find", "/run", "-name", "*httpdnsd*").stdout)
         self.assertEqual("", self.machine.run("getent", "passwd", "httpdnsd").stdout)
+
+    def test_settings_are_written_once_and_no_upgrade_asks_about_them(self):
+        sample = (places.ROOT / "etc/httpdnsd.toml").read_bytes()
+        settings = "/etc/httpdnsd/httpdnsd.toml"
+        self.install_package()
+        self.assertEqual(sample, self.machine.read(settings))
+        self.assertEqual("", self.machine.check("dpkg-query", "--show", "--showformat=${Conffiles}", "httpdnsd"))
+        # One that the operator has deleted stays away.
+        self.machine.check("rm", settings)
+        self.upgrade(newer(package()))
+        self.assertNotEqual(0, self.machine.run("test", "-e", settings).returncode)
+        self.machine.check("dpkg", "--purge", "httpdnsd")
+        # From a version that had them as a conffile, with a change of both sides.
+        self.machine.copy(changed(package(), "0", conffile="# before\n"), "/opt/older.deb")
+        self.machine.check("dpkg", "--install", "/opt/older.deb", timeout=120)
+        self.assertEqual(b"# before\n", self.machine.read(settings))
+        self.use_lab()
+        self.upgrade(package())
+        self.assertEqual(SETTINGS, self.machine.read(settings).decode())
+        self.assertServes()
+        self.upgrade(newer(package()))
+        self.assertEqual(SETTINGS, self.machine.read(settings).decode())
+        self.machine.check("dpkg", "--purge", "httpdnsd")
+        self.assertNotEqual(0, self.machine.run("test", "-e", "/etc/httpdnsd").returncode)
+
+    def upgrade(self, deb):
+        """As unattended-upgrades does it: nobody answers, and a question fails."""
+        self.machine.copy(deb, "/opt/upgrade.deb")
+        said = self.machine.check("sh", "-c", "dpkg --install /opt/upgrade.deb </dev/null 2>&1", timeout=120)
+        self.assertNotIn("onfiguration file", said)
 
     def test_what_somebody_else_has_changed_stops_no_removal_and_is_not_lost(self):
         before = self.machine.read("/etc/resolv.conf")
@@ -403,8 +508,12 @@ class ByScript(OnMachine):
         self.assertServes()
 
         self.use_for_the_machine()
+        helper = self.use_helper()
+        self.script("install")
+        self.helper(other_than=helper)
 
         self.script("uninstall", "--purge")
+        self.assertNoHelper()
         self.assertSameFiles(before)
         self.script("uninstall", "--purge")
         self.assertSameFiles(before)
@@ -458,13 +567,13 @@ class ByScript(OnMachine):
 
     def test_settings_that_are_refused_do_not_stop_one_that_serves(self):
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", "nonsense = 1\n")
-        self.assertIn("nonsense", self.assertRefused("install", "does not start"))
+        self.assertIn("unknown key", self.assertRefused("install", "does not start"))
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
         self.script("install")
         self.assertServes()
         before = self.property("MainPID")
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", "nonsense = 1\n")
-        self.assertIn("nonsense", self.assertRefused("install", "is not restarted"))
+        self.assertIn("unknown key", self.assertRefused("install", "is not restarted"))
         self.assertEqual(before, self.property("MainPID"))
         self.script("uninstall", "--purge")
 
