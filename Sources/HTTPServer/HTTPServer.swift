@@ -4,13 +4,14 @@
 import CMicrohttpd
 package import DNSWire
 import Glibc
+import LinuxIO
 
 @safe package final class HTTPServer {
     /// Memory per connection for the request line and headers, and for the reply's headers. Longer requests get 414 or
     /// 431.
     private static let connectionBytes = 16 * 1024
     /// libmicrohttpd's own limit, which is never reached: a connection without a place closes in the next loop turn.
-    private static let connectionLimit = UInt32(4 * ConnectionPlaces.maxConnections)
+    private static let connectionLimit = UInt32(4 * ConnectionShares.max)
 
     private let daemon: OpaquePointer
     private let context: Context
@@ -60,11 +61,18 @@ import Glibc
     }
 
     /// Serves a connection. The caller keeps its own descriptor and may close it at once.
-    package func add(_ connection: Int32, from address: Address, now: Instant) {
+    package func add(_ connection: Int32, from client: PageClient, now: Instant) {
         let own = web_duplicate(connection)
         guard own >= 0 else { return }
-        if let victim = places.take(own, from: address, now: now) { end(victim) }
-        if address.isLoopback { context.ofThisMachine.insert(own) }
+        switch places.take(own, from: client, now: now) {
+        case .free: break
+        case .closing(let victim): end(victim)
+        case .refused:
+            cut += 1
+            Glibc.close(own)
+            return
+        }
+        if client.isOnThisMachine { context.ofThisMachine.insert(own) }
         if unsafe !web_add(daemon, own) { closed(own) }
         run(now: now)
     }

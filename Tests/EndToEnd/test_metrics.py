@@ -6,6 +6,7 @@ import re
 import socket
 import subprocess
 import time
+import unittest
 
 import scraping
 from cases import Case, closed_provider
@@ -230,6 +231,25 @@ class HostileReaders(Case):
         for client in clients:
             client.close()
         self.comes_back()
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs a second user")
+    def test_no_number_of_connections_of_another_user_ends_those_of_root(self):
+        first = connect(self.server.page)
+        host, port = re.match("http://(.*):(.*)/", self.server.page).groups()
+        opening = ("import socket, sys\n"
+                   f"them = [socket.create_connection(('{host}', {port})) for _ in range(100)]\n"
+                   "print('open', flush=True); sys.stdin.read()")
+        crowd = subprocess.Popen(["/usr/bin/python3", "-c", opening], user=65534, group=65534, extra_groups=[],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(crowd.wait)
+        self.addCleanup(crowd.stdin.close)
+        self.addCleanup(crowd.stdout.close)
+        self.assertEqual("open\n", crowd.stdout.readline())
+        second = connect(self.server.page)
+        for client in (first, second):
+            client.sendall(f"GET /metrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+            self.assertIn(b"200 OK", rest(client).splitlines()[0])
+        self.serves()
 
     def test_who_does_not_read_holds_up_nobody(self):
         clients = [connect(self.page, receive_buffer=2048) for _ in range(10)]

@@ -97,7 +97,7 @@ private final class Client {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         try #require(unsafe socketpair(AF_UNIX, type, 0, &ends) == 0)
         descriptor = ends[0]
-        server.add(ends[1], from: address, now: now)
+        server.add(ends[1], from: PageClient(address, userID: nil, isTrusted: false), now: now)
         close(ends[1])
     }
 

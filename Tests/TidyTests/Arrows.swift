@@ -34,7 +34,8 @@ enum Arrows {
         // CCurl has OpenSSL's headers and zlib: a certificate is verified for another name in libcurl's SSL_CTX hook.
         "HTTPClient": ["CCurl", "CNghttp2", "Crypto", "DNSWire", "LinuxIO"],
         // DNSWire: a Host header has to be an address or localhost.
-        "HTTPServer": ["CMicrohttpd", "DNSWire", "Glibc"],
+        // LinuxIO: operators share connections as at the control socket.
+        "HTTPServer": ["CMicrohttpd", "DNSWire", "Glibc", "LinuxIO"],
         // DNSWire: a stored answer is validated against its question.
         "Store": ["CSQLite", "DNSWire"],
         "Settings": ["CTOML", "DNSWire", "InternationalNames"],

@@ -21,8 +21,10 @@ package struct Rights: Equatable, Sendable {
     }
 
     /// Whether the client may run every command.
-    package func isTrusted(userID: UInt32, groupID: UInt32) -> Bool {
-        userID == Rights.root || userID == self.userID || groupID == self.groupID
+    ///
+    /// - Parameter groupID: nil: not known.
+    package func isTrusted(userID: UInt32, groupID: UInt32?) -> Bool {
+        userID == Rights.root || userID == self.userID || groupID.map { $0 == self.groupID } ?? false
     }
 
     private var trusted: String {

@@ -38,6 +38,9 @@ struct ControlCommands {
         rights.isTrusted(userID: peer.userID, groupID: peer.groupID)
     }
 
+    /// The same about a user whose groups are not known.
+    static func isTrusted(_ userID: UInt32) -> Bool { rights.isTrusted(userID: userID, groupID: nil) }
+
     /// Returns the complete answer to one request line.
     func answer(to line: [UInt8], from peer: LocalPeer) -> ControlAnswer {
         do throws(Refusal) {

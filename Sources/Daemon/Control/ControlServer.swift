@@ -60,8 +60,8 @@ final class ControlServer: LoopPart {
 
     private func admit(_ socket: StreamSocket, _ peer: LocalPeer) {
         let descriptor = socket.descriptor.raw
-        let place = ControlPlace(number: admitted, userID: peer.userID, isTrusted: isTrusted(peer))
-        switch ControlPlaces.admission(of: place, to: clients.values.map(\.place)) {
+        let place = HeldConnection(number: admitted, holder: .user(peer.userID), isTrusted: isTrusted(peer))
+        switch ConnectionShares.admission(of: place, to: clients.values.map(\.place)) {
         case .free: break
         case .refused: return
         case .closing(let number):
@@ -113,7 +113,7 @@ private struct ControlClient {
     /// Pages produced per event loop turn, so that a long answer leaves time for other work.
     private static let maxPagesPerTurn = 2
 
-    let place: ControlPlace
+    let place: HeldConnection
     let socket: StreamSocket
     let registration: EventLoop.Registration
     var deadline: Instant
@@ -127,7 +127,7 @@ private struct ControlClient {
     private static let forEver: Duration = .seconds(1 << 32)
 
     init(
-        place: ControlPlace, socket: StreamSocket, peer: LocalPeer, registration: EventLoop.Registration,
+        place: HeldConnection, socket: StreamSocket, peer: LocalPeer, registration: EventLoop.Registration,
         deadline: Instant
     ) {
         self.place = place

@@ -16,18 +16,22 @@ final class MetricsListener: LoopPart {
     private var acceptPause: AcceptPause
     private var registration: EventLoop.Registration?
     private let loop: EventLoop
+    private let isTrusted: (UInt32) -> Bool
 
     /// The bound address, with the port chosen by the kernel if the settings say 0.
     let address: SocketAddress
 
+    /// - Parameter isTrusted: whether a user may run every command; others never displace its connections.
     init(
-        _ listener: Listener, loop: EventLoop, answer: @escaping (PageRequest) -> PageReply
+        _ listener: Listener, loop: EventLoop, isTrusted: @escaping (UInt32) -> Bool,
+        answer: @escaping (PageRequest) -> PageReply
     ) throws(StartFailure) {
         do {
             self.listener = listener
             address = try listener.localAddress()
             server = try HTTPServer(answer: answer)
             self.loop = loop
+            self.isTrusted = isTrusted
             acceptPause = AcceptPause(loop)
             registration = try loop.watch(server.descriptor, for: .readable) { [unowned self] _ in
                 server.run(now: Clock.now())
@@ -55,11 +59,18 @@ final class MetricsListener: LoopPart {
             let now = Clock.now()
             do throws(SystemError) {
                 guard let accepted = try listener.accept() else { return }
-                server.add(accepted.socket.descriptor.raw, from: accepted.peer.address, now: now)
+                let client = client(accepted.socket, accepted.peer)
+                server.add(accepted.socket.descriptor.raw, from: client, now: now)
             } catch {
                 // Other errors concern only the pending connection, which the client has closed.
                 guard !error.isExhaustion else { return acceptPause.begin(now: now) }
             }
         }
+    }
+
+    private func client(_ socket: StreamSocket, _ peer: SocketAddress) -> PageClient {
+        let local = peer.address.isLoopback ? try? socket.localAddress() : nil
+        let userID = local.flatMap { SocketOwner.userID(of: peer, connectedTo: $0) }
+        return PageClient(peer.address, userID: userID, isTrusted: userID.map(isTrusted) ?? false)
     }
 }

@@ -617,7 +617,9 @@ final class Daemon {
         guard let listener = openings.pages else { return }
         let sampler = StatisticsSampler { [unowned self] now in statistics(now: now) }
         let served = ServedPages(sampler) { [unowned self] now in statistics(now: now) }
-        pages = try MetricsListener(listener, loop: loop) { served.reply(to: $0, now: Clock.now()) }
+        pages = try MetricsListener(listener, loop: loop, isTrusted: ControlCommands.isTrusted) {
+            served.reply(to: $0, now: Clock.now())
+        }
         self.sampler = sampler
     }
 
