@@ -15,7 +15,8 @@ struct OpenResolverCheckTests {
     }
 
     private func complaint(_ listen: [String], _ allow: [String]) throws -> String? {
-        OpenResolverCheck.complaint(listen: try self.listen(listen), allow: allow.compactMap { Prefix($0) })
+        OpenResolverCheck.complaint(
+            try self.listen(listen), of: "server.listen", allow: allow.compactMap { Prefix($0) })
     }
 
     @Test(
@@ -45,6 +46,19 @@ struct OpenResolverCheckTests {
         }
         for allow in ["192.168.7.0/24", "192.168.7.9/32", "0.0.0.0/0", "fe80::/10", "::/0"] {
             #expect(try complaint(["0.0.0.0:53"], OpenResolverCheckTests.ownAlone + [allow]) == nil)
+        }
+    }
+
+    @Test("settings without the former addresses of the LAN are accepted while these are bound")
+    func reload() throws {
+        let ports = try PortBinding(listen(["0.0.0.0:0"]), threads: 1)
+        var settings = Settings.defaults
+        settings.server.listen = try listen(["127.0.0.1:53"])
+        settings.probe.enabled = false
+        _ = try LoadedSecrets(for: settings, try Options([]), bound: ports)
+        settings.server.listen = try listen(["0.0.0.0:53"])
+        #expect(throws: SettingsFile.Unusable.self) {
+            try LoadedSecrets(for: settings, try Options([]), bound: ports)
         }
     }
 

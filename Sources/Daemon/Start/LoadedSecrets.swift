@@ -25,11 +25,14 @@ struct LoadedSecrets {
     init(
         for settings: Settings, _ options: Options, bound: PortBinding? = nil, names read: NamesInFiles? = nil
     ) throws(SettingsFile.Unusable) {
+        let handedOver = bound.flatMap { $0.areHandedOver ? $0.addresses : nil }
         let wanted = options.listenAddresses(settings)
-        var listen = bound?.addresses ?? []
-        if bound?.areHandedOver != true { listen = wanted + listen.filter { !wanted.contains($0) } }
-        var complaints = [OpenResolverCheck.complaint(listen: listen, allow: settings.server.allow)].compactMap { $0 }
-            .map { "\(SettingsFile.path(options)): \($0)" }
+        // Addresses that the settings no longer have are bound until the restart.
+        let listen = handedOver ?? wanted + (bound?.addresses ?? []).filter { !wanted.contains($0) }
+        let place = handedOver != nil ? "httpdnsd.socket" : options.listen.isEmpty ? "server.listen" : "--listen"
+        var complaints = [
+            OpenResolverCheck.complaint(handedOver ?? wanted, of: place, allow: settings.server.allow)
+        ].compactMap { $0 }.map { "\(SettingsFile.path(options)): \($0)" }
         var accounts: [ProviderAccount] = []
         var receivers: [ReceiverAccount] = []
         var probes = ProbeSetup.off

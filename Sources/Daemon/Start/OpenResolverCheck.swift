@@ -10,15 +10,16 @@ enum OpenResolverCheck {
     /// Returns one line with finding and remedy if other machines can reach `listen`, but `allow` refuses all of them.
     ///
     /// - Parameters:
-    ///   - listen: bound or requested addresses, of own sockets or of those passed by the service manager.
+    ///   - listen: addresses from the next start on, of own sockets or of those passed by the service manager.
+    ///   - place: what names them.
     ///   - allow: `server.allow`; the default admits this machine only.
-    static func complaint(listen: [SocketAddress], allow: [Prefix]) -> String? {
+    static func complaint(_ listen: [SocketAddress], of place: String, allow: [Prefix]) -> String? {
         let open = listen.filter(\.isOpenToOthers)
         guard let first = open.first, allow.allSatisfy(\.isOfThisMachine) else { return nil }
         var prefixes = ["127.0.0.0/8", "::1/128"]
         for prefix in open.map(\.likelyClients) where !prefixes.contains(prefix) { prefixes.append(prefix) }
         let list = prefixes.prefix(maxPrefixes).map { "\"\($0)\"" }.joined(separator: ", ")
-        return "server.allow: found only loopback networks, but server.listen has \(first), which is not loopback; "
+        return "server.allow: found only loopback networks, but \(place) has \(first), which is not loopback; "
             + "add the clients' networks, for example allow = [\(list)] under [server], or listen only on loopback"
     }
 
