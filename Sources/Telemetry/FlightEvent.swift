@@ -17,7 +17,7 @@ package struct FlightEvent: Equatable, Sendable {
     package var microseconds: UInt32 = 0
     /// The result, as a word.
     package var outcome = FlightWord.none
-    /// The name of an upstream.
+    /// The name of an upstream, or the rule or list that blocked the name.
     package var upstream = FlightWord.none
     package var transport = Transport.none
     /// The number of the network that is now in use; 0 if the event is not about a network.
@@ -66,7 +66,7 @@ package struct FlightEvent: Equatable, Sendable {
 
     /// The source of an answer, by the names of `stats`.
     package enum Source: UInt8, CaseIterable, Sendable {
-        case none, cache, stale, provider, system, local, fallback, refused, failure, limited
+        case none, cache, stale, provider, system, local, fallback, refused, failure, limited, blocked
     }
 
     package enum Transport: UInt8, CaseIterable, Sendable {

@@ -78,6 +78,7 @@ struct FlightSlot {
             return false
         }
         let source = FlightEvent.Source(rawValue: UInt8(truncatingIfNeeded: what >> 8))
+        guard source != .blocked else { return false }
         guard kind == .answered, source != .limited, source != .failure else { return true }
         let code = ResponseCode(rawValue: UInt16(truncatingIfNeeded: what >> 32))
         return code != .noError && code != .noSuchName

@@ -11,6 +11,8 @@ package enum Count: Int, CaseIterable {
     case udpQueries, tcpQueries
     case cacheResponses, staleResponses, providerResponses, systemResponses, localResponses
     case fallbackResponses
+    /// Answered by a rule that blocks the name.
+    case blockedResponses
     case refusedResponses, failureResponses
     /// A client over its rate limit was told to retry over TCP, or with a cookie.
     case limitedResponses
@@ -21,8 +23,6 @@ package enum Count: Int, CaseIterable {
     case droppedOverload
     /// The client's connection ended before the answer came.
     case droppedGone
-    /// A query of this daemon, forwarded back by a nameserver that is not asked any more.
-    case droppedLoop
     /// Handed to the main thread, which answers or drops it later.
     case handedOver
     case cacheHits, cacheMisses
@@ -53,7 +53,7 @@ package struct Tally: Sendable {
     package var responses: UInt64 {
         let counts: [Count] = [
             .cacheResponses, .staleResponses, .providerResponses, .systemResponses, .localResponses,
-            .fallbackResponses, .refusedResponses, .failureResponses, .limitedResponses,
+            .fallbackResponses, .blockedResponses, .refusedResponses, .failureResponses, .limitedResponses,
         ]
         return counts.reduce(0) { $0 + self[$1] }
     }

@@ -32,6 +32,7 @@ struct ReportTests {
         stats.providers = [provider]
         stats.system.servers = ["192.0.2.53:53", "[2001:db8::53]:53"]
         stats.system.looping = ["127.0.0.2:53"]
+        (stats.blocked.rules, stats.blocked.lists) = (["ads.example": 1], ["/etc/ads.list": 2])
         (stats.probe.done, stats.probe.verdicts) = (9, ["verified": 8, "name-mismatch": 1])
         (stats.probe.quarantined, stats.probe.dropped, stats.probe.divergences) = (1, 2, 1)
         (stats.probe.running, stats.probe.skipped, stats.probe.evidence) = (3, ["overload": 6], 7)
@@ -63,7 +64,8 @@ struct ReportTests {
     func statsJSON() {
         #expect(
             Reply.stats(stats).rendered(asJSON: true) == #"""
-                {"cache":{"bytes":4096,"entries":10,"evictions":0,"hits":13,"insertions":0,"limit_bytes":0,\#
+                {"blocked":{"lists":{"/etc/ads.list":2},"others":0,"rules":{"ads.example":1}},\#
+                "cache":{"bytes":4096,"entries":10,"evictions":0,"hits":13,"insertions":0,"limit_bytes":0,\#
                 "misses":0},\#
                 "dropped":{"malformed":1},"durations":{},"files":{"faulty":0},"inflight":2,\#
                 "latency_us":{"cache":{"p50":0,"p95":0,"p99":0},"provider":{"p50":900,"p95":0,"p99":9000},\#
@@ -94,14 +96,15 @@ struct ReportTests {
                 "names":6,"proxy":false,\#
                 "requests":5,"results":{"success":3,"timeout":1},"share":1,"state":"up","success":0.9987,"trust":1}],\#
                 "queries":{"tcp":8,"total":28,"udp":20},"rcodes":{"NOERROR":23,"NXDOMAIN":2},\#
-                "responses":{"cache":7,"failure":0,"fallback":0,"limited":0,"local":3,"provider":5,"refused":0,\#
+                "responses":{"blocked":0,"cache":7,"failure":0,"fallback":0,"limited":0,"local":3,"provider":5,\#
+                "refused":0,\#
                 "stale":6,"system":4},"schema":1,\#
                 "shares":{"lookups_displaced":0,"requests_displaced":0,"requests_expired":0},"stale":{},\#
                 "store":{"batches":0,"dropped":0,"failures":0,"loaded":0,"refused_notes":0,\#
                 "written":0},\#
                 "system":{"contradictions":0,"divergences":0,\#
                 "failures":0,"foreign_replies":5,"looping":["127.0.0.2:53"],\#
-                "refused_exchanges":0,"requests":0,\#
+                "refused_exchanges":0,"requests":0,"returned_checks":0,\#
                 "servers":["192.0.2.53:53","[2001:db8::53]:53"],"stood_in":{},"trust":1},\#
                 "tcp":{"evicted":6,"open":3,"refused":4},\#
                 "udp_rcvbuf_errors":2,"unsent":1,"uptime_s":61,"version":"0.9.0"}
@@ -115,6 +118,9 @@ struct ReportTests {
     }
 
     private static let text = """
+        blocked.lists./etc/ads.list                2
+        blocked.others                             0
+        blocked.rules.ads.example                  1
         cache.bytes                                4096
         cache.entries                              10
         cache.evictions                            0
@@ -214,6 +220,7 @@ struct ReportTests {
         queries.udp                                20
         rcodes.NOERROR                             23
         rcodes.NXDOMAIN                            2
+        responses.blocked                          0
         responses.cache                            7
         responses.failure                          0
         responses.fallback                         0
@@ -240,6 +247,7 @@ struct ReportTests {
         system.looping.0                           127.0.0.2:53
         system.refused_exchanges                   0
         system.requests                            0
+        system.returned_checks                     0
         system.servers.0                           192.0.2.53:53
         system.servers.1                           [2001:db8::53]:53
         system.trust                               1

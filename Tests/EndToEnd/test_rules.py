@@ -42,6 +42,41 @@ class Rules(Case):
                 self.record(name, given)
                 self.assertIn(self.ttl(server, name), (wanted - 1, wanted))
 
+    def test_blocked_answers_are_counted_and_logged_by_rule_and_list_and_apart_from_local_ones(self):
+        server = self.server()
+        block_list = server.directory / "ads.list"
+        block_list.write_text("listed.example\nfull:exact.example\n")
+        block_list.chmod(0o644)
+        self.change(
+            server, rule("ads.example", answer='"nxdomain"'), rule("none.example", answer='"nodata"'),
+            rule("no.example", answer='"refused"'), rule("zero.example", answer='["0.0.0.0", "::"]'),
+            rule("cut.example", answer='["192.0.2.9"]', extended_error='"filtered"'),
+            rule("alias.example", cname='"x.ads.example"'), rule("own.example", answer='["192.0.2.9"]'),
+            f'[[rule]]\nmatch-file = ["{block_list}"]\nanswer = "nxdomain"',
+            sections="[log]\nqueries = true")
+        names = {"a.ads.example": 2, "ads.example": 1, "none.example": 1, "no.example": 1, "zero.example": 1,
+                 "cut.example": 1, "alias.example": 1, "own.example": 1, "localhost": 1, "a.listed.example": 1,
+                 "exact.example": 2}
+        for name, times in names.items():
+            for _ in range(times):
+                dig(server, name, "A")
+        stats = server.stats()
+        self.assertEqual(
+            {"ads.example": 4, "none.example": 1, "no.example": 1, "zero.example": 1, "cut.example": 1},
+            stats["blocked"]["rules"])
+        self.assertEqual({str(block_list): 3}, stats["blocked"]["lists"])
+        self.assertEqual((11, 2, 0), tuple(stats["responses"][key] for key in ("blocked", "local", "refused")))
+        self.assertSums(stats)
+        metrics = ctl(server, "stats", "--prometheus").stdout
+        self.assertIn('httpdnsd_blocked_responses_total{rule="ads.example"} 4\n', metrics)
+        self.assertIn(f'httpdnsd_blocked_responses_total{{list="{block_list}"}} 3\n', metrics)
+        self.assertIn('httpdnsd_responses_total{source="blocked"} 11\n', metrics)
+        server.wait_for("a.listed.example A")
+        self.assertRegex(server.log, r"answered +a\.ads\.example A +blocked, rule ads\.example, NXDOMAIN, EDE 15, ")
+        self.assertRegex(server.log, r"answered +no\.example A +blocked, rule no\.example, REFUSED, EDE 15, ")
+        self.assertRegex(server.log, r"answered +a\.listed\.example A +blocked, list \S*ads\.list, NXDOMAIN, ")
+        self.assertRegex(server.log, r"answered +localhost A +local, NOERROR, ")
+
     def test_a_limit_of_a_rule_takes_the_place_of_that_of_the_settings(self):
         server = self.server(
             rule("long.lab.example", max_ttl='"5000s"'), rule("brief.lab.example", min_ttl='"0s"'),

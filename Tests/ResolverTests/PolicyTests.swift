@@ -142,6 +142,32 @@ struct ListedRuleTests {
         return RuleList(path: path, names: NameList(builder))
     }
 
+    @Test("a blocked name counts for the rule or list whose answer it gets")
+    func blockingRules() throws {
+        var rules = [Rule(match: [try name("both.example")]), Rule(), Rule(match: [try name("both.example")]), Rule()]
+        rules[0].stale = false
+        rules[1].lists = [try list(("both.example", .tree), ("tree.example", .tree), path: "/tree")]
+        rules[2].answer = .noData(.blockedByRule)
+        rules[3].lists = [try list(("both.example", .exact), ("a.tree.example", .exact), path: "/exact")]
+        for index in [1, 3] { rules[index].answer = .noSuchName(.blockedByRule) }
+        let table = RuleTable(rules)
+        let block = { (text: String) -> BlockingRule? in
+            let name = try name(text)
+            return table.answer(for: name).map { table.blockingRule(for: name, at: $0.match) }
+        }
+        #expect(try block("both.example") == .list("/exact"))
+        #expect(try block("a.both.example") == .list("/tree"))
+        #expect(try block("a.tree.example") == .list("/exact"))
+        #expect(try block("b.tree.example") == .list("/tree"))
+        #expect(try block("c.example") == nil)
+        var added = Rule(match: [try name("tree.example")])
+        added.answer = .refused(.blockedByRule)
+        let overridden = RuleTable(rules, overriding: [added])
+        #expect(
+            overridden.blockingRule(for: try name("b.tree.example"), at: try name("tree.example"))
+                == .name(try name("tree.example")))
+    }
+
     private func rule(_ match: [String] = [], _ lists: [RuleList] = [], ttl: UInt32) throws -> Rule {
         var rule = Rule(match: try match.map(name))
         (rule.lists, rule.maxTTLSeconds) = (lists, ttl)

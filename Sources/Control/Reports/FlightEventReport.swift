@@ -20,7 +20,7 @@ package struct FlightEventReport: Codable, Equatable, Sendable {
     package let microseconds: Int?
     /// The result.
     package let outcome: String?
-    /// A provider's name, or "system".
+    /// A provider's name, or "system"; "rule NAME" or "list PATH" if it blocked the name.
     package let upstream: String?
     package let transport: String?
     /// The client's address.

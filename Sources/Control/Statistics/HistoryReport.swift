@@ -41,15 +41,15 @@ package struct HistoryReport: Encodable, Equatable, Sendable {
     }
 
     static let countNames = [
-        "cache", "provider", "system", "stale", "local", "failed", "dropped", "hits", "misses",
+        "cache", "provider", "system", "stale", "local", "blocked", "failed", "dropped", "hits", "misses",
     ]
 
     /// Counts since the start, in the order of `countNames`.
-    static func counts(of stats: StatsReport) -> InlineArray<9, Int> {
+    static func counts(of stats: StatsReport) -> InlineArray<10, Int> {
         let responses = stats.responses
         return [
             responses.cache, responses.provider, responses.system, responses.stale,
-            responses.local + responses.fallback,
+            responses.local + responses.fallback, responses.blocked,
             responses.failure + responses.refused + responses.limited, stats.dropped.values.reduce(0, +),
             stats.cache.hits, stats.cache.misses,
         ]

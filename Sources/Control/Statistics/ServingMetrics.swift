@@ -12,6 +12,10 @@ extension MetricFamily {
         .counter("responses", "Responses, by source of the answer.") { report in
             report.responses.bySource.map { MetricSample($0.count, ("source", $0.source)) }
         },
+        .counter("blocked_responses", "Responses to names that a rule or list blocks.") { report in
+            [MetricSample](report.blocked.rules, by: "rule") + .init(report.blocked.lists, by: "list")
+                + [MetricSample(report.blocked.others, ("rule", "(others)"))]
+        },
         .counter("response_codes", "Responses, by response code.") { .init($0.rcodes, by: "rcode") },
         .counter("dropped", "Queries dropped without a response, by reason.") { .init($0.dropped, by: "reason") },
         .gauge("inflight", "Queries waiting for an answer.") { [MetricSample($0.inflight)] },
@@ -133,7 +137,8 @@ extension StatsReport.Responses {
     fileprivate var bySource: [(source: String, count: Int)] {
         [
             ("cache", cache), ("stale", stale), ("provider", provider), ("system", system), ("local", local),
-            ("fallback", fallback), ("refused", refused), ("failure", failure), ("limited", limited),
+            ("blocked", blocked), ("fallback", fallback), ("refused", refused), ("failure", failure),
+            ("limited", limited),
         ]
     }
 }

@@ -43,7 +43,7 @@ package enum HistorySpan: String, CaseIterable, Sendable {
 /// What happened within one step.
 private struct Sample: Sendable {
     /// Counts per step, in the order of `HistoryReport.countNames`.
-    var counts: InlineArray<9, UInt32>
+    var counts: InlineArray<10, UInt32>
     /// 99th percentiles in microseconds, in the order of `HistoryReport.sources`; `unknown` without responses.
     var latencies: InlineArray<4, UInt32>
     var residentKibibytes: UInt32

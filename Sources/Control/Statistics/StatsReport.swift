@@ -12,6 +12,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var rcodes: [String: Int] = [:]
     /// Queries without a response, by reason.
     package var dropped: [String: Int] = [:]
+    package var blocked = Blocked()
     package var inflight = 0
     /// Responses over UDP that the socket did not accept: the link was full, or there was no route.
     package var unsent = 0
@@ -46,14 +47,21 @@ package struct StatsReport: Codable, Equatable, Sendable {
 
     package init() {}
 
+    /// Parses an answer to `stats --json`. Nil for any other text.
+    package init?(answer: [UInt8]) {
+        guard let report: StatsReport = decoded(String(decoding: answer, as: UTF8.self)) else { return nil }
+        self = report
+    }
+
     /// Whether every query is answered, dropped or in flight, and counted exactly once.
     package var isBalanced: Bool {
         queries.total == responses.sum + dropped.values.reduce(0, +) + inflight
     }
 
     package enum CodingKeys: String, CodingKey {
-        case schema, version, queries, responses, rcodes, dropped, inflight, unsent, durations, cache, prefetch, shares,
-            stale, store, providers, nameservers, system, probe, network, notify, nftset, fleet, pages,
+        case schema, version, queries, responses, rcodes, dropped, blocked, inflight, unsent, durations, cache,
+            prefetch, shares, stale, store, providers, nameservers, system, probe, network, notify, nftset, fleet,
+            pages,
             log, files, process
         case connections = "tcp"
         case udpReceiveErrors = "udp_rcvbuf_errors"
@@ -85,6 +93,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var provider = 0
         package var system = 0
         package var local = 0
+        /// Answered by a rule that blocks the name.
+        package var blocked = 0
         /// Answered with the fallback addresses of a rule, after all upstreams failed.
         package var fallback = 0
         package var refused = 0
@@ -93,7 +103,20 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var limited = 0
         package init() {}
 
-        package var sum: Int { cache + stale + provider + system + local + fallback + refused + failure + limited }
+        package var sum: Int {
+            cache + stale + provider + system + local + blocked + fallback + refused + failure + limited
+        }
+    }
+
+    /// Blocked answers.
+    package struct Blocked: Codable, Equatable, Sendable {
+        /// By the name in a rule's `match`.
+        package var rules: [String: Int] = [:]
+        /// By the path of a list.
+        package var lists: [String: Int] = [:]
+        /// By further rules, beyond the first 256 rules and lists that blocked something.
+        package var others = 0
+        package init() {}
     }
 
     /// Response times by the source of the answer.
@@ -200,6 +223,8 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var foreignReplies = 0
         /// Messages that were not sent because too many nameserver sockets were open.
         package var refusedExchanges = 0
+        /// The daemon's checks for loops that came back to it. They are no queries of clients.
+        package var returnedChecks = 0
         /// Times that it returned an address that failed its probe while another source's address was verified.
         package var divergences = 0
         /// Answers that contradicted a rule's expect and were treated as forged.
@@ -216,6 +241,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
             case requests, failures, divergences, contradictions, trust, servers, looping
             case foreignReplies = "foreign_replies"
             case stoodIn = "stood_in"
+            case returnedChecks = "returned_checks"
             case refusedExchanges = "refused_exchanges"
         }
     }

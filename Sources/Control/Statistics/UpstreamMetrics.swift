@@ -113,6 +113,9 @@ extension MetricFamily {
         .counter("upstream_rejected", "Received messages that match no outstanding query.") {
             [MetricSample($0.system.foreignReplies, ("reason", "foreign"))]
         },
+        .counter("system_returned_checks", "Checks for loops that a nameserver forwarded back to the daemon.") {
+            [MetricSample($0.system.returnedChecks)]
+        },
         .gauge("system_servers", "Nameservers of the system resolver: asked, or excluded as a loop.") {
             [
                 MetricSample($0.system.servers.count, ("state", "asked")),

@@ -44,7 +44,8 @@ struct TopRates {
         let whole = later.responses.sum - (earlier?.responses.sum ?? 0)
         let sources: [(String, KeyPath<StatsReport.Responses, Int>, StyledLine.Style)] = [
             ("cache", \.cache, .good), ("provider", \.provider, .plain), ("system", \.system, .plain),
-            ("local", \.local, .plain), ("stale", \.stale, .doubtful), ("fallback", \.fallback, .doubtful),
+            ("local", \.local, .plain), ("blocked", \.blocked, .plain), ("stale", \.stale, .doubtful),
+            ("fallback", \.fallback, .doubtful),
             ("refused", \.refused, .doubtful), ("limited", \.limited, .doubtful), ("failure", \.failure, .bad),
         ]
         return sources.compactMap { name, source, style in

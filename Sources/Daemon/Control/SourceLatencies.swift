@@ -17,7 +17,7 @@ struct SourceLatencies {
         case .stale: stale.record(duration)
         case .provider: provider.record(duration)
         case .system: system.record(duration)
-        case .none, .local, .fallback, .refused, .failure, .limited: break
+        case .none, .local, .blocked, .fallback, .refused, .failure, .limited: break
         }
     }
 }

@@ -91,8 +91,8 @@ struct Statistics {
         let sum = resolving.counts(with: threads.tally)
         var report = StatsReport()
         report.uptimeSeconds = Int(startedAt.duration(to: now).wholeSeconds)
-        report.queries.udp = Int(sum[.udpQueries])
-        report.queries.tcp = Int(sum[.tcpQueries])
+        report.queries.udp = Int(sum[.udpQueries] - resolving.returnedChecks.udp)
+        report.queries.tcp = Int(sum[.tcpQueries] - resolving.returnedChecks.tcp)
         report.queries.total = report.queries.udp + report.queries.tcp
         report.prefetch.started = Int(resolving.refreshes.started)
         report.prefetch.succeeded = Int(resolving.refreshes.succeeded)
@@ -137,6 +137,8 @@ struct Statistics {
         report.responses.provider = Int(sum[.providerResponses])
         report.responses.system = Int(sum[.systemResponses])
         report.responses.local = Int(sum[.localResponses])
+        report.responses.blocked = Int(sum[.blockedResponses])
+        report.blocked = resolving.blocked.report
         report.responses.fallback = Int(sum[.fallbackResponses])
         report.responses.refused = Int(sum[.refusedResponses])
         report.responses.failure = Int(sum[.failureResponses])
@@ -148,7 +150,7 @@ struct Statistics {
         ]
         let reasons: [(String, Count)] = [
             ("short", .droppedShort), ("reply", .droppedReply), ("overload", .droppedOverload),
-            ("gone", .droppedGone), ("loop", .droppedLoop), ("rate-limited", .droppedRateLimited),
+            ("gone", .droppedGone), ("rate-limited", .droppedRateLimited),
         ]
         for (code, count) in codes { report.rcodes[code] = Int(sum[count]) }
         for (reason, count) in reasons { report.dropped[reason] = Int(sum[count]) }
@@ -157,7 +159,7 @@ struct Statistics {
         report.cache.bytes = counts.bytes
         report.cache.limitBytes = cache.limitBytes
         report.cache.hits = Int(sum[.cacheHits])
-        report.cache.misses = Int(sum[.cacheMisses])
+        report.cache.misses = Int(sum[.cacheMisses] - resolving.returnedChecks.total)
         report.cache.insertions = Int(counts.insertions)
         report.cache.evictions = Int(counts.evictions)
     }
@@ -202,6 +204,7 @@ struct Statistics {
         report.system.foreignReplies = Int(resolving.system.foreignReplies)
         report.system.refusedExchanges = Int(resolving.system.refusedExchanges)
         report.system.servers = resolving.system.servers.map(\.description)
+        report.system.returnedChecks = Int(resolving.returnedChecks.total)
         report.system.looping = resolving.system.loopingServers.map(\.description)
     }
 }

@@ -25,14 +25,16 @@ final class FlightRecorder {
 
     // MARK: clients
 
+    /// - Parameter rule: what blocked the name.
     func answered(
         _ client: Client, _ code: ResponseCode, _ extendedError: ExtendedError?, from source: FlightEvent.Source,
-        now: Instant
+        by rule: BlockingRule? = nil, now: Instant
     ) {
         var event = event(source == .refused ? .refused : .answered, client, now: now)
         event.source = source
         event.code = code
         event.extendedError = extendedError?.code
+        if let rule { event.upstream = word(of: rule) }
         records.ofMainThread.record(event)
     }
 
@@ -164,6 +166,12 @@ final class FlightRecorder {
         return event
     }
 
+    /// Rules may have more names than the string table has places: some are left to providers and results.
+    private func word(of rule: BlockingRule) -> FlightWord {
+        let isFull = wordOfText.count >= FlightWords.capacity / 2 && wordOfText[rule.text] == nil
+        return word(isFull ? "rule" : rule.text)
+    }
+
     /// Returns the text's number in the string table. The table is bounded: if it is full, this returns the empty word,
     /// and the next call tries again.
     private func word(_ text: String) -> FlightWord {
@@ -193,6 +201,19 @@ extension Source {
     }
 }
 
+extension BlockingRule {
+    /// A long path loses its beginning.
+    fileprivate var text: String {
+        switch self {
+        case .name(let name): return "rule \(name)"
+        case .list(let path):
+            let room = FlightWords.maxBytes - "list ...".utf8.count
+            guard path.utf8.count > room else { return "list \(path)" }
+            return "list ...\(String(decoding: path.utf8.suffix(room), as: UTF8.self))"
+        }
+    }
+}
+
 extension FlightScope {
     init(_ setting: Settings.Log.Recorder) {
         self =
@@ -217,6 +238,7 @@ extension FlightEvent.Source {
         case .refused: .refusedResponses
         case .failure: .failureResponses
         case .limited: .limitedResponses
+        case .blocked: .blockedResponses
         }
     }
 }

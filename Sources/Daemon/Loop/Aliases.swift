@@ -20,7 +20,7 @@ extension ResolvingLoop {
     private func answer(_ waiter: Waiter, with ownReply: OwnReply, now: Instant) {
         guard let client = clients.take(waiter) else { return }
         switch ownReply {
-        case .answer(let answer, let source): reply(client, answer, from: source.ofEvent, now: now)
+        case .answer(let answer, let source): reply(client, answer, from: source, now: now)
         case .cached(let answer): reply(client, answer, from: .cache, now: now)
         case .expired(let expired, let cause): reply(client, expired, cause, now: now)
         case .failure(let extendedError, let code): fail(client, extendedError, code, now: now)

@@ -35,6 +35,8 @@ final class ResolvingLoop: LoopPart {
     /// misses.
     private(set) var questionsTaken: UInt64 = 0
     private(set) var latencies = SourceLatencies()
+    private(set) var blocked = BlockedAnswers()
+    private(set) var returnedChecks = ReturnedChecks()
     /// Time of the last `settle`. It serves as a deadline that has passed, so that the loop runs again at once while
     /// TCP notices wait.
     private var settledAt: Instant
@@ -323,11 +325,10 @@ final class ResolvingLoop: LoopPart {
     private func asked(_ client: Client, now: Instant) {
         questionsTaken += 1
         let question = client.question
-        // The daemon's own check query came back: the system resolver forwards to this daemon.
+        // The daemon's own check query came back: the system resolver forwards to this daemon. No client has asked.
         if system.clientAsked(question, now: now) {
             drop(client, now: now)
-            recorder.dropped(client, "loop", now: now)
-            tally[.droppedLoop] += 1
+            returnedChecks.add(client.path)
             return
         }
         if let why = WhyQuestion(question) { return explain(why, to: client, now: now) }
@@ -374,7 +375,7 @@ final class ResolvingLoop: LoopPart {
         case .store(let question, let answer, let source): keep(question, answer, source, now: now)
         case .reply(let waiter, let answer, let source):
             guard let client = clients.take(waiter) else { return tell(waiter, .answer(answer, source)) }
-            reply(client, answer, from: source.ofEvent, now: now)
+            reply(client, answer, from: source, now: now)
         case .replyExpired(let waiter, let expired, let cause):
             guard let client = clients.take(waiter) else { return tell(waiter, .expired(expired, cause)) }
             reply(client, expired, cause, now: now)
@@ -440,10 +441,18 @@ final class ResolvingLoop: LoopPart {
         if let entry { store.keep(entry, now: now) }
     }
 
-    func reply(_ client: Client, _ answer: Answer, from source: FlightEvent.Source, now: Instant) {
+    func reply(_ client: Client, _ answer: Answer, from source: Source, now: Instant) {
+        let rule = source == .local ? inPlace { $0.blockingRule(of: client.question) } : nil
+        reply(client, answer, from: source.ofEvent, by: rule, now: now)
+    }
+
+    /// - Parameter rule: what blocked the name.
+    func reply(
+        _ client: Client, _ answer: Answer, from source: FlightEvent.Source, by rule: BlockingRule? = nil, now: Instant
+    ) {
         addressSets.take(client.question, answer, isCached: false, now: now)
         let message = client.reply(answers.rendered(answer, client.question), answer.remark)
-        self.answer(client, with: message, answer.responseCode, answer.remark, from: source, now: now)
+        self.answer(client, with: message, answer.responseCode, answer.remark, from: source, by: rule, now: now)
     }
 
     func reply(_ client: Client, _ expired: ExpiredAnswer, _ cause: StaleCause, now: Instant) {
@@ -457,24 +466,30 @@ final class ResolvingLoop: LoopPart {
     func fail(
         _ client: Client, _ extendedError: ExtendedError, _ code: ResponseCode = .serverFailure, now: Instant
     ) {
+        let isRefused = code == .refused
         answer(
             client, with: client.failure(extendedError, code), code, extendedError,
-            from: code == .refused ? .refused : .failure, now: now)
+            from: isRefused ? .refused : .failure,
+            by: isRefused ? inPlace { $0.blockingRule(of: client.question) } : nil, now: now)
     }
 
     /// Sends and counts a reply of the slow path; the stream server counts its own replies. Returns false if the client
     /// of a stream has gone.
+    ///
+    /// - Parameter rule: what blocked the name; then that is the source.
     @discardableResult
     private func answer(
         _ client: Client, with message: [UInt8], _ code: ResponseCode, _ extendedError: ExtendedError? = nil,
-        from source: FlightEvent.Source, now: Instant
+        from source: FlightEvent.Source, by rule: BlockingRule? = nil, now: Instant
     ) -> Bool {
         guard send(message, to: client, now: now) else {
             recorder.dropped(client, "gone", now: now)
             tally[.droppedGone] += 1
             return false
         }
-        recorder.answered(client, code, extendedError, from: source, now: now)
+        let source = rule == nil ? source : .blocked
+        if let rule { blocked.add(rule) }
+        recorder.answered(client, code, extendedError, from: source, by: rule, now: now)
         latencies.record(client.askedAt.duration(to: now), from: source)
         tally.count(code)
         tally[source.count] += 1

@@ -7,7 +7,8 @@ const sources = [
   {key: 'stale', label: 'stale', tone: 'stale'},
 ];
 const origins = [
-  ...sources, {key: 'local', label: 'local', tone: 'local'}, {key: 'failed', label: 'failed', tone: 'failure'},
+  ...sources, {key: 'local', label: 'local', tone: 'local'},
+  {key: 'blocked', label: 'blocked', tone: 'blocked'}, {key: 'failed', label: 'failed', tone: 'failure'},
 ];
 const every = 1000; // milliseconds
 const patience = 5000;
@@ -69,6 +70,7 @@ function rates(index) {
   const values = {};
   for (const {key} of sources) values[key] = rate(stats => stats.responses[key]);
   values.local = rate(({responses}) => responses.local + responses.fallback);
+  values.blocked = rate(({responses}) => responses.blocked);
   values.failed = rate(({responses}) => responses.failure + responses.refused + responses.limited);
   values.queries = rate(stats => stats.queries.total);
   values.dropped = rate(stats => sum(stats.dropped));
@@ -227,6 +229,13 @@ function showVerdicts(probe) {
   panel('verdicts', verdicts.length, 'No probe has ended yet.');
 }
 
+function showBlocked({rules, lists, others}) {
+  const all = [...Object.entries(lists), ...Object.entries(rules), ['other rules', others]];
+  const most = all.filter(([, count]) => count > 0).sort((one, two) => two[1] - one[1]).slice(0, 10);
+  rows('blocked', most, () => most.map(([rule, count]) => make('tr', {}, words(rule), number(grouped(count)))));
+  panel('blocked', most.length, 'No rule has blocked a name.');
+}
+
 const stateTone = state => state === 'up' ? 'good' : ['down', 'blocked'].includes(state) ? 'bad' : 'fair';
 
 function showProviders({providers, system, durations}, shownPoints) {
@@ -336,6 +345,7 @@ function show(figures) {
     place('version').textContent = stats.version + ', up ' + ago(stats.uptime_s);
     showTiles(stats, last);
     showVerdicts(stats.probe);
+    showBlocked(stats.blocked);
     showProviders(stats, all);
     showNetwork(figures.network, figures.changes);
   }

@@ -374,6 +374,26 @@ package struct RuleTable: Equatable, Sendable {
         return joined
     }
 
+    /// Returns where the answer at a name comes from, in the order of `rule(at:)`; nil: from a rule that names it.
+    ///
+    /// - Parameter isWhole: the name is the one in question, and not above it.
+    func origin(ofAnswerAt name: Name, isWhole: Bool) -> RuleOrigin? {
+        let named = ruleOfName[name]
+        guard !lists.isEmpty, named?.overriding?.answer == nil else { return nil }
+        var found: [(order: (Int, Int, Int), origin: RuleOrigin?)] = []
+        let add = { (index: Int, isExact: Bool, origin: RuleOrigin?) in
+            guard let rule = ruleOfIndex[index], rule.answer != nil else { return }
+            found.append(((rule.isOfView ? 0 : 1, isExact ? 0 : 1, index), origin))
+        }
+        for index in named?.indices ?? [] { add(index, false, nil) }
+        for listed in lists {
+            guard let entry = listed.list.names.entry(at: name, isWhole: isWhole) else { continue }
+            let origin = RuleOrigin.list(listed.list.path, line: entry.line, rule: listed.index + 1)
+            add(listed.index, entry.scope == .exact, origin)
+        }
+        return found.min { $0.order < $1.order }?.origin
+    }
+
     /// Returns what matches a name, the longest name first.
     func matches(of name: Name) -> [RuleMatch] {
         var matches: [RuleMatch] = []
