@@ -42,6 +42,8 @@ struct ResolvConfCheckTests {
             ("nameserver 127.0.0.1\nnameserver 192.0.2.9\n", "in addition to the daemon"),
             ("nameserver 127.0.0.11\n", "Docker's own resolver"), ("nameserver 127.0.0.53\n", "systemd-resolved"),
             ("nameserver 127.0.0.1\nnameserver router\n", "no addresses: router"),
+            ("nameserver 192.0.2.9\nnameserver 127.0.0.1\nnameserver 192.0.2.8\n", "names 192.0.2.9 before the daemon"),
+            ("search lan\r\nnameserver 127.0.0.1\r\n", "end with CR LF"),
         ])
     func states(file: String, words: String) {
         let findings = check(text(file)).findings

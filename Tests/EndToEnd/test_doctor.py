@@ -166,6 +166,8 @@ class Up(Machine):
             ("# nothing\n", "names no nameserver", "httpdnsctl system use"),
             ("nameserver 127.0.0.11\n", "Docker's own resolver", f"--dns {US}"),
             (f"nameserver {US}\nnameserver router.lan\n", "no addresses: router.lan", "takes one address"),
+            (f"nameserver 192.0.2.1\nnameserver {US}\n", "names 192.0.2.1 before the daemon", "httpdnsctl system use"),
+            (f"search lan\r\nnameserver {US}\r\n", "end with CR LF", "sed -i 's/\\r$//'"),
         ):
             with self.subTest(content):
                 (self.inside.files / "resolv.conf").write_text(content)
@@ -219,10 +221,33 @@ class Up(Machine):
         self.assertTrue(findings and "settings" in {one["subject"] for one in findings}, findings)
         self.assertNotIn("\u001b", json.dumps(findings, ensure_ascii=False))
         config = self.changed_settings(lambda text: text.replace("[server]\n", "[server]\nthreds = 1\n"))
-        first = self.examine(config=config)[0]
-        self.assertEqual(("fault", "settings"), (first["gravity"], first["subject"]))
-        self.assertIn("other.toml:2:1: ", first["text"])
-        self.assertIn("httpdnsd --check", first["remedy"])
+        # Nothing about the built-in providers, which the daemon does not use.
+        self.assertFinds("settings", "other.toml:2:1: ", "httpdnsd --check", self.examine(config=config))
+
+    def test_programs_of_this_machine_that_are_refused(self):
+        allow = '[server]\nallow = ["192.0.2.0/24"]\n'
+        config = self.changed_settings(lambda text: text.replace("[server]\n", allow))
+        self.assertFinds("daemon", "server.allow has no loopback network", '"127.0.0.0/8"', self.examine(config=config))
+
+    def redirect(self, port):
+        rules = "; ".join(f"ip daddr {US} {kind} dport 53 redirect to :{port}" for kind in ("udp", "tcp"))
+        done = self.inside.run("nft", f"table ip n {{ chain o {{ type nat hook output priority -100; {rules}; }}; }}")
+        self.assertEqual("", done.stderr)
+
+    def test_a_firewall_that_leads_to_another_program(self):
+        self.own(Dnsmasq((NAMESERVER, 53), prefix=self.inside.prefix, host=US, port=5353)).up()
+        self.redirect(5353)
+        self.assertFinds("port 53", "another program answers, although the daemon holds the port",
+                         "a firewall redirects port 53", self.examine())
+
+    def test_a_firewall_that_leads_to_another_daemon(self):
+        other = self.own(Daemon(self.server.providers, system=[f"{NAMESERVER}:53"], host=US, listen=[f"{US}:5353"],
+                                prefix=self.inside.prefix))
+        other.port = 5353
+        other.up()
+        self.redirect(5353)
+        self.assertFinds("port 53", "another httpdnsd answers at this daemon's addresses: it has counted 2 queries",
+                         "a firewall redirects port 53", self.examine())
 
     def with_providers(self, *providers):
         self.server.providers = [*self.server.providers, *providers]
@@ -372,6 +397,14 @@ class Up(Machine):
         self.assertIn(
             f"{key} (key-file of http://127.0.0.1:9) can't be read by daemon",
             [one["text"] for one in self.examine(config=config)])
+        names = self.file("names", "a.example\n")
+        names.chmod(0o600)
+        gone = self.directory / "gone"
+        with config.open("a") as file:
+            file.write(f'[[rule]]\nmatch-file = ["{names}", "{gone}"]\nstale = false\n')
+        found = [(one["text"], one["remedy"]) for one in self.examine(config=config)]
+        self.assertIn((f"{names} (match-file) can't be read by daemon", f"chmod a+r {names}"), found)
+        self.assertIn(f"{gone} (match-file) does not exist", [text for text, _ in found])
         config.chmod(0o600)
         found = self.examine(config=config)
         self.assertIn(f"{config} can't be read by daemon", [one["text"] for one in found])

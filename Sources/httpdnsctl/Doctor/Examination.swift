@@ -13,6 +13,7 @@ struct Examination {
     /// Nil if the daemon gave none.
     let status: StatusReport?
     private let knowledge: DaemonCheck.Knowledge
+    private let allowsLoopback: Bool
     private let fleet: FleetCheck
     private let isSocketUnitUp: Bool
     /// The daemon's listen addresses from its `status`, else from the settings.
@@ -47,7 +48,8 @@ struct Examination {
         // fault.
         let isWaitedFor = control.isAbsent && isSocketUnitUp && units.service == "inactive"
         self.control = isWaitedFor ? .startedByQuestions : control
-        knowledge =
+        allowsLoopback = settings.allowsLoopback
+        var knowledge =
             status.map {
                 DaemonCheck.Knowledge(
                     loopingServers: $0.loopingServers, portal: $0.portal, isSwitchedOff: !$0.switches.isEmpty,
@@ -61,27 +63,37 @@ struct Examination {
                     faultyFiles: (($0.lists ?? []) + ($0.localNames ?? [])).compactMap(\.fault)
                         + ($0.unusedAccounts ?? []))
             } ?? .none
+        knowledge.refusesLoopback = !allowsLoopback
+        self.knowledge = knowledge
         places =
             status?.listeners.compactMap { SocketAddress(withZone: $0) } ?? settings.settings.server.listen
         ourselves = ListenAddresses(
             places.map { ($0.address, $0.port) }, interfaces: Interfaces.addresses())
-        sources = settings.sources(without: ourselves)
+        sources = settings.sources(status?.systemServers, without: ourselves)
         providers = ProviderDialling(
-            settings.settings, now: Clock.wallMilliseconds() / 1000, releasedAt: programReleasedAt)
+            settings.usable, now: Clock.wallMilliseconds() / 1000, releasedAt: programReleasedAt)
     }
 
     func run() throws(SystemError) -> DoctorReport {
-        let daemon = control == .startedByQuestions ? [] : places.map { DaemonQuestions(place: $0, entropy) }
+        let daemon =
+            control == .startedByQuestions
+            ? [] : places.map { DaemonQuestions(place: $0, allowsLoopback: allowsLoopback, entropy) }
         let nameservers = sources.list.servers.compactMap { NameserverQuestions($0, entropy) }
         let passages = ResolvConfCheck.otherServers(MachineFiles.resolvConfFile(), without: ourselves)
             .compactMap { PassageQuestion($0, entropy) }
-        let named = settings.settings.nameservers.flatMap { nameserver in
+        let named = settings.usable.nameservers.flatMap { nameserver in
             nameserver.servers.compactMap { NamedServerQuestions($0, of: nameserver, entropy) }
         }
         let asked =
             daemon.flatMap(\.checks) + nameservers.flatMap(\.checks) + passages.map(\.check)
             + named.flatMap(\.checks)
+        let before = countedQueries
         try NetworkChecks(checks: asked + providers.checks).run()
+        var knowledge = self.knowledge
+        if let before, let after = countedQueries {
+            let answered = daemon.flatMap { $0.listener.replies }.count { $0.reply == .ours }
+            knowledge.foreignReplies = max(0, answered - (after - before))
+        }
         let resolvConf = resolvConf(Set(passages.filter(\.isPassed).map(\.server)))
         let daemonCheck = DaemonCheck(
             control: control, socket: socket ?? "(control.socket is off)", listeners: daemon.map(\.listener),
@@ -113,6 +125,14 @@ struct Examination {
         }
     }
 
+    /// Nil if the daemon does not answer.
+    private var countedQueries: Int? {
+        guard case .answers = control, let socket else { return nil }
+        let answer = try? LocalExchange.ask(
+            "stats --json", at: socket, timeout: Examination.controlTimeout, maxBytes: Examination.maxStatusBytes)
+        return answer.flatMap { StatsReport(answer: $0)?.queries.total }
+    }
+
     /// Nil if the daemon does not know the command, or its answer is no report.
     private static func fleet(_ socket: String?) -> FleetReport? {
         guard let socket else { return nil }
@@ -130,8 +150,9 @@ struct Examination {
                 let kind: PortHolder.Transport = check.transport == .udp ? .udp : .tcp
                 let holder = PortHolder.describe(question.place, kind)
                 guard holder != nil || reply == .foreign else { continue }
-                holdings.append(
-                    PortCheck.Holding("\(question.place)", check.transport.rawValue, holder: holder))
+                var holding = PortCheck.Holding("\(question.place)", check.transport.rawValue, holder: holder)
+                holding.isForeign = reply == .foreign
+                holdings.append(holding)
             }
         }
         return PortCheck(places: places.map { "\($0)" }, holdings: holdings, isSocketUnitUp: isSocketUnitUp)

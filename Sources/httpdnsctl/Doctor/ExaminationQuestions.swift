@@ -12,10 +12,14 @@ struct DaemonQuestions {
     let tcp: QueryCheck
     /// No interface has the address, so another machine may have it: it is not asked.
     private let isMissing: Bool
+    private let allowsLoopback: Bool
 
-    /// - Parameter place: the listen address; a wildcard is queried at loopback.
-    init(place: SocketAddress, _ entropy: SystemEntropy) {
+    /// - Parameters:
+    ///   - place: the listen address; a wildcard is queried at loopback.
+    ///   - allowsLoopback: whether programs of this machine may query there.
+    init(place: SocketAddress, allowsLoopback: Bool, _ entropy: SystemEntropy) {
         self.place = place
+        self.allowsLoopback = allowsLoopback
         isMissing = !Interfaces.missing(of: [place]).isEmpty
         let loopback = SocketAddress(place.isIPv6 ? .loopback6 : .loopback4, port: place.port)
         let target = place.isWildcard ? loopback : place
@@ -29,17 +33,17 @@ struct DaemonQuestions {
 
     var listener: DaemonCheck.Listener {
         if isMissing { return DaemonCheck.Listener("\(place)", udp: .addressMissing, tcp: .addressMissing) }
-        return DaemonCheck.Listener("\(place)", udp: DaemonQuestions.reply(udp), tcp: DaemonQuestions.reply(tcp))
+        return DaemonCheck.Listener("\(place)", udp: reply(udp), tcp: reply(tcp))
     }
 
     /// A query to a non-loopback address of this machine comes from that address. The daemon's access list may
     /// therefore refuse it.
-    private static func isDeclined(_ reply: [UInt8], _ place: SocketAddress) -> Bool {
+    private func isDeclined(_ reply: [UInt8], _ place: SocketAddress) -> Bool {
         let refusedCode: UInt16 = 5
-        return Header(reply.span)?.responseCode == refusedCode && !place.address.isLoopback
+        return Header(reply.span)?.responseCode == refusedCode && !(place.address.isLoopback && allowsLoopback)
     }
 
-    private static func reply(_ check: QueryCheck) -> DaemonCheck.Reply {
+    private func reply(_ check: QueryCheck) -> DaemonCheck.Reply {
         switch check.outcome {
         case .answer(let bytes) where DaemonProof.version.isProved(by: bytes, id: check.id): .ours
         case .answer(let bytes): isDeclined(bytes, check.place) ? .declined : .foreign

@@ -45,6 +45,8 @@ struct FileCheck: Sendable {
         case read
         /// A key file; the value is its settings key.
         case secret(String)
+        /// A file or directory with names, without which the daemon starts; the value is its settings key.
+        case names(String, mayBeMissing: Bool)
         /// A directory in which the daemon creates files.
         case make(String)
         /// An existing file that the daemon writes.
@@ -121,7 +123,9 @@ struct FileCheck: Sendable {
 
     private func missing(_ place: Place) -> [Finding] {
         switch place.purpose {
-        case .read, .write: []
+        case .read, .write, .names(_, mayBeMissing: true): []
+        case .names(let key, mayBeMissing: false):
+            [warning("\(place.path) (\(key)) does not exist", "create it, or remove it from the settings")]
         case .secret(let key):
             [
                 Finding(
@@ -158,6 +162,13 @@ struct FileCheck: Sendable {
             return [
                 Finding(
                     .fault, .files, "\(place.path) (\(key)) can't be read by \(user.name)", remedy: remedy)
+            ]
+        case .names(let key, _):
+            guard !status.allows(user, 4) || status.isDirectory && !status.allows(user, 1) else { return [] }
+            return [
+                warning(
+                    "\(place.path) (\(key)) can't be read by \(user.name)",
+                    "chmod a+r\(status.isDirectory ? "x" : "") \(place.path)")
             ]
         case .make(let what):
             guard !status.allows(user, 2) || !status.allows(user, 1) else { return [] }

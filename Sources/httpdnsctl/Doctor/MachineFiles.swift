@@ -27,6 +27,12 @@ enum MachineFiles {
         Directory.names(in: directory).sorted().prefix(maxFiles).map { text("\(directory)/\($0)") + "\n" }.joined()
     }
 
+    /// The files of a directory that the daemon may read, in the order of their names.
+    static func files(in directory: String) -> [String] {
+        Directory.names(in: directory).filter { !$0.hasPrefix(".") }.sorted().prefix(maxFiles)
+            .map { "\(directory)/\($0)" }
+    }
+
     static func exists(_ path: String) -> Bool { (try? FileStatus(at: path)) != nil }
 
     /// Reads resolv.conf and the alternative nameserver files as the daemon does. A path that ends with "/" is a

@@ -10,6 +10,8 @@ struct PortCheck: Equatable, Sendable {
         let transport: String
         /// "dnsmasq (pid 7)"; nil: a server answers there and its process is unknown.
         let holder: String?
+        /// Another server answers there.
+        var isForeign = false
 
         init(_ place: String, _ transport: String, holder: String?) {
             self.place = place
@@ -26,6 +28,11 @@ struct PortCheck: Equatable, Sendable {
     /// httpdnsd.socket is active: systemd holds the port for the daemon.
     let isSocketUnitUp: Bool
 
+    /// What makes a server answer in place of the one that holds the port.
+    static let redirection =
+        "a firewall redirects port 53: nft list ruleset | grep -E 'redirect|dnat', and iptables -t nat -S; remove that "
+        + "rule"
+
     var hasStandardPort: Bool { places.contains { $0.hasSuffix(":53") } }
 
     var findings: [Finding] {
@@ -36,6 +43,14 @@ struct PortCheck: Equatable, Sendable {
                     .warning, .port,
                     "the daemon listens at \(places.joined(separator: ", ")): resolv.conf names no ports",
                     remedy: "server.listen = [\"127.0.0.1:53\", \"[::1]:53\"] in the settings"))
+        }
+        let redirected = holdings.filter { $0.isForeign && $0.holder.map(isOurs) ?? false }
+        if !redirected.isEmpty {
+            let what = redirected.map { "\($0.place) over \($0.transport)" }.joined(separator: ", ")
+            findings.append(
+                Finding(
+                    .fault, .port, "\(what): another program answers, although the daemon holds the port",
+                    remedy: PortCheck.redirection))
         }
         return findings + grouped.map(finding)
     }

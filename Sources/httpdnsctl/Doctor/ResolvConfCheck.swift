@@ -50,8 +50,23 @@ struct ResolvConfCheck: Sendable {
             (isForEverybody
                 ? []
                 : [fault("is readable only for root: other users find no nameserver", "chmod 644 /etc/resolv.conf")])
-                + findings(of: NameserverList(resolvConf: text, without: ourselves)) + options
+                + lineEnds(of: text) + findings(of: NameserverList(resolvConf: text, without: ourselves), text)
+                + options
         }
+    }
+
+    /// glibc takes the carriage return for a part of the address, and so finds no nameserver.
+    private func lineEnds(of text: [UInt8]) -> [Finding] {
+        let lines = text.split(separator: UInt8(ascii: "\n"))
+        let isEnded = { (line: ArraySlice<UInt8>) in
+            line.last == UInt8(ascii: "\r") && line.starts(with: "nameserver".utf8)
+        }
+        guard lines.contains(where: isEnded) else { return [] }
+        return [
+            fault(
+                "has lines that end with CR LF, as on Windows: programs ignore their nameservers",
+                "sed -i 's/\\r$//' /etc/resolv.conf")
+        ]
     }
 
     /// Returns the nameservers to test for forwarding to the daemon; omits the daemon's own addresses.
@@ -67,11 +82,11 @@ struct ResolvConfCheck: Sendable {
         return ResolvConfCheck.namesUs(list) || isThroughResolved(list) || isForwarded(list)
     }
 
-    private func findings(of list: NameserverList) -> [Finding] {
+    private func findings(of list: NameserverList, _ text: [UInt8]) -> [Finding] {
         let lines = shape(of: list)
         guard ourPlace != nil else { return lines }
         if ResolvConfCheck.namesUs(list) {
-            return lines + others(beside: list) + loop()
+            return lines + others(beside: list, text) + loop()
         }
         if isThroughResolved(list) || isForwarded(list) { return lines + loop() }
         return lines + [elsewhere(list)]
@@ -95,9 +110,18 @@ struct ResolvConfCheck: Sendable {
         return findings
     }
 
-    private func others(beside list: NameserverList) -> [Finding] {
+    private func others(beside list: NameserverList, _ text: [UInt8]) -> [Finding] {
         guard !list.servers.isEmpty else { return [] }
         let names = list.servers.map { "\($0.address)" }.joined(separator: ", ")
+        let first = firstServers(in: text)
+        guard first.isEmpty else {
+            let names = first.map { "\($0.address)" }.joined(separator: ", ")
+            return [
+                fault(
+                    "names \(names) before the daemon: programs query the daemon only if \(names) is silent",
+                    "leave the daemon as the only nameserver: \(ResolvConfCheck.takeOver)")
+            ]
+        }
         return [
             warning(
                 "names \(names) in addition to the daemon: programs query these, too, if an answer is late",
@@ -115,6 +139,17 @@ struct ResolvConfCheck: Sendable {
                 "has options that the daemon does not follow: \(unheeded.joined(separator: ", "))",
                 remedy: "none is needed: other programs still follow them")
         ]
+    }
+
+    /// The nameservers in front of the daemon.
+    private func firstServers(in text: [UInt8]) -> [Nameserver] {
+        var before: [UInt8] = []
+        for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            let list = NameserverList(resolvConf: before + line, without: ourselves)
+            if ResolvConfCheck.namesUs(list) { return list.servers }
+            before += line + [UInt8(ascii: "\n")]
+        }
+        return []
     }
 
     private func loop() -> [Finding] {

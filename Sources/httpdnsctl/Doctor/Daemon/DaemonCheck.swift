@@ -23,7 +23,8 @@ struct DaemonCheck: Equatable, Sendable {
         case ours
         /// Another DNS server answers.
         case foreign
-        /// REFUSED: the daemon's reply to queries about itself from non-loopback clients.
+        /// REFUSED: the daemon's reply to queries about itself from non-loopback clients, and to clients that are not
+        /// allowed.
         case declined
         /// The port is closed.
         case refused
@@ -69,6 +70,10 @@ struct DaemonCheck: Equatable, Sendable {
         var faultySets: [String] = []
         /// What is wrong with files with names and unused accounts.
         var faultyFiles: [String] = []
+        /// Programs of this machine may not query.
+        var refusesLoopback = false
+        /// Replies as the daemon's that it has not given: another daemon answers at its addresses.
+        var foreignReplies = 0
 
         static let none = Knowledge(loopingServers: [], portal: nil, isSwitchedOff: false, unresolvedProviders: [])
     }
@@ -92,7 +97,28 @@ struct DaemonCheck: Equatable, Sendable {
 
     var findings: [Finding] {
         guard isUp else { return [absence] }
-        return controlFindings + listeners.flatMap(silences) + ownFindings
+        return controlFindings + listeners.flatMap(silences) + unanswered + ownFindings
+    }
+
+    /// Programs of this machine do not get this daemon's answers.
+    private var unanswered: [Finding] {
+        var findings: [Finding] = []
+        if knowledge.refusesLoopback {
+            findings.append(
+                Finding(
+                    .fault, .daemon, "server.allow has no loopback network: programs of this machine are refused",
+                    remedy: "add \"127.0.0.0/8\" and \"::1/128\" to allow under [server]; then systemctl restart "
+                        + "httpdnsd"))
+        }
+        if knowledge.foreignReplies > 0 {
+            findings.append(
+                Finding(
+                    .fault, .port,
+                    "another httpdnsd answers at this daemon's addresses: it has counted "
+                        + "\(counted(knowledge.foreignReplies, "query", "queries")) less than were answered",
+                    remedy: PortCheck.redirection))
+        }
+        return findings
     }
 
     private var ownFindings: [Finding] {
