@@ -84,7 +84,10 @@ struct PendingQueriesTests {
         #expect(try lines(.axfr, name).first?.hasPrefix("; REFUSED for www.example.com TYPE252, from local") == true)
         stand.serving.setAAAAFilter(true)
         #expect(try lines(.aaaa, name).last == "; EDE 17: no IPv6 route (filter-aaaa)")
-        let why = try lines(.txt, #require(Name("www.example.com.why.httpdnsd")))
+        let locked = try lines(.txt, #require(Name("www.example.com.why.httpdnsd")))
+        #expect(locked.contains { $0.hasPrefix("; EDE 18: ") }, "\(locked)")
+        let key = stand.resolving.explanationKey.text
+        let why = try lines(.txt, #require(Name("www.example.com.\(key).why.httpdnsd")))
         #expect(why.contains { $0.contains("route ") } && why.last?.contains("from local") == true, "\(why)")
     }
 

@@ -8,8 +8,12 @@ import Testing
 @testable import Daemon
 
 struct WhyQuestionTests {
+    private let key = ExplanationKey(SystemEntropy())
+
+    /// - Parameter name: KEY stands for the key.
     private func why(_ name: String, _ type: RecordType = .txt) throws -> WhyQuestion? {
-        WhyQuestion(Question(try #require(Name(name)), type))
+        let name = try #require(Name(name.replacing("KEY", with: key.text)))
+        return WhyQuestion(Question(name, type), key: key)
     }
 
     private func about(_ name: String, _ type: RecordType) throws -> WhyQuestion {
@@ -18,18 +22,27 @@ struct WhyQuestionTests {
 
     @Test("a TXT question under the zone is about A of the name in front of it, in whatever case")
     func ordinary() throws {
-        #expect(try why("www.example.com.why.httpdnsd.") == about("www.example.com", .a))
-        #expect(try why("Www.Example.Com.WHY.HttpDNSd") == about("www.example.com", .a))
-        #expect(try why("localhost.why.httpdnsd") == about("localhost", .a))
+        #expect(try why("www.example.com.KEY.why.httpdnsd.") == about("www.example.com", .a))
+        #expect(try why("Www.Example.Com.KEY.WHY.HttpDNSd") == about("www.example.com", .a))
+        #expect(try why("localhost.KEY.why.httpdnsd") == about("localhost", .a))
     }
 
     @Test("a type stands in front with an underscore; what is no type is part of the name")
     func types() throws {
-        #expect(try why("_aaaa.www.example.com.why.httpdnsd") == about("www.example.com", .aaaa))
-        #expect(try why("_TYPE65.www.example.com.why.httpdnsd") == about("www.example.com", .https))
-        #expect(try why("_dmarc.example.com.why.httpdnsd") == about("_dmarc.example.com", .a))
-        #expect(try why("_txt._dmarc.example.com.why.httpdnsd") == about("_dmarc.example.com", .txt))
-        #expect(try why("_ns.why.httpdnsd") == .about(Question(.root, .ns)))
+        #expect(try why("_aaaa.www.example.com.KEY.why.httpdnsd") == about("www.example.com", .aaaa))
+        #expect(try why("_TYPE65.www.example.com.KEY.why.httpdnsd") == about("www.example.com", .https))
+        #expect(try why("_dmarc.example.com.KEY.why.httpdnsd") == about("_dmarc.example.com", .a))
+        #expect(try why("_txt._dmarc.example.com.KEY.why.httpdnsd") == about("_dmarc.example.com", .txt))
+        #expect(try why("_ns.KEY.why.httpdnsd") == .about(Question(.root, .ns)))
+    }
+
+    @Test("without the key of this process there is no explanation, since a forwarder may ask for others")
+    func locked() throws {
+        #expect(try why("www.example.com.why.httpdnsd") == .locked && why("a.KEY.b.why.httpdnsd") == .locked)
+        let other = ExplanationKey(SystemEntropy())
+        #expect(other.text.count == 16 && other.text != key.text)
+        #expect(try why("www.example.com.\(other.text).why.httpdnsd") == .locked)
+        #expect(try why("www.example.com.\(key.text.uppercased()).why.httpdnsd") == about("www.example.com", .a))
     }
 
     @Test("the zone itself says how to ask, other types have no answer, other names are not ours")

@@ -14,7 +14,7 @@ from cases import Case
 from digging import dig
 from fakes import FakeNameserver
 from places import eventually
-from programs import Daemon, ctl
+from programs import Daemon, Dnsmasq, ctl
 from sites import Sites
 from test_rules import rule
 
@@ -29,6 +29,10 @@ def masked(text):
     return re.sub(r" +", " ", re.sub(r"\bnetwork +[0-9a-f]{8}\b", "network X", text)).strip()
 
 
+def key(server):
+    return json.loads(ctl(server, "status", "--json").stdout)["explanation_key"]
+
+
 class Explaining(Case):
     def said(self, server, name, type="A"):
         """The lines of `explain`, each with its word; dig says the same."""
@@ -40,7 +44,7 @@ class Explaining(Case):
                 word = line[:9].strip() or word
                 lines.append(masked(f"{word} {line[9:]}"))
             prefix = "" if type == "A" else f"_{type}."
-            answer = dig(server, "+short", f"{prefix}{name}.why.httpdnsd.", "TXT").text
+            answer = dig(server, "+short", f"{prefix}{name}.{key(server)}.why.httpdnsd.", "TXT").text
             dug = [masked(re.sub(r"\\(\d{3}|.)", r"\1", line.strip().strip('"'))) for line in answer.splitlines() if line]
             return lines, dug
         # What changes between the two is asked for again.
@@ -198,8 +202,8 @@ class Why(Explaining):
         questions = [
             ("why.httpdnsd.", "TXT", 1), ("why.httpdnsd.", "SOA", 0), ("www.lab.example.why.httpdnsd.", "A", 0),
             ("www.lab.example.why.httpdnsd.", "AAAA", 0), ("www.lab.example.why.httpdnsd.", "HTTPS", 0),
-            ("a" * 63 + "." + "b" * 63 + "." + "c" * 63 + "." + "d" * 40 + ".WHY.httpdnsd.", "TXT", None),
-            ("_nothing.why.httpdnsd.", "TXT", None)]
+            ("a" * 63 + "." + "b" * 63 + "." + "c" * 63 + "." + "d" * 23 + f".{key(server)}.WHY.httpdnsd.", "TXT", None),
+            (f"_nothing.{key(server)}.why.httpdnsd.", "TXT", None)]
         for name, type, count in questions:
             for transport in ("+notcp", "+tcp"):
                 with self.subTest((name[:20], type, transport)):
@@ -220,12 +224,26 @@ class Why(Explaining):
         self.provider.record("many.lab.example", "A", ",".join(f"192.0.2.{number + 1}" for number in range(40)))
         server = self.server()
         dig(server, "+tcp", "many.lab.example", "A")
-        cut = dig(server, "+ignore", "+bufsize=512", "many.lab.example.why.httpdnsd.", "TXT")
+        cut = dig(server, "+ignore", "+bufsize=512", f"many.lab.example.{key(server)}.why.httpdnsd.", "TXT")
         self.assertIn("tc", cut.flags)
         self.assertLessEqual(cut.size, 512)
-        whole = dig(server, "many.lab.example.why.httpdnsd.", "TXT")
+        whole = dig(server, f"many.lab.example.{key(server)}.why.httpdnsd.", "TXT")
         self.assertNotIn("tc", whole.flags)
         self.assertIn("answered from the cache", whole.text)
+
+    def test_a_forwarder_on_this_machine_gets_no_explanation_without_the_key(self):
+        server = self.server()
+        dig(server, "www.lab.example", "A")
+        forwarder = self.own(Dnsmasq(server.address)).up()
+        for asked in (forwarder, server):
+            for transport in ("+notcp", "+tcp"):
+                for name in ("www.lab.example", f"www.lab.example.{'0' * 16}", f"_aaaa.www.lab.example.{'f' * 16}"):
+                    reply = dig(asked, transport, f"{name}.why.httpdnsd.", "TXT")
+                    self.assertEqual(("REFUSED", []), (reply.status, reply.answer), reply.text)
+            self.assertIn("KEY", dig(asked, "why.httpdnsd.", "TXT").text)
+        whole = dig(forwarder, f"www.lab.example.{key(server)}.why.httpdnsd.", "TXT")
+        self.assertIn("answered from the cache", whole.text)
+        self.assertSums(server.stats())
 
     def test_others_than_this_machine_are_refused(self):
         host = next((each for each in own_addresses() if not each.startswith("127.")), None)

@@ -17,7 +17,7 @@ struct DaemonProofTests {
         "the daemon's words prove it",
         arguments: [
             (DaemonProof.version, Array("httpdnsd 0.1.0".utf8)),
-            (.zone, Array("ask for TXT of NAME.why.httpdnsd. or".utf8)),
+            (.zone, Array("query TXT of NAME.KEY.why.httpdnsd. or".utf8)),
             (.name, [0, 4, 127, 0, 0, 1]),
         ])
     func proof(proof: DaemonProof, answer: [UInt8]) {

@@ -32,6 +32,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var rights: String?
     /// Absolute path of the settings file, which may not exist; nil from a daemon version without this field.
     package var settingsFile: String?
+    /// The label that explanations over DNS need; nil from a daemon version without this field.
+    package var explanationKey: String?
     /// The lists of names for rules; nil if there are none.
     package var lists: [List]?
     /// The directory of hosts files and the lease files; nil if there are none.
@@ -68,6 +70,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
         case processID = "pid"
         case missingListeners = "missing_listeners"
         case settingsFile = "settings_file"
+        case explanationKey = "explanation_key"
         case localNames = "local_names"
         case unusedAccounts = "unused_accounts"
         case openDescriptors = "open_fds"
@@ -178,6 +181,7 @@ extension StatusReport {
             ("missing", missingListeners.map { "\($0.joined(separator: " ")): no interface has the address" }),
             ("network", network?.line), ("portal", portal ?? network?.portal),
             ("rights", rights), ("files", descriptorText),
+            ("why", explanationKey.map { "TXT of NAME.\($0).why.httpdnsd. over DNS, or httpdnsctl explain NAME" }),
             ("lists", StatusReport.text(lists)), ("local", StatusReport.text(localNames)),
             ("unused", unusedAccounts?.joined(separator: " | ")),
             ("nftset", nftsets?.map { "\($0.set) \($0.fault ?? "ready")" }.joined(separator: " | ")),

@@ -65,6 +65,8 @@ package struct ExtendedError: Hashable, Sendable {
     /// "Cached Error" (13).
     package static let rememberedFailure = ExtendedError(code: 13, text: "it failed a moment ago")
     package static let onlyHere = ExtendedError(code: 18, text: "explanations are for this machine")
+    package static let onlyWithKey = ExtendedError(
+        code: 18, text: "explanations over DNS need the key that httpdnsctl status shows")
     package static let prohibited = ExtendedError(code: 18, text: "client is not in server.allow")
     /// "Not Authoritative" (20): RFC 8914 section 4.21 has it for a query with RD=0 that a resolver cannot answer.
     package static let notInCache = ExtendedError(code: 20, text: "not in the cache; with RD=0 no upstream is asked")

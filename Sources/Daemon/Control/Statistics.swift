@@ -71,6 +71,7 @@ struct Statistics {
         report.portal = portal
         report.rights = rights
         report.settingsFile = settingsFile
+        report.explanationKey = resolving.explanationKey.text
         report.openDescriptors = stats.process.openDescriptors
         report.descriptorLimit = stats.process.descriptorLimit
         return report

@@ -1,5 +1,6 @@
-// A request for an explanation over DNS: TXT of NAME.why.httpdnsd., preceded by _TYPE if it is not about A. Other
-// questions in this zone get no answer, and never leave this machine.
+// A request for an explanation over DNS: TXT of NAME.KEY.why.httpdnsd., preceded by _TYPE if it is not about A. Other
+// questions in this zone get no answer, and never leave this machine. Queries of a forwarder on this machine look like
+// those of this machine, so only who knows the key gets an explanation.
 
 import DNSWire
 import LinuxIO
@@ -9,24 +10,30 @@ enum WhyQuestion: Equatable {
     case about(Question)
     /// The zone itself: usage help.
     case usage
+    /// The key is missing or wrong.
+    case locked
     /// Another record type, or a name without a subject.
     case nothing
 
     /// Nil for names outside the zone.
-    init?(_ question: Question) {
+    init?(_ question: Question, key: ExplanationKey) {
         guard question.name.isWithin(Explanation.zone) else { return nil }
         guard question.type == .txt else {
             self = .nothing
             return
         }
         var labels = question.name.labels.dropLast(Explanation.zone.labels.count)
-        guard let first = labels.first else {
+        guard let last = labels.popLast() else {
             self = .usage
+            return
+        }
+        guard key.isGiven(by: last) else {
+            self = .locked
             return
         }
         var type = RecordType.a
         // A name's own label with an underscore is no type.
-        if first.first == UInt8(ascii: "_"),
+        if let first = labels.first, first.first == UInt8(ascii: "_"),
             let wanted = RecordType(String(decoding: first.dropFirst(), as: UTF8.self))
         {
             type = wanted
@@ -36,18 +43,45 @@ enum WhyQuestion: Equatable {
         self = Name(wire: wire).map { .about(Question($0, type, from: question.clients)) } ?? .nothing
     }
 
-    static let usageText = "query TXT of NAME.why.httpdnsd. or of _TYPE.NAME.why.httpdnsd."
+    static let usageText =
+        "query TXT of NAME.KEY.why.httpdnsd. or of _TYPE.NAME.KEY.why.httpdnsd.; httpdnsctl status shows KEY"
+}
+
+/// A label that only users of this machine know: from the control socket. Each start has another one.
+struct ExplanationKey {
+    let text: String
+
+    init(_ entropy: SystemEntropy) {
+        let digits = String(entropy.next(), radix: 16)
+        text = String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    func isGiven(by label: some Collection<UInt8>) -> Bool { label.map(\.lowercased).elementsEqual(text.utf8) }
 }
 
 extension ResolvingLoop {
-    /// Returns the explanation as an answer; nil if the rate limit is exceeded.
-    func explained(_ why: WhyQuestion, to question: Question, now: Instant) -> Answer? {
-        guard explanationPace.take(now: now) else { return nil }
+    /// Returns the explanation as an answer.
+    ///
+    /// - Throws: the key is missing, or the rate limit is exceeded.
+    func explained(_ why: WhyQuestion, to question: Question, now: Instant) throws(UnexplainedReason) -> Answer {
+        if case .locked = why { throw .locked }
+        guard explanationPace.take(now: now) else { throw .tooMany }
         switch why {
         case .about(let asked): return Answer(explaining: sentences(about: asked, now: now), to: question.name)
         case .usage: return Answer(explaining: [WhyQuestion.usageText], to: question.name)
-        case .nothing:
+        case .nothing, .locked:
             return Answer(negative: .noData, authority: .startOfAuthority(of: Explanation.zone, ttlSeconds: 0))
+        }
+    }
+}
+
+enum UnexplainedReason: Error {
+    case locked, tooMany
+
+    var failure: (ExtendedError, ResponseCode) {
+        switch self {
+        case .locked: (.onlyWithKey, .refused)
+        case .tooMany: (.notReady, .serverFailure)
         }
     }
 }

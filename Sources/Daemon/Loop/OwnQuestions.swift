@@ -85,9 +85,13 @@ extension ResolvingLoop {
 
     /// Returns the reply if it depends on neither cache nor lookup.
     private func beforeCache(_ question: Question, now: Instant) -> OwnReply? {
-        if let why = WhyQuestion(question) {
-            guard let text = explained(why, to: question, now: now) else { return .failure(.notReady) }
-            return .local(text.responseCode, text.records, text.remark)
+        if let why = WhyQuestion(question, key: explanationKey) {
+            do throws(UnexplainedReason) {
+                let text = try explained(why, to: question, now: now)
+                return .local(text.responseCode, text.records, text.remark)
+            } catch {
+                return .failure(error.failure.0, error.failure.1)
+            }
         }
         switch LocalPolicy(question, serving) {
         case nil: return nil

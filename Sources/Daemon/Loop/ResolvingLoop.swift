@@ -59,6 +59,7 @@ final class ResolvingLoop: LoopPart {
     private var outage = ProviderOutage()
     private var spareActions: [Action] = []
     /// Rate limit of explanations, by DNS and over the control socket. Unrestricted control users are exempt.
+    let explanationKey = ExplanationKey(SystemEntropy())
     var explanationPace = ExplanationPace()
 
     init(
@@ -331,7 +332,7 @@ final class ResolvingLoop: LoopPart {
             returnedChecks.add(client.path)
             return
         }
-        if let why = WhyQuestion(question) { return explain(why, to: client, now: now) }
+        if let why = WhyQuestion(question, key: explanationKey) { return explain(why, to: client, now: now) }
         guard let waiter = clients.add(client) else {
             fail(client, .notReady, now: now)
             return
@@ -503,11 +504,13 @@ final class ResolvingLoop: LoopPart {
             answer(client, with: refusal, .refused, .onlyHere, from: .refused, now: now)
             return
         }
-        guard let text = explained(why, to: client.question, now: now) else {
-            return fail(client, .notReady, now: now)
+        do throws(UnexplainedReason) {
+            let text = try explained(why, to: client.question, now: now)
+            let message = client.reply(RenderedAnswer(text, to: client.question), nil)
+            answer(client, with: message, .noError, from: .local, now: now)
+        } catch {
+            fail(client, error.failure.0, error.failure.1, now: now)
         }
-        let message = client.reply(RenderedAnswer(text, to: client.question), nil)
-        answer(client, with: message, .noError, from: .local, now: now)
     }
 
     /// Ends a question without an answer. A stream must still learn that it is no longer in flight.

@@ -38,7 +38,7 @@ struct ReportCollection {
             ("versions", { .text(MachineFacts.versions(ofDaemon: $0.examination.status?.version)) }),
             ("machine", { _ in .text(MachineFacts.machine) }),
             ("settings", { $0.settings }),
-            ("status", { it in it.examination.status.map { .text($0.text) } ?? .missing(it.absence) }),
+            ("status", { it in it.status.map { .text($0.text) } ?? .missing(it.absence) }),
             ("doctor", { $0.doctor }),
         ]
         parts += ["providers", "network", "network history", "stats"].map { command in
@@ -62,6 +62,13 @@ struct ReportCollection {
     private func showProgress(_ title: String) {
         guard StandardStreams.isErrorTerminal, Clock.now() > startedAt + ReportCollection.silence else { return }
         StandardStreams.writeError("httpdnsctl: collecting \(title)\n")
+    }
+
+    /// Without the key of explanations.
+    private var status: StatusReport? {
+        var status = examination.status
+        status?.explanationKey = nil
+        return status
     }
 
     private var settings: BugReport.Section.Content {
