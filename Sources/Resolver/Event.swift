@@ -44,7 +44,7 @@ package enum Event: Sendable {
     /// A probe ended. Each started probe ends once.
     case probeFinished(ProbeID, ProbeResult)
     /// A request to probe this address of a name now; nil: all its addresses. `probeNews` reports the results.
-    case probeRequested(Name, Address?)
+    case probeRequested(Name, Address?, isCached: Bool = false)
     /// Names, with all their subdomains, that are temporarily not sent to providers, and until when; nil for no end.
     /// The root means all names.
     case switchedOff([Name: Instant?])

@@ -76,8 +76,8 @@ package struct Resolver {
         case .evidence(let name, let address): state.verification.evidence(name, address, now: now)
         case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
         case .probeFinished(let id, let result): state.verification.probeFinished(id, result, now: now)
-        case .probeRequested(let name, let address):
-            state.verification.requested(name, address, routing.policy.of(name).probes, now: now)
+        case .probeRequested(let name, let address, let isCached):
+            state.verification.requested(name, address, isCached: isCached, routing.policy.of(name).probes, now: now)
         case .switchedOff(let names): redirect(now: now) { $0.switchedOff = names }
         case .throttled(let provider, let pause): state.ranking.throttled(provider, for: pause, now: now)
         case .overQuota(let provider, let end): state.ranking.overQuota(provider, until: end)

@@ -63,6 +63,25 @@ struct VerifyTests {
         ListingPages(of: stand.resolving, VerdictListing(name, wantsJSON: false), now: now).joined()
     }
 
+    @Test("after a restart, addresses from the store are verified beside those of a new answer, or alone")
+    func stored() throws {
+        setPolicy()
+        stand.keep(Question(name, .a), from: .provider, addresses: [first], now: now)
+        let stream = try pending.verify(name, wantsJSON: false, now: now)
+        answer([second])
+        pending.timePassed(now: now + .milliseconds(100))
+        pending.timePassed(now: now + .milliseconds(200))
+        found(.verified, probe: 0)
+        found(.verified, probe: 1)
+        #expect(text(stream).contains("127.0.0.1") && text(stream).contains("127.0.1.2"), "\(text(stream))")
+        let other = try #require(Name("b.a.example"))
+        stand.keep(Question(other, .a), from: .provider, addresses: [first], now: now)
+        let alone = try pending.verify(other, wantsJSON: false, now: now)
+        for step in 1...51 { pending.timePassed(now: now + .milliseconds(100 * step)) }
+        found(.verified, probe: 2)
+        #expect(text(alone).contains("127.0.0.1"), "\(text(alone))")
+    }
+
     @Test("verify tells each address as its probe ends, and ends with the last one")
     func verify() throws {
         setPolicy()

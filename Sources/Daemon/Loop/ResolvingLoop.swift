@@ -208,8 +208,18 @@ final class ResolvingLoop: LoopPart {
 
     // MARK: verified addresses
 
-    /// - Parameter address: nil: all addresses in answers for the name. `takeProbeNews` returns the results.
-    func probe(_ name: Name, _ address: Address?, now: Instant) { handle(.probeRequested(name, address), now: now) }
+    /// `takeProbeNews` returns the results.
+    ///
+    /// - Parameter isCached: an answer in the cache has the address.
+    func probe(_ name: Name, _ address: Address, isCached: Bool, now: Instant) {
+        handle(.probeRequested(name, address, isCached: isCached), now: now)
+    }
+
+    /// The probes of a name's addresses in the cache, which may come from the store.
+    func cachedTargets(of name: Name) -> [ProbeTarget] {
+        let entries = [RecordType.a, .aaaa].flatMap { answers.entries(of: Question(name, $0)) }
+        return inPlace { $0.probeTargets(of: name, entries.flatMap(\.answer.addresses)) }
+    }
 
     func takeProbeNews() -> [ProbeNews] {
         defer { probeNews = [] }

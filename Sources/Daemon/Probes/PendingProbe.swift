@@ -44,6 +44,8 @@ struct PendingProbe {
 
     let name: Name
     let purpose: Purpose
+    /// Of the cache at the start: of answers that the resolver may not know, because they come from the store.
+    let cached: [ProbeTarget]
     private var phase = Phase.ended
     private var findings: [Finding] = []
 
@@ -66,9 +68,10 @@ struct PendingProbe {
     /// Time for an answer of another source and a probe of its address.
     static let othersTime: Duration = .seconds(2)
 
-    init(_ purpose: Purpose, of name: Name) {
+    init(_ purpose: Purpose, of name: Name, cached: [ProbeTarget] = []) {
         self.purpose = purpose
         self.name = name
+        self.cached = cached
     }
 
     /// Time at which `timePassed` is due; nil once it has ended.
@@ -87,7 +90,7 @@ struct PendingProbe {
             let targets = known.filter { $0.address == address }
             return targets.isEmpty ? end(.unknown) : probe(targets, now: now)
         case .verify:
-            guard known.isEmpty else { return probe(known, now: now) }
+            guard known.isEmpty else { return probe(withCached(known), now: now) }
             phase = .lookingUp(
                 seen: [], nextLook: now + PendingProbe.lookInterval, until: now + PendingProbe.lookUpTime)
             return [.resolve]
@@ -98,8 +101,8 @@ struct PendingProbe {
         switch phase {
         case .lookingUp(let seen, let nextLook, let until) where nextLook <= now:
             let isSettled = seen == Set(known) || now >= until
-            if isSettled, !known.isEmpty { return probe(known, now: now) }
-            guard now < until else { return end(.unknown) }
+            if isSettled, !known.isEmpty { return probe(withCached(known), now: now) }
+            guard now < until else { return cached.isEmpty ? end(.unknown) : probe(cached, now: now) }
             phase = .lookingUp(seen: Set(known), nextLook: now + PendingProbe.lookInterval, until: until)
             return []
         case .waiting(let targets, let until) where until <= now:
@@ -157,6 +160,8 @@ struct PendingProbe {
         findings.append(finding)
         return [.found(finding)] + (result.verdict == .verified ? end(.found(findings)) : [])
     }
+
+    private func withCached(_ known: [ProbeTarget]) -> [ProbeTarget] { known + cached.filter { !known.contains($0) } }
 
     private mutating func probe(_ targets: [ProbeTarget], now: Instant) -> [Step] {
         phase = .waiting(targets, until: now + PendingProbe.probeTime)

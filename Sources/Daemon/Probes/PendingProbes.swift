@@ -31,7 +31,8 @@ final class PendingProbes: LoopPart {
     var nextDeadline: Instant? { running.compactMap(\.probe.nextDeadline).min() }
 
     func verify(_ name: Name, wantsJSON: Bool, now: Instant) throws(Refusal) -> ControlStream {
-        guard let stream = begin(PendingProbe(.verify, of: name), wantsJSON: wantsJSON, now: now) else {
+        let probe = PendingProbe(.verify, of: name, cached: resolving.cachedTargets(of: name))
+        guard let stream = begin(probe, wantsJSON: wantsJSON, now: now) else {
             throw Refusal(
                 "\(PendingProbes.maxRunning) names are being verified; wait for one to end", wantsJSON: wantsJSON)
         }
@@ -102,7 +103,10 @@ final class PendingProbes: LoopPart {
         switch step {
         case .resolve: resolving.prefetch([name], now: now)
         case .probe(let addresses):
-            for address in addresses { resolving.probe(name, address, now: now) }
+            for address in addresses {
+                let isCached = entry.probe.cached.contains { $0.address == address }
+                resolving.probe(name, address, isCached: isCached, now: now)
+            }
         case .found(let finding): say(AddressReport(finding.target, finding.result), to: entry)
         case .notProbed(let address, let refusal):
             var report = AddressReport(name: name.description, address: address.description)

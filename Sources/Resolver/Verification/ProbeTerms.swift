@@ -1,6 +1,6 @@
 // The operator's settings for probes, in general and per name.
 
-import DNSWire
+package import DNSWire
 
 /// Probe settings for all names.
 package struct ProbePolicy: Equatable, Sendable {
@@ -42,5 +42,20 @@ package struct ProbeTerms: Equatable, Sendable {
         }
         method = rule.connect == nil ? .handshake : .connection
         ports = rule.connect.map { [$0] } ?? (rule.probePorts.isEmpty ? policy.ports : rule.probePorts)
+    }
+}
+
+extension ProbeTerms {
+    /// The probes of an address, one for each port.
+    func targets(_ name: Name, _ address: Address) -> [ProbeTarget] {
+        ports.map { ProbeTarget(name, address, port: $0, by: method) }
+    }
+}
+
+extension Resolver {
+    /// The probes of these addresses of a name, in whose answers the resolver need not have seen them.
+    package func probeTargets(of name: Name, _ addresses: [Address]) -> [ProbeTarget] {
+        let terms = routing.policy.of(name).probes
+        return addresses.flatMap { terms.targets(name, $0) }
     }
 }

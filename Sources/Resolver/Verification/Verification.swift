@@ -125,8 +125,12 @@ struct Verification {
     /// Probes addresses at an explicit request. Each address gets news in the end, whether it is probed now, was probed
     /// just before, or is refused. A name without stored state gets none unless an address is given.
     ///
-    /// - Parameter address: nil: all addresses in the answers for the name.
-    mutating func requested(_ name: Name, _ address: Address?, _ terms: ProbeTerms, now: Instant) {
+    /// - Parameters:
+    ///   - address: nil: all addresses in the answers for the name.
+    ///   - isCached: an answer in the cache has the address; one from the store precedes this process.
+    mutating func requested(
+        _ name: Name, _ address: Address?, isCached: Bool = false, _ terms: ProbeTerms, now: Instant
+    ) {
         let ordinary = Question(name, .a)
         if let number = known.number(of: ordinary), terms.scope != .nothing {
             known.change(number) { $0.setTerms(terms) }
@@ -137,11 +141,14 @@ struct Verification {
         for wanted in address.map({ [$0] }) ?? found {
             let holder = holders.first { $0.known(wanted) != nil }
             let terms = holder.map { $0.key.view == 0 ? terms : $0.terms } ?? terms
-            if let reason = refusal(of: wanted, found, terms) {
+            if let reason = refusal(of: wanted, isCached ? found + [wanted] : found, terms) {
                 consequences.append(.news(.refused(name, wanted, reason)))
                 continue
             }
-            guard let holder else { continue }
+            guard let holder else {
+                for target in terms.targets(name, wanted) { want(target, now: now) }
+                continue
+            }
             for check in holder.known(wanted)?.checks ?? [] { want(holder.target(wanted, check), check, now: now) }
         }
         begin(now: now)

@@ -13,7 +13,13 @@ extension Verification {
     mutating func want(_ target: ProbeTarget, _ check: Check, now: Instant) {
         if let probedAt = check.probedAt, now - probedAt < Bounds.freshVerdict, !plan.contains(target) {
             consequences.append(.news(.found(target, check.result)))
-        } else if !plan.add(target, isRequested: true, now: now) {
+        } else {
+            want(target, now: now)
+        }
+    }
+
+    mutating func want(_ target: ProbeTarget, now: Instant) {
+        if !plan.add(target, isRequested: true, now: now) {
             consequences.append(.news(.refused(target.name, target.address, .overload)))
         }
     }
