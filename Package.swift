@@ -127,7 +127,7 @@ let package = Package(
         tests("DoctorTests", ["httpdnsctl", "Control", "DNSWire", "Resolver", "TestSupport"]),
         tests("SetupTests", ["httpdnsctl", "DNSWire", "LinuxIO", "Settings"]),
         tests("BugReportTests", ["httpdnsctl", "Settings"]),
-        tests("ManualTests", ["Control", "Daemon", "HTTPServer", "Settings", "TestSupport"]),
+        tests("ManualTests", ["Control", "Daemon", "HTTPServer", "Resolver", "Settings", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),
         tests("CorpusTests", ["FuzzEntries", "TestSupport"]),
         program(

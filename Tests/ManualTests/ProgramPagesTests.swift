@@ -2,6 +2,7 @@
 // others.
 
 import HTTPServer
+import Resolver
 import TestSupport
 import Testing
 
@@ -35,6 +36,14 @@ struct ProgramPagesTests {
     func paths() throws {
         let tags = try ManualPage("httpdnsd.8").tags(under: "METRICS")
         #expect(tags.sorted() == Page.allCases.map(\.rawValue).sorted())
+    }
+
+    @Test("httpdnsd(8) has every state of a provider and every verdict of a probe")
+    func words() throws {
+        let lines = try ManualPage("httpdnsd.8").lines
+        let words = lines.compactMap { $0.hasSuffix("|T{") ? String($0.dropLast(3)) : nil }
+        let known = ProviderState.allCases.map(\.rawValue) + Verdict.allCases.map(\.rawValue)
+        #expect(words.filter(known.contains).sorted() == known.sorted())
     }
 
     @Test("httpdnsd(8) has the body of a notification with every event and every key")
