@@ -457,6 +457,10 @@ class OverTLS(Named):
                 # What the server closes costs little more than what it answers.
                 self.assertLess(few.count, 2 * count // answers + 20)
 
+    def test_a_server_that_closes_after_an_answer_and_takes_few_connections(self):
+        few, server = self.few_answers(most=1, delay=0.01)
+        self.asks(server, 40)
+
     def test_a_server_that_closes_with_its_answer_unsent(self):
         few, server = self.few_answers(flushes=False)
         self.asks(server, 40)

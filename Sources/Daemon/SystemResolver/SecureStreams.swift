@@ -25,8 +25,10 @@ final class SecureStreams: LoopPart {
         /// be lost, and a close with unread queries may even destroy an answer on its way. Nil: no bound.
         var quota: (queries: Int, until: Instant)?
         var maxStreams = SecureStreams.maxStreams
-        /// Connections since the last answer that the server closed without any.
-        var emptyConnections = 0
+        /// How often since the last answer no connection was left, as the server closed each without an answer.
+        var emptyRounds = 0
+        /// It has answered a query since the quota was last unknown.
+        var hasAnswered = false
         var counts = ConnectionCounts()
 
         init(_ address: Nameserver) { self.address = address }
@@ -41,8 +43,9 @@ final class SecureStreams: LoopPart {
     private static let quotaDuration: Duration = .seconds(60)
     /// Connections that end because of the same query.
     private static let maxTries = 8
-    /// Connections in a row without an answer, after which the queries fail.
-    private static let maxEmptyConnections = 3
+    /// Rounds of connections without an answer, after which the queries fail. A server that has answered limits the
+    /// connections, and may still count one that has ended.
+    private static let maxEmptyRounds = (silent: 3, answering: 8)
 
     init(_ loop: EventLoop, deliver: @escaping (UInt64, NameserverLookup.Event) -> Void) {
         (self.loop, self.deliver) = (loop, deliver)
@@ -87,7 +90,8 @@ final class SecureStreams: LoopPart {
         for server in servers.values {
             for stream in server.streams { stream.close() }
             (server.streams, server.waiting) = ([], [])
-            (server.quota, server.maxStreams, server.emptyConnections) = (nil, SecureStreams.maxStreams, 0)
+            (server.quota, server.maxStreams) = (nil, SecureStreams.maxStreams)
+            (server.emptyRounds, server.hasAnswered) = (0, false)
         }
     }
 
@@ -109,7 +113,7 @@ final class SecureStreams: LoopPart {
     /// - Returns: why no connection can be opened, and none is open.
     private func dispatch(_ server: Server) -> FetchFailure? {
         if let quota = server.quota, quota.until <= Clock.now() {
-            (server.quota, server.maxStreams) = (nil, SecureStreams.maxStreams)
+            (server.quota, server.maxStreams, server.hasAnswered) = (nil, SecureStreams.maxStreams, false)
         }
         while !server.waiting.isEmpty {
             if let stream = server.streams.first(where: server.hasRoom) {
@@ -156,7 +160,7 @@ final class SecureStreams: LoopPart {
     private func take(_ news: SecureStream.News, of stream: SecureStream, _ server: Server) {
         switch news {
         case .reply(let message, let queries):
-            server.emptyConnections = 0
+            (server.emptyRounds, server.hasAnswered) = (0, true)
             for query in queries { deliver(query.lookup, .received(query.exchange, message)) }
             if let failure = dispatch(server) { failWaiting(of: server, with: failure) }
         case .ended(let end, let reason, let unanswered):
@@ -189,9 +193,10 @@ final class SecureStreams: LoopPart {
         guard stream.replies == 0 else {
             return sendAgain(unanswered.prefix(1).map(\.tried) + unanswered.dropFirst(), with: .reset, server)
         }
-        server.emptyConnections += 1
         server.maxStreams = max(1, server.streams.count)
-        if server.streams.isEmpty, server.emptyConnections >= SecureStreams.maxEmptyConnections {
+        if server.streams.isEmpty { server.emptyRounds += 1 }
+        let most = SecureStreams.maxEmptyRounds
+        if server.streams.isEmpty, server.emptyRounds >= (server.hasAnswered ? most.answering : most.silent) {
             fail(unanswered, with: .reset)
             failWaiting(of: server, with: .reset)
         } else {
