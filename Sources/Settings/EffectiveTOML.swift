@@ -9,12 +9,7 @@ extension Settings {
 
     package var effectiveTOML: String {
         var parts = [Settings.lines(Settings.keys, self), Settings.section("[server]", Server.keys, server)]
-        for provider in providers {
-            parts.append(Settings.section("[[provider]]", ProviderDraft.keys, ProviderDraft(provider)))
-            if let template = provider.template {
-                parts.append(Settings.section("[provider.template]", Provider.Template.keys, template))
-            }
-        }
+        parts += providers.map(\.section)
         parts += [
             Settings.section("[system-resolver]", SystemResolver.keys, systemResolver),
             Settings.section("[cache]", Cache.keys, cache),
@@ -35,11 +30,20 @@ extension Settings {
         return parts.joined(separator: "\n")
     }
 
-    private static func section<Section>(_ header: String, _ keys: [Key<Section>], _ values: Section) -> String {
+    fileprivate static func section<Section>(_ header: String, _ keys: [Key<Section>], _ values: Section) -> String {
         "\(header)\n" + lines(keys, values)
     }
 
     private static func lines<Section>(_ keys: [Key<Section>], _ values: Section) -> String {
         keys.compactMap { key in key.write(values).map { "\(key.name) = \($0)\n" } }.joined()
+    }
+}
+
+extension Settings.Provider {
+    /// Its tables in the written file.
+    var section: String {
+        var parts = [Settings.section("[[provider]]", ProviderDraft.keys, ProviderDraft(self))]
+        if let template { parts.append(Settings.section("[provider.template]", Template.keys, template)) }
+        return parts.joined(separator: "\n")
     }
 }

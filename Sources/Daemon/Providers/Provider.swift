@@ -94,10 +94,10 @@ final class Provider {
     var dialectName: String { settings.dialect.rawValue }
 
     /// Whose questions the vendor limits and counts together, equal on every machine with the same settings.
-    private(set) lazy var accountIdentity = "\(dialectName) \(settings.url) \(settings.account ?? "")"
+    private(set) lazy var accountIdentity = settings.accountIdentity
 
-    /// What decides its answer for a name, equal on every machine with the same settings.
-    func identity(for name: Name) -> String { "\(accountIdentity) \(parameters.text(for: name))" }
+    /// What decides its answer for a name and the way to it, equal on every machine with the same settings.
+    func identity(for name: Name) -> String { "\(account.identity) \(parameters.text(for: name))" }
 
     var traits: ProviderTraits {
         let listed = PresentationForm.readable.filter(dialect.supports)

@@ -1,6 +1,7 @@
 // A provider that is ready to be asked: its settings and everything read and built from them. Errors in a key or a
 // template are reported at start, at each reload, and by --check.
 
+import Crypto
 import DNSWire
 import HTTPClient
 import HTTPDNS
@@ -16,6 +17,12 @@ struct ProviderAccount {
     /// Nil: the vendor lists no service nodes, or the settings leave them out.
     let nodeListing: (any NodeListing)?
     let proxy: HTTPProxy?
+    /// A digest of everything that decides its answers or the way to it, apart from `ParameterSets` and the client
+    /// subnet: equal on every machine with the same settings and the same certificate authorities.
+    let identity: String
+
+    /// More than the bundle of a system has.
+    private static let maxAuthorityBytes = 8 << 20
 
     /// - Parameter namesOfFile: the contents of `names-file`.
     init(
@@ -25,6 +32,7 @@ struct ProviderAccount {
         self.settings = settings
         names = settings.names + namesOfFile
         self.secrets = secrets
+        identity = ProviderAccount.identity(settings)
         dialect = try ProviderDialects.dialect(settings, secrets)
         nodeListing = settings.serviceNodes ? ProviderDialects.nodeListing(settings, secrets) : nil
         guard let proxy = settings.proxy else {
@@ -37,6 +45,16 @@ struct ProviderAccount {
                     + "\(HTTPProxy.maxCredentialBytes) bytes")
         }
         self.proxy = usable
+    }
+
+    private static func identity(_ settings: Settings.Provider) -> String {
+        // A file that cannot be read makes each request fail.
+        let authorities = settings.caFile.map { file in
+            (try? TextFile.read(file, maxBytes: maxAuthorityBytes)) ?? Array(file.utf8)
+        }
+        let text = Array(settings.identity.utf8)
+        let digests = [text, authorities ?? []].compactMap { try? Digest.sha256($0) }
+        return digests.map(Hex.encode).joined(separator: " ")
     }
 
     /// Reports all errors together.
