@@ -113,7 +113,7 @@ let package = Package(
         tests("ConfinementTests", ["Confinement", "CSeccomp", "DNSWire", "LinuxIO"]),
         tests("SetFeedTests", ["CLinux", "DNSWire", "LinuxIO", "SetFeed", "Settings", "httpdnsd-nftset"]),
         tests("FleetTests", ["DNSWire", "Fleet", "TestSupport"]),
-        tests("RedisTests", ["DNSWire", "LinuxIO", "Redis", "TestSupport"]),
+        tests("RedisTests", ["DNSWire", "Fleet", "LinuxIO", "Redis", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "DNSWire", "LinuxIO", "TestSupport"]),
         tests("ControlTests", ["Control", "DNSWire", "Telemetry", "TestSupport"]),
         tests(

@@ -33,21 +33,21 @@ extension FleetKeys {
             [question.dnssec.rawValue], Array(terms.provider.utf8), Array((terms.clientSubnet?.description ?? "").utf8),
             Array((terms.rules ?? "").utf8),
         ]
-        var entries: [String] = []
-        for key in keys { entries.append(try key.name(FleetKeys.entryPrefix, "entry", fields)) }
-        return entries
+        return try names(FleetKeys.entryKind, "entry", fields)
     }
 
     /// Whether a name in Redis is one of `entries`, or could be.
-    static func isEntry(_ name: String) -> Bool { name.hasPrefix(entryPrefix) }
+    func isEntry(_ name: String) -> Bool { keys.contains { name.hasPrefix($0.prefix + FleetKeys.entryKind) } }
 
-    private static let entryPrefix = "h1:e:"
+    private static let entryKind = "e:"
 
-    /// Returns a name in Redis that depends on the fields and on one key: the same for members that have the same two
-    /// keys, whichever comes first.
-    func name(_ prefix: String, _ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> String {
-        let key = keys.min { $0.id < $1.id } ?? keys[0]
-        return try key.name(prefix, purpose, fields)
+    /// Returns the names in Redis that depend on the fields, one for each key.
+    ///
+    /// - Parameter kind: what precedes the digest.
+    func names(_ kind: String, _ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> [String] {
+        var names: [String] = []
+        for key in keys { names.append(try key.name(kind, purpose, fields)) }
+        return names
     }
 }
 
@@ -55,10 +55,11 @@ extension FleetKeys.Key {
     /// 128 bits: members cannot be made to share an entry by chance.
     private static let nameBytes = 16
 
-    fileprivate func name(_ prefix: String, _ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> String {
+    fileprivate func name(_ kind: String, _ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> String {
         var text: [UInt8] = []
-        text.reserveCapacity(prefix.utf8.count + 2 * FleetKeys.Key.nameBytes)
+        text.reserveCapacity(prefix.utf8.count + kind.utf8.count + 2 * FleetKeys.Key.nameBytes)
         text += prefix.utf8
+        text += kind.utf8
         for byte in try code(purpose, fields).prefix(FleetKeys.Key.nameBytes) {
             text.append(hexadecimal: byte >> 4)
             text.append(hexadecimal: byte & 15)

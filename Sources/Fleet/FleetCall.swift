@@ -11,13 +11,11 @@ package struct FleetCall: Equatable, Sendable {
         case flushes(isWhole: Bool)
         case presence
         case members
-        /// - Parameters:
-        ///   - account: of `Membership.bill`.
-        ///   - count: what the call adds.
-        case billing(account: String, count: Int)
+        /// - Parameter account: of `SharedBills`.
+        case billing(account: String)
         /// Counted in `published` or `unpublished`.
         case publication
-        case flushOrder(Membership.FlushOrderID)
+        case flushOrder(FlushOrder.ID)
         /// The reply says nothing.
         case order
     }
@@ -30,6 +28,8 @@ package struct FleetCall: Equatable, Sendable {
     init(_ script: FleetScript, keys: [String], _ arguments: [[UInt8]], _ purpose: Purpose) {
         (self.script, self.keys, self.arguments, self.purpose) = (script, keys, arguments, purpose)
     }
+
+    static func number(_ value: some BinaryInteger) -> [UInt8] { Array("\(value)".utf8) }
 }
 
 /// What Redis replies to a script. The time is that of its clock.
@@ -41,24 +41,29 @@ package enum FleetReply: Sendable {
     case value(RedisTime, demand: Int64, key: Int, [UInt8], left: Duration)
     /// - Parameter after: the wait before the request.
     case ours(RedisTime, demand: Int64, after: Duration)
-    /// - Parameter left: of the other member's lease.
-    case theirs(RedisTime, demand: Int64, left: Duration)
+    /// - Parameters:
+    ///   - left: of the other member's lease.
+    ///   - owner: its token.
+    case theirs(RedisTime, demand: Int64, left: Duration, owner: [UInt8])
     /// - Parameter for: the time until the budget allows the request.
     case deferred(RedisTime, demand: Int64, for: Duration)
     case flushes(RedisTime, [FlushElement])
     /// - Parameter count: of the members.
     case presence(RedisTime, count: Int)
     case members(RedisTime, FleetMembers)
-    /// - Parameter sum: of all members.
-    case billing(RedisTime, sum: Int)
+    /// - Parameters:
+    ///   - isTaken: Redis has the value of the call.
+    ///   - stored: what it has otherwise.
+    case billing(RedisTime, isTaken: Bool, stored: [UInt8])
     case done
     /// An error, or not what the script returns.
     case invalid(String)
 
     var time: RedisTime? {
         switch self {
-        case .value(let time, _, _, _, _), .ours(let time, _, _), .theirs(let time, _, _), .deferred(let time, _, _),
-            .flushes(let time, _), .presence(let time, _), .members(let time, _), .billing(let time, _):
+        case .value(let time, _, _, _, _), .ours(let time, _, _), .theirs(let time, _, _, _),
+            .deferred(let time, _, _), .flushes(let time, _), .presence(let time, _), .members(let time, _),
+            .billing(let time, _, _):
             time
         case .done, .invalid: nil
         }
@@ -66,7 +71,7 @@ package enum FleetReply: Sendable {
 
     var demand: Int64? {
         switch self {
-        case .value(_, let demand, _, _, _), .ours(_, let demand, _), .theirs(_, let demand, _),
+        case .value(_, let demand, _, _, _), .ours(_, let demand, _), .theirs(_, let demand, _, _),
             .deferred(_, let demand, _):
             demand
         case .flushes, .presence, .members, .billing, .done, .invalid: nil

@@ -10,6 +10,8 @@ package struct FleetKeys: Equatable, Sendable {
         private let authenticator: MessageAuthenticator
         /// Names it in shared values, and does not reveal it.
         let id: UInt32
+        /// Begins each name in Redis, so that two fleets with one Redis share none.
+        let prefix: String
 
         init(_ bytes: [UInt8]) throws(CryptoError) {
             self.bytes = bytes
@@ -17,6 +19,8 @@ package struct FleetKeys: Equatable, Sendable {
             id = UInt32(
                 truncatingIfNeeded: try authenticator.code(of: Array("httpdnsd fleet key id".utf8))[..<4]
                     .bigEndianNumber)
+            let digits = String(id, radix: 16)
+            prefix = "h1:" + String(repeating: "0", count: 8 - digits.utf8.count) + digits + ":"
         }
 
         static func == (left: Key, right: Key) -> Bool { left.bytes == right.bytes }
@@ -39,6 +43,13 @@ package struct FleetKeys: Equatable, Sendable {
     /// HMAC with a shorter key is weaker than its hash (RFC 2104 section 3).
     package static let minBytes = 32
     package static let maxKeys = 2
+
+    /// The names in Redis with this end, one for each key: the first for reading, and all for writing. Members with one
+    /// of two keys then find what those with both have written, whichever comes first.
+    func names(_ end: String) -> [String] { keys.map { $0.prefix + end } }
+
+    /// The first of `names`.
+    func name(_ end: String) -> String { keys[0].prefix + end }
 
     /// - Parameter keys: one, or two while they are changed; each of at least `minBytes`.
     /// - Throws: if SHA-256 or AES-128-GCM cannot be used.

@@ -4,17 +4,18 @@
 import DNSWire
 
 package enum FleetScript: Int, CaseIterable, Sendable {
-    case lease, pace, publication, release, flush, flushes, evidence, presence, members, billing
+    case lease, pace, turnBack, publication, release, flush, flushes, evidence, presence, members, billing
 
     package var text: String {
         switch self {
         case .lease: FleetScript.time + FleetScript.paceFunction + FleetScript.leaseText
         case .pace: FleetScript.time + FleetScript.paceFunction + FleetScript.paceText
+        case .turnBack: FleetScript.time + FleetScript.paceFunction + FleetScript.turnBackText
         case .publication: FleetScript.publicationText
         case .release: FleetScript.releaseText
         case .flush: FleetScript.flushText
         case .flushes: FleetScript.time + FleetScript.flushesText
-        case .evidence: "redis.call('PUBLISH', KEYS[1], ARGV[1])\n"
+        case .evidence: "for _, key in ipairs(KEYS) do redis.call('PUBLISH', key, ARGV[1]) end\n"
         case .presence: FleetScript.time + FleetScript.presenceText
         case .members: FleetScript.time + FleetScript.membersText
         case .billing: FleetScript.time + FleetScript.billingText
@@ -31,31 +32,73 @@ package enum FleetScript: Int, CaseIterable, Sendable {
     // A key may hold anything that another program has put there. Then it is read as if it were missing, and
     // overwritten.
 
-    /// `Pace` for all members. Returns true and the microseconds that the request has to wait; or false and the
-    /// microseconds after which such a wait would be short enough. A longest wait of -1: the request is made at once
-    /// in any case.
+    /// `Pace` for all members, in microseconds. A key has the time of the next turn, and the times of turns that were
+    /// given back. With two keys of the fleet, both names have the same text; the one with the later time counts.
+    ///
+    /// `pace` returns true and the time that the request has to wait; or false and the time after which such a wait
+    /// would be short enough.
     private static let paceFunction = """
-        local function pace(key, interval, longest)
-          local micros = time[1] * 1000000 + time[2]
-          local next = tonumber(redis.pcall('GET', key)) or 0
-          if not (next <= micros + 1000000 + interval) then next = micros end
-          local at = math.min(math.max(micros, next), micros + 1000000)
-          if longest >= 0 and at - micros > longest then return false, at - micros - longest end
-          redis.call('SET', key, at + interval, 'PX', 3000)
-          return true, longest >= 0 and at - micros or 0
+        local micros = time[1] * 1000000 + time[2]
+
+        local function turns(keys, interval)
+          local next, free = micros, {}
+          for _, key in ipairs(keys) do
+            local text, own, given = redis.pcall('GET', key), nil, {}
+            for word in string.gmatch(type(text) == 'string' and text or '', '%S+') do
+              local number = tonumber(word)
+              if not own then
+                own = number
+                if not (own and own > next and own <= micros + \(mostDebt) + interval) then break end
+              elseif number and number >= micros and number < own and #given < \(Pace.maxFree) then
+                given[#given + 1] = number
+              end
+            end
+            if own and own > next and own <= micros + \(mostDebt) + interval then next, free = own, given end
+          end
+          return next, free
+        end
+
+        local function keep(keys, next, free)
+          local words = {string.format('%.0f', next)}
+          for number, turn in ipairs(free) do words[number + 1] = string.format('%.0f', turn) end
+          for _, key in ipairs(keys) do
+            redis.call('SET', key, table.concat(words, ' '), 'PX', \(mostDebt / 1000 + 1000))
+          end
+        end
+
+        local function pace(keys, interval, longest)
+          local next, free = turns(keys, interval)
+          local first
+          for number, turn in ipairs(free) do
+            if turn - micros <= longest and (not first or turn < free[first]) then first = number end
+          end
+          local at
+          if first then
+            at = table.remove(free, first)
+          else
+            at = math.min(next, micros + \(mostDebt))
+            if at - micros > longest then return false, at - micros - longest end
+            next = at + interval
+          end
+          keep(keys, next, free)
+          return true, at - micros
         end
 
         """
 
-    /// KEYS: lease, waiters, demand, pace, and the entry for each of the fleet's keys. ARGV: the member's token, the
-    /// lease in milliseconds (0: leases are not shared), the least life of an answer and its greatest age in
+    private static let mostDebt = Pace.mostDebt.wholeMicroseconds
+
+    /// KEYS: lease, waiters, demand, then pace and then entry for each of the fleet's keys. ARGV: the member's token,
+    /// the lease in milliseconds (0: leases are not shared), the least life of an answer and its greatest age in
     /// milliseconds, the member's channel, thousandths of the queries that the member had since its last call, the
-    /// interval of the pace (0: none) and the longest wait for it, both in microseconds.
+    /// interval of the pace (0: none) and the longest wait for it, both in microseconds, and the tokens of members
+    /// whose leases do not count.
     ///
     /// Returns an array: kind, `now`, millionths of queries per second of the fleet, and
     /// - kind 1, an answer: number of the key, value, remaining life in milliseconds.
     /// - kind 2, a lease that is the member's now: microseconds to wait before the request.
-    /// - kind 3, another member's lease: its remaining milliseconds. Then its answer comes to the channel.
+    /// - kind 3, another member's lease: its remaining milliseconds, the member's token. Then its answer comes to the
+    ///   channel.
     /// - kind 4, the request is deferred: microseconds until the pace allows it.
     ///
     /// Only Redis's clock counts: a value lives as long as Redis keeps it, and tells when it was put.
@@ -71,26 +114,31 @@ package enum FleetScript: Int, CaseIterable, Sendable {
         asks, seconds = asks * decay + ARGV[6] / 1000, (seconds + passed) * decay
         redis.call('SET', KEYS[3], struct.pack('>ddd', asks, seconds, now), 'PX', \(memorySeconds)000)
         local demand = math.floor(asks / (seconds + \(presumedSeconds)) * 1000000)
-        for number = 5, #KEYS do
+        local count = (#KEYS - 3) / 2
+        for number = 4 + count, #KEYS do
           local left = redis.call('PTTL', KEYS[number])
           if left >= tonumber(ARGV[3]) and left > 0 then
             local value, put = redis.pcall('GET', KEYS[number]), 0
             if type(value) == 'string' then
               for place = 6, 11 do put = put * 256 + (string.byte(value, place) or 0) end
-              if now - put <= tonumber(ARGV[4]) then return {1, now, demand, number - 4, value, left} end
+              if now - put <= tonumber(ARGV[4]) then return {1, now, demand, number - 3 - count, value, left} end
             end
           end
         end
         local left = redis.call('PTTL', KEYS[1])
-        if ARGV[2] ~= '0' and left > 0 and left <= \(longestLease) then
+        local owner = redis.pcall('GET', KEYS[1])
+        if type(owner) ~= 'string' or #owner > 64 then owner = '' end
+        local counts = owner == '' or not string.find(' ' .. ARGV[9] .. ' ', ' ' .. owner .. ' ', 1, true)
+        if ARGV[2] ~= '0' and left > 0 and left <= \(longestLease) and counts then
           redis.pcall('SADD', KEYS[2], ARGV[5])
-          redis.call('PEXPIRE', KEYS[2], 2 * ARGV[2])
-          return {3, now, demand, left}
+          redis.call('PEXPIRE', KEYS[2], 2 * math.max(left, ARGV[2]))
+          return {3, now, demand, left, owner}
         end
         local wait = 0
         if ARGV[7] ~= '0' then
-          local goes
-          goes, wait = pace(KEYS[4], tonumber(ARGV[7]), tonumber(ARGV[8]))
+          local paces, goes = {}
+          for number = 1, count do paces[number] = KEYS[3 + number] end
+          goes, wait = pace(paces, tonumber(ARGV[7]), tonumber(ARGV[8]))
           if not goes then return {4, now, demand, wait} end
         end
         if ARGV[2] ~= '0' then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2] + math.floor(wait / 1000)) end
@@ -98,16 +146,31 @@ package enum FleetScript: Int, CaseIterable, Sendable {
 
         """
 
-    /// In milliseconds. Another program has made one that lasts longer.
-    private static let longestLease = 2000
+    /// In milliseconds, with a wait for a turn. Another program has made one that lasts longer.
+    private static let longestLease = 2000 + Pace.maxWaitOfLastResort.wholeMilliseconds
     /// As of `Demand` in the resolver, so that both can be compared.
     private static let (memorySeconds, presumedSeconds) = (600, 20)
 
-    /// KEYS: pace. ARGV: its interval and the longest wait for it, in microseconds. For a request whose answer is not
-    /// shared; returns what `lease` does, with kind 2 or 4.
+    /// KEYS: pace for each of the fleet's keys. ARGV: its interval and the longest wait for it, in microseconds. For a
+    /// request whose answer is not shared; returns what `lease` does, with kind 2 or 4.
     private static let paceText = """
-        local goes, wait = pace(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]))
+        local goes, wait = pace(KEYS, tonumber(ARGV[1]), tonumber(ARGV[2]))
         return {goes and 2 or 4, now, 0, wait}
+
+        """
+
+    /// KEYS: pace for each of the fleet's keys. ARGV: its interval and the time of a turn, in microseconds. The request
+    /// is not made: another one gets the turn, if it is still to come. Members know it to a millisecond.
+    private static let turnBackText = """
+        local interval, turn = tonumber(ARGV[1]), tonumber(ARGV[2])
+        local next, free = turns(KEYS, interval)
+        if turn < micros or turn >= next then return end
+        if math.abs(turn + interval - next) <= 1000 then
+          next = turn
+        elseif #free < \(Pace.maxFree) then
+          free[#free + 1] = turn
+        end
+        keep(KEYS, next, free)
 
         """
 
@@ -139,10 +202,12 @@ package enum FleetScript: Int, CaseIterable, Sendable {
 
         """
 
-    /// KEYS: the stream of flushes, the channel of flushes. ARGV: an order.
+    /// KEYS: for each of the fleet's keys, the stream and the channel of flushes, with one name. ARGV: an order.
     private static let flushText = """
-        redis.call('XADD', KEYS[1], 'MAXLEN', \(Flushes.maxCount), '*', 'order', ARGV[1])
-        redis.call('PUBLISH', KEYS[2], '')
+        for _, key in ipairs(KEYS) do
+          redis.call('XADD', key, 'MAXLEN', \(Flushes.maxCount), '*', 'order', ARGV[1])
+          redis.call('PUBLISH', key, '')
+        end
 
         """
 
@@ -153,13 +218,17 @@ package enum FleetScript: Int, CaseIterable, Sendable {
 
         """
 
-    /// KEYS: the set of members, this member's record. ARGV: its token, the record, its life in milliseconds. Returns
-    /// an array: `now`, the number of members.
+    /// KEYS: the set of members for each of the fleet's keys, then this member's record for each. ARGV: its token, the
+    /// life of the records in milliseconds, the records. Returns an array: `now`, the number of members in the first
+    /// set.
     private static let presenceText = """
-        redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[3])
-        redis.call('ZADD', KEYS[1], now, ARGV[1])
-        redis.call('PEXPIRE', KEYS[1], ARGV[3])
-        redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+        local count = #KEYS / 2
+        for number = 1, count do
+          redis.call('ZREMRANGEBYSCORE', KEYS[number], '-inf', now - ARGV[2])
+          redis.call('ZADD', KEYS[number], now, ARGV[1])
+          redis.call('PEXPIRE', KEYS[number], ARGV[2])
+          redis.call('SET', KEYS[count + number], ARGV[2 + number], 'PX', ARGV[2])
+        end
         return {now, redis.call('ZCARD', KEYS[1])}
 
         """
@@ -183,16 +252,20 @@ package enum FleetScript: Int, CaseIterable, Sendable {
 
         """
 
-    /// KEYS: questions in a period. ARGV: those that the member has not told yet, the sum that it knows (Redis may have
-    /// lost some), and the life of the key in milliseconds. Returns an array: `now`, the sum.
+    /// KEYS: the sum of an account, for each of the fleet's keys. ARGV: the value that the member has read under the
+    /// first one, the life in milliseconds, a new value for each. Returns an array: `now`; 1 if Redis has the new
+    /// values, and 0 if it had another value; and that value, empty without one.
     private static let billingText = """
-        local stored = tonumber(redis.pcall('GET', KEYS[1])) or 0
-        if not (stored >= 0 and stored <= \(SharedBills.maxSum)) then stored = 0 end
-        local sum = math.max(stored, tonumber(ARGV[2])) + ARGV[1]
-        redis.call('SET', KEYS[1], sum, 'PX', ARGV[3])
-        return {now, sum}
+        local stored = redis.pcall('GET', KEYS[1])
+        if type(stored) ~= 'string' or #stored > \(longestSum) then stored = '' end
+        if stored ~= ARGV[1] then return {now, 0, stored} end
+        for number, key in ipairs(KEYS) do redis.call('SET', key, ARGV[2 + number], 'PX', ARGV[2]) end
+        return {now, 1, ''}
 
         """
+
+    /// In bytes: more than a sealed sum has.
+    private static let longestSum = 200
 
     /// Returns the lease of a request: twice the 95th percentile of the provider's latency, 0.3 to 1.5 s; 1 s if that
     /// was not measured.

@@ -5,6 +5,9 @@ package import Crypto
 package import DNSWire
 
 package struct FlushOrder: Equatable, Sendable {
+    /// The caller's number of an order.
+    package typealias ID = UInt64
+
     package let scope: QuestionScope
 
     /// For all types.

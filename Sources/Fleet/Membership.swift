@@ -6,72 +6,21 @@ package import DNSWire
 
 package struct Membership: Sendable {
     package typealias ID = SharedFetches.ID
-    /// The caller's number of an order to flush.
-    package typealias FlushOrderID = UInt64
 
-    package struct Terms: Equatable, Sendable {
-        package let keys: FleetKeys
-        /// Members that see the Internet from one place, such as "sh-a".
-        package let site: String
-        /// Name of this machine.
-        package let member: String
-        /// How long a request waits for a reply.
-        package let readTimeout: Duration
-        package let share: Set<SharedKind>
-
-        package init(
-            keys: FleetKeys, site: String, member: String, readTimeout: Duration = .milliseconds(5),
-            share: Set<SharedKind> = Set(SharedKind.allCases)
-        ) {
-            (self.keys, self.site, self.member) = (keys, site, member)
-            (self.readTimeout, self.share) = (readTimeout, share)
-        }
+    /// A fetch that has not ended.
+    private struct Request {
+        let fetch: Fetch
+        /// When the provider was asked; nil: it waits for others, or for its turn.
+        var askedAt: Instant?
+        /// Its turn within the budget, which it has to wait for.
+        var turn: Turn?
     }
 
-    /// A request that the resolver wants to be made.
-    package struct Fetch: Sendable {
-        package let question: Question
-        package let provider: SharedProvider
-        /// The answer may be shared.
-        package var isShareable = true
-        /// No other upstream has an answer: it is made although the budget is used up.
-        package var isLastResort = false
-        /// A client waits.
-        package var isForClient = true
-        /// What is left of the cached answer that a refresh replaces; nil: there is none.
-        package var life: Duration?
-        /// Queries per second of this member; nil: not known.
-        package var perSecond: Double?
-        /// The rules that the answer has to satisfy, as in `EntryTerms`.
-        package var rules: String?
-
-        package init(_ question: Question, at provider: SharedProvider) {
-            (self.question, self.provider) = (question, provider)
-        }
-    }
-
-    /// What follows for the member.
-    package enum Outcome: Equatable, Sendable {
-        /// The provider is to be asked.
-        case ask(ID)
-        /// The budget of the fleet is used up until then: the request has ended, and is not made.
-        case deferred(ID, until: Instant)
-        /// Another member's answer. The request has ended.
-        case answered(ID, Answer)
-        /// Another member's answer that came after the provider was asked.
-        case late(ID, Answer)
-        /// Queries per second that the other members have for the question.
-        case demandElsewhere(Question, perSecond: Double)
-        /// The fleet has flushed these answers.
-        case flush(QuestionScope)
-        /// For `restore` after the next start.
-        case note(FleetNote, String)
-        /// Another member has found this address to be none of the name's.
-        case evidence(SharedEvidence)
-        /// The sum of an account's questions in all members has changed.
-        case billed(account: String)
-        /// What became of an order to flush; nil: Redis has it.
-        case flushOrdered(FlushOrderID, fault: String?)
+    private enum Turn {
+        /// In this member's share.
+        case own(Instant)
+        /// In microseconds by the clock of Redis.
+        case ofFleet(Int64)
     }
 
     /// An entry for which this member was asking a provider, maybe with the lease. It was not published.
@@ -95,9 +44,8 @@ package struct Membership: Sendable {
     package static let noFleet = "there is no fleet; add [fleet] to the settings"
     private static let lostOrder =
         "Redis was lost before it replied; other machines may have been flushed: run the command again"
-    /// The name of a stream, and of the channel that tells of its news.
-    package static let flushStream = "h1:f"
-    package static let evidenceChannel = "h1:v"
+    /// Ends of names in Redis: of a stream and the channel that tells of its news, and of a channel.
+    static let (flushStream, evidenceChannel) = ("f", "v")
 
     var terms: Terms?
     /// Names this process in leases.
@@ -107,7 +55,7 @@ package struct Membership: Sendable {
     private var server = ""
     private var fetches = SharedFetches(readTimeout: .milliseconds(5))
     /// By the numbers of their fetches.
-    private var requests: [ID: Fetch] = [:]
+    private var requests: [ID: Request] = [:]
     private var clock = RedisClock()
     private var log = FlushLog()
     private var asked = AskedQuestions()
@@ -116,16 +64,10 @@ package struct Membership: Sendable {
     private var evidenceLimit = EvidenceLimit()
     private var ended: [Unpublished] = []
     /// Orders to flush that Redis has not replied to.
-    private var openOrders: [FlushOrderID] = []
+    private var openOrders: [FlushOrder.ID] = []
     var calls: [FleetCall] = []
     private var outcomes: [Outcome] = []
-    /// How many members there are, as far as Redis told, also before the start.
-    package private(set) var size = 1
-    /// It shrinks not before this: a Redis that has lost its data gets to know the members one by one.
-    private var shrinksAt: Instant?
-    /// The size in the last note.
-    private var notedSize = 1
-    private var presenceAt: Instant?
+    private var presence = Presence()
     package private(set) var published: UInt64 = 0
     /// Answers that were not published, because Redis was not in use, did not read, or refused them.
     package private(set) var unpublished: UInt64 = 0
@@ -137,10 +79,16 @@ package struct Membership: Sendable {
     package var counts: SharedFetches.Counts { fetches.counts }
     package var isOn: Bool { terms != nil }
     package var hasOutcomes: Bool { !outcomes.isEmpty }
-    /// Other members' answers come to it.
-    package var channel: String { "h1:m:" + String(decoding: token, as: UTF8.self) }
+    /// How many members there are, as far as Redis told, also before the start.
+    package var size: Int { presence.size }
+    /// Other members' answers come to it; "" without `terms`.
+    package var channel: String { name("m:" + String(decoding: token, as: UTF8.self)) }
     /// All channels that it listens to.
-    package var channels: [String] { [channel, Membership.flushStream, Membership.evidenceChannel] }
+    package var channels: [String] { [channel, name(Membership.flushStream), name(Membership.evidenceChannel)] }
+    /// A key that may be written to find out whether Redis is of use.
+    package var testKey: String { name("t") }
+
+    private func name(_ end: String) -> String { terms?.keys.name(end) ?? "" }
 
     package mutating func takeCalls() -> [FleetCall] {
         defer { calls = [] }
@@ -169,15 +117,14 @@ package struct Membership: Sendable {
     /// - Parameter server: that is used.
     package mutating func switchedOn(_ server: String, now: Instant) {
         (isInUse, self.server) = (true, server)
-        presenceAt = now
-        shrinksAt = now + Membership.presenceLife
+        presence.switchedOn(now: now)
         readFlushes()
     }
 
     /// No request may wait for Redis.
     package mutating func switchedOff(now: Instant) {
         isInUse = false
-        presenceAt = nil
+        presence.switchedOff()
         log.switchedOff()
         bills.switchedOff()
         for order in openOrders { outcomes.append(.flushOrdered(order, fault: Membership.lostOrder)) }
@@ -198,8 +145,9 @@ package struct Membership: Sendable {
             entries: entries,
             lease: terms.share.contains(.leases) ? FleetScript.lease(usual95: fetch.provider.usual95) : .zero,
             leastLife: fetch.life.map { $0 + Membership.leastLife } ?? Membership.leastLife,
-            patience: fetch.provider.timeout / 2)
-        requests[id] = fetch
+            patience: fetch.provider.timeout / 2,
+            turnWait: interval(fetch.provider) == nil ? .zero : fetch.longestTurnWait)
+        requests[id] = Request(fetch: fetch)
         carryOut([fetches.begin(id, fetchTerms, isInUse: isInUse, now: now)], now: now)
         return true
     }
@@ -211,7 +159,7 @@ package struct Membership: Sendable {
         return (try? terms.keys.entries(entryTerms)) ?? []
     }
 
-    package func question(of id: ID) -> Question? { requests[id]?.question }
+    package func question(of id: ID) -> Question? { requests[id]?.fetch.question }
 
     /// The resolver does not want the answer any more.
     package mutating func abandon(_ id: ID) { end(id, tellsAll: false) }
@@ -223,24 +171,27 @@ package struct Membership: Sendable {
     package mutating func gotUnshareable(_ id: ID) { end(id, tellsAll: true) }
 
     private mutating func end(_ id: ID, tellsAll: Bool) {
-        guard requests.removeValue(forKey: id) != nil else { return }
+        guard let request = requests.removeValue(forKey: id) else { return }
+        giveBackTurn(of: request)
         let entry = fetches.terms(of: id)?.entry
         if fetches.ended(id), let entry { ended.append(Unpublished(entry: entry, tellsAll: tellsAll)) }
     }
 
     /// The provider has answered: others get its answer.
     package mutating func answered(_ id: ID, _ answer: Answer, now: Instant) {
-        guard let fetch = requests.removeValue(forKey: id) else { return }
+        guard let request = requests.removeValue(forKey: id) else { return }
         let entry = fetches.terms(of: id)?.entry
         guard fetches.ended(id), let entry else { return }
-        asked.answered(fetch.question)
-        if !publish(answer, fetch, as: entry, now: now) { ended.append(Unpublished(entry: entry, tellsAll: true)) }
+        asked.answered(request.fetch.question)
+        let isPublished = publish(answer, request.fetch, askedAt: request.askedAt ?? now, as: entry, now: now)
+        if !isPublished { ended.append(Unpublished(entry: entry, tellsAll: true)) }
     }
 
     /// A provider has answered a question that it was not asked in this fetch.
     package mutating func volunteered(_ answer: Answer, _ fetch: Fetch, now: Instant) {
         guard let terms, terms.share.contains(.answers), let entry = entries(fetch, terms).first else { return }
-        _ = publish(answer, fetch, as: entry, now: now)
+        // The request for another question may be as old as that.
+        _ = publish(answer, fetch, askedAt: now - fetch.provider.timeout, as: entry, now: now)
     }
 
     /// Gives back leases that have brought no answer.
@@ -255,14 +206,17 @@ package struct Membership: Sendable {
     }
 
     /// - Returns: false if others do not get it.
-    private mutating func publish(_ answer: Answer, _ fetch: Fetch, as entry: String, now: Instant) -> Bool {
-        guard let terms, isInUse, let time = clock.time(at: now) else {
+    private mutating func publish(
+        _ answer: Answer, _ fetch: Fetch, askedAt: Instant, as entry: String, now: Instant
+    ) -> Bool {
+        guard let terms, isInUse, let time = clock.time(at: now), let asked = clock.time(at: askedAt) else {
             unpublished += 1
             return false
         }
         let shared = SharedAnswer(answer, from: fetch.provider.name, by: terms.member)
-        guard let value = try? shared.bytes(fetch.question, entry: entry, at: time, terms.keys) else { return false }
-        let life = Membership.number(UInt64(answer.ttlSeconds) * 1000)
+        guard let value = try? shared.bytes(fetch.question, entry: entry, asked: asked, at: time, terms.keys)
+        else { return false }
+        let life = FleetCall.number(UInt64(answer.ttlSeconds) * 1000)
         calls.append(FleetCall(.publication, keys: Membership.keys(entry), [value, life, token], .publication))
         return true
     }
@@ -270,47 +224,51 @@ package struct Membership: Sendable {
     /// The lease of an entry, the members that wait for it, and itself.
     private static func keys(_ entry: String) -> [String] { [entry + ":l", entry + ":w", entry] }
 
-    static func number(_ value: some BinaryInteger) -> [UInt8] { Array("\(value)".utf8) }
-
     // MARK: steps
 
     private mutating func carryOut(_ steps: [SharedFetches.Step], now: Instant) {
         for step in steps {
             switch step {
             case .call(let id): call(id, now: now)
-            case .ask(let id): if requests[id] != nil { outcomes.append(.ask(id)) }
+            case .ask(let id): ask(id, now: now)
             case .askAlone(let id): askAlone(id, now: now)
             case .deferRequest(let id, let duration):
                 if requests.removeValue(forKey: id) != nil { outcomes.append(.deferred(id, until: now + duration)) }
             case .give(let id, let shared, let left):
-                guard let fetch = requests.removeValue(forKey: id) else { continue }
-                outcomes.append(.answered(id, take(shared, left, fetch, now: now)))
+                guard let request = requests.removeValue(forKey: id) else { continue }
+                outcomes.append(.answered(id, take(shared, left, request.fetch, now: now)))
             case .late(let id, let shared, let left):
-                guard let fetch = requests[id] else { continue }
-                outcomes.append(.late(id, take(shared, left, fetch, now: now)))
+                guard let request = requests[id] else { continue }
+                outcomes.append(.late(id, take(shared, left, request.fetch, now: now)))
             }
         }
     }
 
+    private mutating func ask(_ id: ID, now: Instant) {
+        guard requests[id] != nil else { return }
+        requests[id]?.askedAt = now
+        outcomes.append(.ask(id))
+    }
+
     private mutating func call(_ id: ID, now: Instant) {
-        guard let fetch = requests[id], let terms = fetches.terms(of: id) else { return }
-        let interval = Membership.number(self.interval(fetch.provider)?.wholeMicroseconds ?? 0)
-        let longest = Membership.number(fetch.isLastResort ? -1 : Pace.maxWait.wholeMicroseconds)
-        let pace = paceKey(fetch.provider)
+        guard let fetch = requests[id]?.fetch, let terms = fetches.terms(of: id) else { return }
+        let interval = FleetCall.number(self.interval(fetch.provider)?.wholeMicroseconds ?? 0)
+        let longest = FleetCall.number(fetch.longestTurnWait.wholeMicroseconds)
+        let paces = paceKeys(fetch.provider)
         guard let entry = terms.entry else {
-            calls.append(FleetCall(.pace, keys: [pace], [interval, longest], .fetch(id)))
+            calls.append(FleetCall(.pace, keys: paces, [interval, longest], .fetch(id)))
             return
         }
         let asks = asked.countQueries(
             fetch.question, perSecond: fetch.perSecond, isForClient: fetch.isForClient, now: now)
         let arguments = [
-            token, Membership.number(terms.lease.wholeMilliseconds),
-            Membership.number(terms.leastLife.wholeMilliseconds),
-            Membership.number((log.age(of: fetch.question, now: now) ?? Membership.anyAge).wholeMilliseconds),
-            Array(channel.utf8),
-            Membership.number(Int(asks * 1000)), interval, longest,
+            token, FleetCall.number(terms.lease.wholeMilliseconds),
+            FleetCall.number(terms.leastLife.wholeMilliseconds),
+            FleetCall.number((log.age(of: fetch.question, now: now) ?? Membership.anyAge).wholeMilliseconds),
+            Array(channel.utf8), FleetCall.number(Int(asks * 1000)), interval, longest,
+            Array(fetches.lostOwners(now: now).joined(separator: " ").utf8),
         ]
-        let keys = [entry + ":l", entry + ":w", entry + ":d", pace] + terms.entries
+        let keys = [entry + ":l", entry + ":w", entry + ":d"] + paces + terms.entries
         calls.append(FleetCall(.lease, keys: keys, arguments, .fetch(id)))
     }
 
@@ -332,25 +290,43 @@ package struct Membership: Sendable {
         return provider.questionsPerSecond.map { .seconds(1) / $0 }
     }
 
-    /// Without a budget, the script does not use it.
-    private func paceKey(_ provider: SharedProvider) -> String {
-        guard interval(provider) != nil else { return "h1:b:" }
-        return (try? terms?.keys.name("h1:b:", "budget", [Array(provider.account.utf8)])) ?? "h1:b:"
+    /// Without a budget, the script does not use them.
+    private func paceKeys(_ provider: SharedProvider) -> [String] {
+        guard let keys = terms?.keys else { return [] }
+        guard interval(provider) != nil else { return keys.names("b:") }
+        return (try? keys.names("b:", "budget", [Array(provider.account.utf8)])) ?? keys.names("b:")
     }
 
     private mutating func askAlone(_ id: ID, now: Instant) {
-        guard let fetch = requests[id] else { return }
-        guard let interval = interval(fetch.provider).map({ $0 * size }) else { return outcomes.append(.ask(id)) }
+        guard let fetch = requests[id]?.fetch else { return }
+        guard let interval = interval(fetch.provider).map({ $0 * size }) else { return ask(id, now: now) }
         let account = fetch.provider.account
         switch paces[account, default: Pace()].take(
-            interval: interval, isLastResort: fetch.isLastResort, now: now)
+            interval: interval, longest: fetch.longestTurnWait, now: now)
         {
-        case .wait(.zero): outcomes.append(.ask(id))
-        case .wait(let wait): fetches.delay(id, until: now + wait)
+        case .at(now): ask(id, now: now)
+        case .at(let turn):
+            requests[id]?.turn = .own(turn)
+            fetches.delay(id, until: turn)
         case .deferred(let duration):
             fetches.deferred(id)
             requests[id] = nil
             outcomes.append(.deferred(id, until: now + duration))
+        }
+    }
+
+    /// Others can have the turn of a request that is not made.
+    private mutating func giveBackTurn(of request: Request) {
+        guard request.askedAt == nil, let turn = request.turn, let interval = interval(request.fetch.provider) else {
+            return
+        }
+        let ownInterval = interval * size
+        switch turn {
+        case .own(let instant):
+            paces[request.fetch.provider.account]?.giveBack(instant, interval: ownInterval)
+        case .ofFleet(let time):
+            let arguments = [Int64(interval.wholeMicroseconds), time].map { FleetCall.number($0) }
+            calls.append(FleetCall(.turnBack, keys: paceKeys(request.fetch.provider), arguments, .order))
         }
     }
 
@@ -361,9 +337,36 @@ package struct Membership: Sendable {
 
     /// Adds questions that this member has sent to an account.
     ///
-    /// - Parameter account: provider, account and period.
-    package mutating func bill(_ account: String, _ count: Int) {
-        if terms?.share.contains(.budget) ?? false { bills.add(count, account) }
+    /// - Parameters:
+    ///   - account: provider, account and period.
+    ///   - own: all of this member in the period.
+    package mutating func bill(_ account: String, _ count: Int, own: Int) {
+        if terms?.share.contains(.budget) ?? false { bills.add(count, account, own: own) }
+    }
+
+    /// Counts the questions of the account anew, from those that each member has counted itself.
+    package mutating func recount(_ account: String, now: Instant) {
+        bills.recount(account)
+        tellBills(now: now)
+    }
+
+    private mutating func tellBills(now: Instant) {
+        if isInUse, let terms, let time = clock.time(at: now) { calls += bills.calls(at: time, terms.keys) }
+    }
+
+    private mutating func takeBill(
+        _ account: String, of call: FleetCall, isTaken: Bool, _ stored: [UInt8], now: Instant
+    ) {
+        guard let terms else { return }
+        let value = SharedBills.value(of: call)
+        if isTaken {
+            bills.taken(value, account)
+        } else {
+            let (mayTryAgain, refusal) = bills.differs(from: value, account, stored, terms.keys)
+            if let refusal { refusals[refusal, default: 0] += 1 }
+            if mayTryAgain { tellBills(now: now) }
+        }
+        outcomes.append(.billed(account: account))
     }
 
     /// The questions of all members, as far as it is known; nil: nothing is.
@@ -377,7 +380,7 @@ package struct Membership: Sendable {
     }
 
     /// Orders all members to flush: `Outcome.flushOrdered` tells whether Redis has the order.
-    package mutating func orderFlush(_ scope: QuestionScope, _ id: FlushOrderID, now: Instant) {
+    package mutating func orderFlush(_ scope: QuestionScope, _ id: FlushOrder.ID, now: Instant) {
         do throws(FlushFault) {
             calls.append(try flushCall(scope, id, now: now))
             openOrders.append(id)
@@ -389,21 +392,20 @@ package struct Membership: Sendable {
     private struct FlushFault: Error { let text: String }
 
     private func flushCall(
-        _ scope: QuestionScope, _ id: FlushOrderID, now: Instant
+        _ scope: QuestionScope, _ id: FlushOrder.ID, now: Instant
     ) throws(FlushFault) -> FleetCall {
         guard let terms else { throw FlushFault(text: Membership.noFleet) }
         guard terms.share.contains(.flush) else { throw FlushFault(text: "fleet.share has no \"flush\"") }
         guard let time = clock.time(at: now) else { throw FlushFault(text: "Redis has not told its time yet") }
         do throws(CryptoError) {
             let order = try FlushOrder(scope).bytes(at: time, terms.keys)
-            return FleetCall(
-                .flush, keys: [Membership.flushStream, Membership.flushStream], [order], .flushOrder(id))
+            return FleetCall(.flush, keys: terms.keys.names(Membership.flushStream), [order], .flushOrder(id))
         } catch {
             throw FlushFault(text: error.text)
         }
     }
 
-    private mutating func endOrder(_ id: FlushOrderID, fault: String?) {
+    private mutating func endOrder(_ id: FlushOrder.ID, fault: String?) {
         guard let index = openOrders.firstIndex(of: id) else { return }
         openOrders.remove(at: index)
         outcomes.append(.flushOrdered(id, fault: fault))
@@ -416,7 +418,7 @@ package struct Membership: Sendable {
         guard !log.isRestored else { return }
         log.restore(notes[.flushes])
         bills.restore(notes[.bills] ?? "")
-        if let count = notes[.size].flatMap({ Int($0) }) { size = max(size, Membership.size(count)) }
+        presence.restore(notes[.size])
         if isInUse { readFlushes() }
     }
 
@@ -427,7 +429,7 @@ package struct Membership: Sendable {
         guard log.isRestored, terms?.share.contains(.flush) ?? false else { return }
         let (first, isWhole) = log.next
         calls.append(
-            FleetCall(.flushes, keys: [Membership.flushStream], [Array(first.utf8)], .flushes(isWhole: isWhole)))
+            FleetCall(.flushes, keys: [name(Membership.flushStream)], [Array(first.utf8)], .flushes(isWhole: isWhole)))
     }
 
     private mutating func takeFlushes(_ elements: [FlushElement], isWhole: Bool, at time: RedisTime, now: Instant) {
@@ -445,7 +447,7 @@ package struct Membership: Sendable {
         guard let terms, terms.share.contains(.evidence), isInUse, let time = clock.time(at: now),
             evidenceLimit.admit(evidence, now: now), let bytes = try? evidence.bytes(by: token, at: time, terms.keys)
         else { return }
-        calls.append(FleetCall(.evidence, keys: [Membership.evidenceChannel], [bytes], .order))
+        calls.append(FleetCall(.evidence, keys: terms.keys.names(Membership.evidenceChannel), [bytes], .order))
     }
 
     private mutating func hearEvidence(_ bytes: [UInt8], now: Instant) {
@@ -461,86 +463,30 @@ package struct Membership: Sendable {
 
     // MARK: members
 
-    /// The interval of the sign of life that a member gives, and how long others count the member after one.
-    private static let (presencePause, presenceLife): (Duration, Duration) = (.seconds(10), .seconds(30))
-    private static let firstPause: Duration = .milliseconds(100)
-    /// Whatever Redis says: with more, no member would have a share of a budget.
-    private static let maxSize = 10_000
-    private static let memberSet = "h1:n"
-    private static let recordPrefix = "h1:n:"
-    /// Of the members that are listed.
-    package static let maxMembers = 1000
-
     /// The caller has to `announce` this member.
-    package func isPresenceDue(_ now: Instant) -> Bool { presenceAt.map { $0 <= now } ?? false }
+    package func isPresenceDue(_ now: Instant) -> Bool { presence.dueAt.map { $0 <= now } ?? false }
 
-    /// - Parameter record: about this member, for `members`.
+    /// - Parameter record: about this member, for `records`.
     package mutating func announce(_ record: [UInt8], now: Instant) {
-        let time = clock.time(at: now)
-        // Before the first reply, Redis's time is not known, and the record is empty.
-        presenceAt = now + (time == nil ? Membership.firstPause : Membership.presencePause)
         guard let terms else { return }
-        let place = Membership.recordPrefix + String(decoding: token, as: UTF8.self)
-        let sealed = time.flatMap { try? terms.keys.seal(record, .member, place: place, at: $0) } ?? []
-        let life = Membership.number(Membership.presenceLife.wholeMilliseconds)
-        calls.append(FleetCall(.presence, keys: [Membership.memberSet, place], [token, sealed, life], .presence))
-        noteNumbers()
-        for (account, count, sum) in bills.takePending() {
-            guard let key = try? terms.keys.name("h1:q:", "billing", [Array(account.utf8)]) else { continue }
-            calls.append(
-                FleetCall(
-                    .billing, keys: [key],
-                    [count, sum, SharedBills.life.wholeMilliseconds].map { Membership.number($0) },
-                    .billing(account: account, count: count)))
+        calls.append(presence.call(record, by: token, at: clock.time(at: now), terms.keys, now: now))
+        // Earlier, the notes of the store would be lost.
+        if log.isRestored {
+            if let note = presence.takeNote() { outcomes.append(.note(.size, note)) }
+            if let note = bills.takeNote() { outcomes.append(.note(.bills, note)) }
         }
-    }
-
-    private static func size(_ count: Int) -> Int { min(max(1, count), maxSize) }
-
-    private mutating func takeSize(_ count: Int, now: Instant) {
-        let mayShrink = shrinksAt.map { $0 <= now } ?? true
-        if count > size || mayShrink { size = count }
-    }
-
-    /// Earlier, the notes of the store would be lost.
-    private mutating func noteNumbers() {
-        guard log.isRestored else { return }
-        if size != notedSize { outcomes.append(.note(.size, "\(size)")) }
-        notedSize = size
-        if let note = bills.takeNote() { outcomes.append(.note(.bills, note)) }
+        tellBills(now: now)
     }
 
     /// Asks Redis for the members; `records` reads the reply.
-    package mutating func askForMembers() {
-        let life = Membership.number(Membership.presenceLife.wholeMilliseconds)
-        calls.append(
-            FleetCall(
-                .members, keys: [Membership.memberSet],
-                [Membership.number(Membership.maxMembers), life, Array(Membership.recordPrefix.utf8)], .members))
-    }
-
-    /// What a member has told of itself.
-    package struct MemberRecord: Equatable, Sendable {
-        package let record: [UInt8]
-        package let age: Duration
-        package let isThis: Bool
-    }
+    package mutating func askForMembers() { if let terms { calls.append(Presence.call(for: terms.keys)) } }
 
     /// The authentic records of a reply to `askForMembers`.
     package mutating func records(in reply: FleetReply) -> [MemberRecord] {
         guard let terms, case .members(let now, let members) = reply else { return [] }
-        return members.records.prefix(Membership.maxMembers).compactMap { token, record in
-            let place = Membership.recordPrefix + String(decoding: token, as: UTF8.self)
-            do throws(Refusal) {
-                let (plain, time) = try terms.keys.open(record, .member, place: place)
-                guard now - time <= Membership.presenceLife else { throw .outdated }
-                return MemberRecord(record: plain, age: max(.zero, now - time), isThis: token == self.token)
-            } catch {
-                // A member that has just begun knows no time yet.
-                if !record.isEmpty { refusals[error, default: 0] += 1 }
-                return nil
-            }
-        }
+        let (records, refused) = Presence.records(of: members, token: token, at: now, terms.keys)
+        for refusal in refused { refusals[refusal, default: 0] += 1 }
+        return records
     }
 
     // MARK: replies
@@ -550,7 +496,7 @@ package struct Membership: Sendable {
         switch call.purpose {
         case .fetch(let id): carryOut(fetches.replied(id, .invalid, now: now), now: now)
         case .publication: unpublished += 1
-        case .billing(let account, _): bills.restorePending(account)
+        case .billing(let account): bills.failed(SharedBills.value(of: call), account)
         case .flushOrder(let id): endOrder(id, fault: "Redis is not used, or does not read; run the command again")
         case .flushes, .presence, .members, .order: break
         }
@@ -565,10 +511,9 @@ package struct Membership: Sendable {
         case (.fetch(let id), _): takeReply(reply, to: id, call, now: now)
         case (.flushes(let isWhole), .flushes(let time, let elements)):
             takeFlushes(elements, isWhole: isWhole, at: time, now: now)
-        case (.presence, .presence(_, let count)): takeSize(Membership.size(count), now: now)
-        case (.billing(let account, let count), .billing(_, let sum)):
-            bills.acknowledged(count, account, sum: sum)
-            outcomes.append(.billed(account: account))
+        case (.presence, .presence(_, let count)): presence.told(count, now: now)
+        case (.billing(let account), .billing(_, let isTaken, let stored)):
+            takeBill(account, of: call, isTaken: isTaken, stored, now: now)
         case (.publication, .done): published += 1
         case (.flushOrder(let id), .done): endOrder(id, fault: nil)
         case (.flushOrder(let id), .invalid(let reason)):
@@ -579,10 +524,8 @@ package struct Membership: Sendable {
     }
 
     private mutating func takeReply(_ reply: FleetReply, to id: ID, _ call: FleetCall, now: Instant) {
-        guard let fetch = requests[id], let fetchTerms = fetches.terms(of: id) else {
-            // The request has ended before the reply came. A lease without use would make others wait.
-            if case .ours = reply, call.script == .lease { release(call.keys[4], tellsAll: false) }
-            return
+        guard let fetch = requests[id]?.fetch, let fetchTerms = fetches.terms(of: id) else {
+            return giveBack(reply, to: call)
         }
         if let demand = reply.demand, call.script == .lease {
             let sum = min(max(0, Double(demand) / 1_000_000), Membership.mostDemand)
@@ -592,6 +535,23 @@ package struct Membership: Sendable {
             }
         }
         carryOut(fetches.replied(id, meaning(of: reply, id, fetch, fetchTerms, now: now), now: now), now: now)
+    }
+
+    /// Gives back what a request got after its end: a turn, and a lease that would make others wait.
+    private mutating func giveBack(_ reply: FleetReply, to call: FleetCall) {
+        guard case .ours(let time, _, let wait) = reply else { return }
+        let paces = call.script == .pace ? call.keys : Array(call.keys[3..<3 + (call.keys.count - 3) / 2])
+        let interval = call.arguments[call.script == .pace ? 0 : 6]
+        if interval != FleetCall.number(0) {
+            let turn = FleetCall.number(Membership.turn(time, min(max(.zero, wait), Pace.maxWaitOfLastResort)))
+            calls.append(FleetCall(.turnBack, keys: paces, [interval, turn], .order))
+        }
+        if call.script == .lease { release(String(call.keys[0].dropLast(2)), tellsAll: false) }
+    }
+
+    /// In microseconds by the clock of Redis.
+    private static func turn(_ time: RedisTime, _ wait: Duration) -> Int64 {
+        time.milliseconds * 1000 + Int64(wait.wholeMicroseconds)
     }
 
     private mutating func meaning(
@@ -605,15 +565,18 @@ package struct Membership: Sendable {
                     leastLife: fetchTerms.leastLife, now: now)
             else { return .invalid }
             return .answer(shared.answer, left: shared.left)
-        case .ours(_, _, let wait):
+        case .ours(let time, _, let told):
+            let wait = min(max(.zero, told), fetch.longestTurnWait)
+            guard let interval = interval(fetch.provider) else { return .ours(after: wait) }
             // A request that was made without a reply has been counted.
-            if let interval = interval(fetch.provider), !fetches.isAsking(id) {
+            if !fetches.isAsking(id) {
                 paces[fetch.provider.account, default: Pace()].granted(interval: interval * size, after: wait, now: now)
             }
-            return .ours(after: min(max(.zero, wait), Pace.maxWait))
-        case .theirs(_, _, let left): return .theirs(left: left)
-        // A request of last resort is made in any case.
-        case .deferred(_, _, let duration) where !fetch.isLastResort && interval(fetch.provider) != nil:
+            requests[id]?.turn = .ofFleet(Membership.turn(time, wait))
+            return .ours(after: wait)
+        case .theirs(_, _, let left, let owner):
+            return .theirs(left: left, owner: String(validating: owner, as: UTF8.self) ?? "")
+        case .deferred(_, _, let duration) where interval(fetch.provider) != nil:
             return .deferred(min(max(.zero, duration), .seconds(1)))
         case .deferred, .flushes, .presence, .members, .billing, .done, .invalid: return .invalid
         }
@@ -627,12 +590,12 @@ package struct Membership: Sendable {
     ) -> (answer: SharedAnswer, left: Duration)? {
         guard let terms, let time = clock.time(at: now) else { return nil }
         do throws(Refusal) {
-            let (answer, ownLeft) = try SharedAnswer.read(value, question, entry: entry, now: time, terms.keys)
-            let (age, left) = (.seconds(answer.answer.ttlSeconds) - ownLeft, min(left, ownLeft))
+            let read = try SharedAnswer.read(value, question, entry: entry, now: time, terms.keys)
+            let left = min(left, read.left)
             guard left >= leastLife - Membership.clockError,
-                age <= (log.age(of: question, now: now) ?? Membership.anyAge) + Membership.clockError
+                read.age <= (log.age(of: question, now: now) ?? Membership.anyAge) + Membership.clockError
             else { throw .outdated }
-            return (answer, left)
+            return (read.shared, left)
         } catch {
             refusals[error, default: 0] += 1
             return nil
@@ -644,8 +607,8 @@ package struct Membership: Sendable {
     /// A message came on one of `channels`.
     package mutating func heard(_ message: [UInt8], on channel: String, now: Instant) {
         switch channel {
-        case Membership.flushStream: readFlushes()
-        case Membership.evidenceChannel: hearEvidence(message, now: now)
+        case name(Membership.flushStream): readFlushes()
+        case name(Membership.evidenceChannel): hearEvidence(message, now: now)
         default: hear(message, now: now)
         }
     }
@@ -656,9 +619,9 @@ package struct Membership: Sendable {
         let parts = message.split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard parts.count > 1 else { return }
         let (entry, word) = (String(decoding: parts[0], as: UTF8.self), String(decoding: parts[1], as: UTF8.self))
-        guard let id = fetches.waiting(for: entry), let fetch = requests[id] else {
+        guard let id = fetches.awaiting(entry), let fetch = requests[id]?.fetch else {
             // Another one that waits gets the lease.
-            if word == Membership.one, FleetKeys.isEntry(entry) { release(entry, tellsAll: false) }
+            if word == Membership.one, terms?.keys.isEntry(entry) ?? false { release(entry, tellsAll: false) }
             return
         }
         if parts.count == 2 {
@@ -675,7 +638,7 @@ package struct Membership: Sendable {
     // MARK: time
 
     package var nextDeadline: Instant? {
-        isOn || !requests.isEmpty ? Instant.earliest(fetches.nextDeadline, presenceAt) : nil
+        isOn || !requests.isEmpty ? Instant.earliest(fetches.nextDeadline, presence.dueAt) : nil
     }
 
     /// - Returns: for `CircuitBreaker`, how many calls have had no reply in time.

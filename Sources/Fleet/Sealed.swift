@@ -8,7 +8,7 @@
 import Crypto
 
 enum SealPurpose: String {
-    case answer, flush, evidence, member
+    case answer, flush, evidence, member, sum
 }
 
 /// Why a message is not used. The raw values appear in statistics.

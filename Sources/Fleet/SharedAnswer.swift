@@ -1,5 +1,5 @@
-// A provider's answer as a value in Redis, sealed for its entry: original TTL, provider and member with their lengths,
-// and a DNS reply.
+// A provider's answer as a value in Redis, sealed for its entry and the time of its question: milliseconds until the
+// answer, original TTL, provider and member with their lengths, and a DNS reply.
 
 package import Crypto
 package import DNSWire
@@ -26,45 +26,62 @@ package struct SharedAnswer: Equatable, Sendable {
     /// - Parameters:
     ///   - question: the question that the entry is for.
     ///   - entry: the entry's name.
-    ///   - time: when the provider answered.
+    ///   - asked: when the provider was asked.
+    ///   - time: when it answered.
     /// - Returns: nil if the answer is too long to be shared.
     package func bytes(
-        _ question: Question, entry: String, at time: RedisTime, _ keys: FleetKeys
+        _ question: Question, entry: String, asked: RedisTime, at time: RedisTime, _ keys: FleetKeys
     ) throws(CryptoError) -> [UInt8]? {
-        let packet = UpstreamQuery.message(for: question, id: 0)
+        let packet = UpstreamQuery.message(for: question, id: 0, wantsAuthenticData: true)
         guard case .query(let query) = Query.receive(packet.span) else { return nil }
         let rendered = RenderedAnswer(answer, to: question)
         let reply = [UInt8](capacity: SharedAnswer.maxBytes) { output in
             Reply.write(
                 Reply.Body(rendered), to: query, in: packet.span, ageSeconds: 0, limit: SharedAnswer.maxBytes,
-                into: &output)
+                extendedError: answer.remark, into: &output)
         }
         let names = [provider, member].map { Array($0.utf8.prefix(SharedAnswer.maxNameBytes)) }
-        let plain = answer.ttlSeconds.bigEndianBytes + names.flatMap { [UInt8($0.count)] + $0 } + reply
+        let took = UInt32(clamping: (time - asked).wholeMilliseconds)
+        let numbers = took.bigEndianBytes + answer.ttlSeconds.bigEndianBytes
+        let plain = numbers + names.flatMap { [UInt8($0.count)] + $0 } + reply
         guard !rendered.isCut else { return nil }
-        let value = try keys.seal(plain, .answer, place: entry, at: time)
+        let value = try keys.seal(plain, .answer, place: entry, at: asked)
         return value.count <= SharedAnswer.maxBytes ? value : nil
+    }
+
+    /// A value as it was read.
+    package struct Read {
+        package let shared: SharedAnswer
+        /// The part of its TTL that is left.
+        package let left: Duration
+        /// The time since the provider was asked.
+        package let age: Duration
     }
 
     /// Reads a value of the entry.
     ///
     /// - Parameter now: a value whose TTL has passed is an old one that was put again.
-    /// - Returns: the answer, and the part of its TTL that is left.
     package static func read(
         _ bytes: [UInt8], _ question: Question, entry: String, now: RedisTime, _ keys: FleetKeys
-    ) throws(Refusal) -> (answer: SharedAnswer, left: Duration) {
+    ) throws(Refusal) -> Read {
         guard bytes.count <= maxBytes else { throw .malformed }
-        let (plain, time) = try keys.open(bytes, .answer, place: entry)
+        let (plain, asked) = try keys.open(bytes, .answer, place: entry)
         // From here on, the bytes are a member's.
-        var rest = plain.dropFirst(4)
-        guard plain.count > 4, let provider = name(&rest), let member = name(&rest),
-            let answer = try? UpstreamReply.answer(in: Array(rest), to: question, id: 0)
+        var rest = plain.dropFirst(8)
+        guard plain.count > 8, let provider = name(&rest), let member = name(&rest),
+            let answer = try? UpstreamReply.answer(
+                in: Array(rest), to: question, id: 0, trustsAuthenticData: true)
         else { throw .malformed }
         // A negative answer without an SOA record has its TTL here only.
-        let ttl = UInt32(truncatingIfNeeded: plain[..<4].bigEndianNumber)
-        let age = now - time
-        guard age >= .zero - clockError, age <= .seconds(ttl) else { throw .outdated }
-        return (SharedAnswer(answer.withTTL(to: ttl), from: provider, by: member), .seconds(ttl) - max(.zero, age))
+        let ttl = UInt32(truncatingIfNeeded: plain[4..<8].bigEndianNumber)
+        let age = now - asked
+        let sinceAnswer = age - .milliseconds(plain[..<4].bigEndianNumber)
+        guard age >= .zero - clockError, sinceAnswer >= .zero - clockError, sinceAnswer <= .seconds(ttl) else {
+            throw .outdated
+        }
+        return Read(
+            shared: SharedAnswer(answer.withTTL(to: ttl), from: provider, by: member),
+            left: .seconds(ttl) - max(.zero, sinceAnswer), age: max(.zero, age))
     }
 
     private static func name(_ rest: inout ArraySlice<UInt8>) -> String? {

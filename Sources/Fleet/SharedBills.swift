@@ -1,15 +1,71 @@
-// Questions that vendors count, summed over all members, for the quota of an account.
+// Questions that vendors count, summed over all members, for the quota of an account. Redis has the sum as a value that
+// only members can make. A member replaces the value that it has read last; if another one was faster, it reads again.
 
+import Crypto
 import DNSWire
 
 struct SharedBills: Sendable {
+    /// A sum of all members.
+    private struct Sum: Equatable {
+        /// How often the questions were counted anew; a higher number replaces the sums of lower ones.
+        var recounts = 0
+        var questions = 0
+
+        private static let maxRecounts = 1_000_000_000
+
+        init(recounts: Int = 0, questions: Int = 0) {
+            (self.recounts, self.questions) = (recounts, min(max(0, questions), SharedBills.maxSum))
+        }
+
+        /// "QUESTIONS" or "QUESTIONS/RECOUNTS".
+        init?(_ text: some StringProtocol) {
+            let numbers = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
+            guard 1...2 ~= numbers.count, let questions = numbers[0], let recounts = numbers.count > 1 ? numbers[1] : 0,
+                0...SharedBills.maxSum ~= questions, 0...Sum.maxRecounts ~= recounts
+            else { return nil }
+            self.init(recounts: recounts, questions: questions)
+        }
+
+        var text: String { recounts == 0 ? "\(questions)" : "\(questions)/\(recounts)" }
+    }
+
+    private struct Offer {
+        let value: [UInt8]
+        let sum: Sum
+        /// How many of `Bill.pending` are in it.
+        let count: Int
+    }
+
     private struct Bill {
-        /// Not sent to Redis.
+        /// In no sum that Redis has.
         var pending = 0
-        /// Sent in a call that has no reply yet.
-        var inCall = 0
-        /// Of all members, without the above; nil: unknown.
-        var sum: Int?
+        /// All of this member in the period.
+        var own = 0
+        /// Of all members, without `pending`; nil: unknown.
+        var sum: Sum?
+        /// The value that Redis had last; empty: none.
+        var stored: [UInt8] = []
+        /// In a call that runs.
+        var offer: Offer?
+        /// In a call whose reply was lost.
+        var lost: Offer?
+        /// Offers in a row that came too late.
+        var tries = 0
+
+        /// Redis has the value.
+        mutating func took(_ offer: Offer) {
+            (pending, sum, stored) = (max(0, pending - offer.count), offer.sum, offer.value)
+        }
+
+        /// Redis has this sum.
+        mutating func learn(_ told: Sum) {
+            let known = sum ?? Sum()
+            if told.recounts > known.recounts { pending = own }
+            if told.recounts >= known.recounts {
+                let isNew = told.recounts > known.recounts || told.questions > known.questions || sum == nil
+                if isNew { sum = told }
+            }
+        }
     }
 
     /// Longer than a month. Another period has another account.
@@ -18,7 +74,8 @@ struct SharedBills: Sendable {
     static let maxSum = 10_000_000_000_000
     /// Two periods of each provider; the one that was used least recently goes first.
     private static let maxCount = 64
-
+    /// Then it waits for the next sign of life.
+    private static let maxTries = 4
     private static let maxNoteBytes = 4000
 
     private var bills: [String: Bill] = [:]
@@ -31,10 +88,9 @@ struct SharedBills: Sendable {
     /// - Parameter note: what `takeNote` returned last before the start.
     mutating func restore(_ note: String) {
         for (number, account) in FleetNote.lines(of: note).reversed() {
-            guard let sum = Int(number), 0...SharedBills.maxSum ~= sum else { continue }
+            guard let sum = Sum(number) else { continue }
             add(0, account)
-            let known = bills[account]?.sum ?? 0
-            bills[account]?.sum = max(known, sum)
+            bills[account]?.learn(sum)
         }
     }
 
@@ -44,7 +100,7 @@ struct SharedBills: Sendable {
         hasNewSums = false
         var note = ""
         for account in accounts.reversed() {
-            guard let sum = bills[account]?.sum, case let line = "\(sum) \(account)\n",
+            guard let sum = bills[account]?.sum, case let line = "\(sum.text) \(account)\n",
                 note.utf8.count + line.utf8.count <= SharedBills.maxNoteBytes
             else { continue }
             note += line
@@ -52,47 +108,112 @@ struct SharedBills: Sendable {
         return note
     }
 
-    mutating func add(_ count: Int, _ account: String) {
+    /// - Parameter own: all of this member in the period, with these; nil: as before.
+    mutating func add(_ count: Int, _ account: String, own: Int? = nil) {
         if accounts.last != account {
             accounts.removeAll { $0 == account }
             accounts.append(account)
         }
         if accounts.count > SharedBills.maxCount { bills[accounts.removeFirst()] = nil }
         bills[account, default: Bill()].pending += count
+        if let own { bills[account]?.own = own }
     }
 
     func sum(_ account: String) -> Int? {
-        bills[account].flatMap { bill in bill.sum.map { $0 + bill.pending + bill.inCall } }
+        bills[account].flatMap { bill in bill.sum.map { $0.questions + bill.pending } }
     }
 
-    /// Returns what to send to Redis: also accounts without new questions, as others may have changed their sums, and
-    /// Redis may have lost them.
-    mutating func takePending() -> [(account: String, count: Int, sum: Int)] {
+    /// Counts the questions anew, from those that each member has counted itself.
+    mutating func recount(_ account: String) {
+        guard var bill = bills[account] else { return }
+        bill.learn(Sum(recounts: (bill.sum?.recounts ?? 0) + 1))
+        (bill.offer, bill.lost) = (nil, nil)
+        bills[account] = bill
+        hasNewSums = true
+    }
+
+    /// Returns the calls that tell Redis the sums: also those without new questions, as others may have changed them,
+    /// and Redis may have lost them.
+    mutating func calls(at time: RedisTime, _ keys: FleetKeys) -> [FleetCall] {
         accounts.compactMap { account in
-            guard let bill = bills[account], bill.inCall == 0 else { return nil }
-            bills[account]?.inCall = bill.pending
-            bills[account]?.pending = 0
-            return (account, bill.pending, bill.sum ?? 0)
+            guard var bill = bills[account], bill.offer == nil else { return nil }
+            let known = bill.sum ?? Sum()
+            let sum = Sum(recounts: known.recounts, questions: known.questions + bill.pending)
+            guard let names = try? SharedBills.names(account, keys),
+                let values = try? SharedBills.values(sum, names, at: time, keys)
+            else { return nil }
+            bill.offer = Offer(value: values[0], sum: sum, count: bill.pending)
+            bills[account] = bill
+            let life = FleetCall.number(SharedBills.life.wholeMilliseconds)
+            return FleetCall(.billing, keys: names, [bill.stored, life] + values, .billing(account: account))
         }
     }
 
-    /// Redis has added `count` questions.
-    mutating func acknowledged(_ count: Int, _ account: String, sum: Int) {
-        guard var bill = bills[account] else { return }
-        bill.inCall = max(0, bill.inCall - count)
-        let former = bill.sum
-        bill.sum = min(max(0, sum), SharedBills.maxSum)
-        if bill.sum != former { hasNewSums = true }
+    /// The value that a call has for Redis.
+    static func value(of call: FleetCall) -> [UInt8] { call.arguments[2] }
+
+    private static func names(_ account: String, _ keys: FleetKeys) throws(CryptoError) -> [String] {
+        try keys.names("q:", "billing", [Array(account.utf8)])
+    }
+
+    private static func values(
+        _ sum: Sum, _ names: [String], at time: RedisTime, _ keys: FleetKeys
+    ) throws(CryptoError) -> [[UInt8]] {
+        var values: [[UInt8]] = []
+        for name in names { values.append(try keys.seal(Array(sum.text.utf8), .sum, place: name, at: time)) }
+        return values
+    }
+
+    /// Redis has taken the value.
+    mutating func taken(_ value: [UInt8], _ account: String) {
+        guard var bill = bills[account], let offer = bill.offer, offer.value == value else { return }
+        if bill.sum != offer.sum { hasNewSums = true }
+        bill.took(offer)
+        (bill.offer, bill.lost, bill.tries) = (nil, nil, 0)
         bills[account] = bill
     }
 
-    /// Redis has refused the call.
-    mutating func restorePending(_ account: String) {
-        bills[account].map { bill in bills[account]?.pending = bill.pending + bill.inCall }
-        bills[account]?.inCall = 0
+    /// Redis has another value than the member had read last: it is read, and the next call replaces it.
+    ///
+    /// - Parameter value: that Redis has not taken.
+    /// - Returns: whether to call again at once, and why the value of Redis is not used.
+    mutating func differs(
+        from value: [UInt8], _ account: String, _ stored: [UInt8], _ keys: FleetKeys
+    ) -> (mayTryAgain: Bool, refusal: Refusal?) {
+        guard var bill = bills[account], bill.offer?.value == value else { return (false, nil) }
+        let former = bill.sum
+        var refusal: Refusal?
+        if let lost = bill.lost, lost.value == stored { bill.took(lost) }
+        do throws(Refusal) {
+            if !stored.isEmpty, let name = try? SharedBills.names(account, keys)[0] {
+                let plain = try keys.open(stored, .sum, place: name).plain
+                guard let sum = Sum(String(decoding: plain, as: UTF8.self)) else { throw .malformed }
+                bill.learn(sum)
+            }
+        } catch {
+            refusal = error
+        }
+        (bill.stored, bill.offer, bill.lost) = (stored, nil, nil)
+        bill.tries += 1
+        let mayTryAgain = bill.tries < SharedBills.maxTries
+        if !mayTryAgain { bill.tries = 0 }
+        if bill.sum != former { hasNewSums = true }
+        bills[account] = bill
+        return (mayTryAgain, refusal)
     }
 
-    /// Redis is not used any more, and may have taken the calls that it did not reply to. To count questions twice is
-    /// better than not at all.
-    mutating func switchedOff() { for account in accounts { restorePending(account) } }
+    /// Redis has refused the call.
+    mutating func failed(_ value: [UInt8], _ account: String) {
+        if bills[account]?.offer?.value == value { bills[account]?.offer = nil }
+    }
+
+    /// Redis is not used any more, and may have taken the calls that it did not reply to.
+    mutating func switchedOff() {
+        for account in accounts {
+            guard var bill = bills[account] else { continue }
+            bill.lost = bill.offer ?? bill.lost
+            (bill.offer, bill.tries) = (nil, 0)
+            bills[account] = bill
+        }
+    }
 }

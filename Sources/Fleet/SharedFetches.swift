@@ -28,8 +28,15 @@ package struct SharedFetches: Sendable {
         /// How long it waits for others in all: the provider still has to be asked in time.
         package let patience: Duration
 
-        package init(entries: [String], lease: Duration, leastLife: Duration, patience: Duration) {
-            (self.entries, self.lease, self.leastLife, self.patience) = (entries, lease, leastLife, patience)
+        /// The longest wait for a turn within the budget, which precedes the request: a member with a lease may wait
+        /// for as long.
+        package let turnWait: Duration
+
+        package init(
+            entries: [String], lease: Duration, leastLife: Duration, patience: Duration, turnWait: Duration = .zero
+        ) {
+            (self.entries, self.lease, self.leastLife) = (entries, lease, leastLife)
+            (self.patience, self.turnWait) = (patience, turnWait)
         }
 
         /// For writing; nil: the answer is not shared.
@@ -46,7 +53,9 @@ package struct SharedFetches: Sendable {
         /// The budget of the fleet is used up for this time.
         case deferred(Duration)
         /// Another member has it for this time.
-        case theirs(left: Duration)
+        ///
+        /// - Parameter owner: its token; empty: unknown.
+        case theirs(left: Duration, owner: String)
         /// Redis refused the call, or its value was not authentic.
         case invalid
     }
@@ -90,13 +99,23 @@ package struct SharedFetches: Sendable {
     }
 
     private enum Phase {
-        /// - Parameter leases: of other members, which it has waited for.
-        case calling(leases: Int)
+        case calling(Call)
         /// For another member's lease, the `leases`-th. A call may run meanwhile; its reply counts unless it is
         /// `theirs`.
-        case waiting(leases: Int)
+        case waiting(leases: Int, owner: String)
         case asking(isCallOpen: Bool)
     }
+
+    private struct Call {
+        /// Of other members, which it has waited for.
+        var leases = 0
+        /// The owner of the last one, which has ended; empty: none has.
+        var formerOwner = ""
+        /// A message that the lease was given back has come before the reply to the call, which may tell of that lease.
+        var released: Released?
+    }
+
+    private enum Released { case one, all }
 
     private struct Fetch {
         let terms: Terms
@@ -114,8 +133,9 @@ package struct SharedFetches: Sendable {
     /// How long a call may take before the provider is asked.
     package var readTimeout: Duration
     private var fetches: [ID: Fetch] = [:]
-    /// Those that wait, by entry.
-    private var waiting: [String: [ID]] = [:]
+    /// Those in the phases calling and waiting, by entry.
+    private var awaiting: [String: [ID]] = [:]
+    private var lostOwners = LostOwners()
     private var deadlines = DeadlineQueue()
     /// By number among the deadlines.
     private var slots: [ID] = []
@@ -136,20 +156,31 @@ package struct SharedFetches: Sendable {
             countMade(id)
             return .askAlone(id)
         }
-        fetches[id] = Fetch(terms: terms, slot: slot, beganAt: now, phase: .calling(leases: 0))
+        fetches[id] = Fetch(terms: terms, slot: slot, beganAt: now, phase: .calling(Call()))
         deadlines.set(now + readTimeout, for: slot)
+        if let entry = terms.entry { awaiting[entry, default: []].append(id) }
         return .call(id)
     }
 
-    /// One of the requests that wait for the entry.
-    package func waiting(for entry: String) -> ID? { waiting[entry]?.first }
+    /// One of the requests that wait for the entry, or for Redis.
+    package func awaiting(_ entry: String) -> ID? { awaiting[entry]?.first }
+
+    /// Members whose leases have ended without an answer: no request waits for them.
+    package func lostOwners(now: Instant) -> [String] { lostOwners.tokens(now: now) }
 
     package func terms(of id: ID) -> Terms? { fetches[id]?.terms }
 
     package mutating func replied(_ id: ID, _ reply: Reply, now: Instant) -> [Step] {
         guard let fetch = fetches[id] else { return [] }
+        if case .calling(let call) = fetch.phase {
+            switch reply {
+            case .ours, .theirs: lostOwners.add(call.formerOwner, now: now)
+            // Its answer came without a message.
+            case .answer, .deferred, .invalid: break
+            }
+        }
         switch (fetch.phase, reply) {
-        case (.calling(leases: 0), .answer(let answer, let left)):
+        case (.calling(let call), .answer(let answer, let left)) where call.leases == 0:
             counts.answers += 1
             end(id)
             return [.give(id, answer, left: left)]
@@ -166,10 +197,16 @@ package struct SharedFetches: Sendable {
         case (.calling, .deferred(let wait)), (.waiting, .deferred(let wait)):
             deferred(id)
             return [.deferRequest(id, for: wait)]
-        case (.calling(let leases), .theirs(let left)):
+        case (.calling(let call), .theirs) where call.released == .one:
+            return [callAgain(id, Call(leases: call.leases), now: now)]
+        case (.calling(let call), .theirs) where call.released == .all: return [askAlone(id)]
+        case (.calling(let call), .theirs(let left, let owner)):
             // At most for a lease, whatever Redis says.
-            let end = now + min(max(left, .zero), fetch.terms.lease) + SharedFetches.lateness
-            wait(id, until: min(end, fetch.beganAt + fetch.terms.patience), leases: leases + 1)
+            let longest = fetch.terms.lease + fetch.terms.turnWait
+            let end = now + min(max(left, .zero), longest) + SharedFetches.lateness
+            let last = fetch.beganAt + fetch.terms.patience + fetch.terms.turnWait
+            fetches[id]?.phase = .waiting(leases: call.leases + 1, owner: end <= last ? owner : "")
+            deadlines.set(min(end, last), for: fetch.slot)
             return []
         case (.calling, .invalid), (.waiting, .invalid):
             counts.invalid += 1
@@ -187,9 +224,9 @@ package struct SharedFetches: Sendable {
         }
     }
 
-    /// Another member has published the entry's answer.
+    /// Another member has published the entry's answer. It may come before the reply that tells of the lease.
     package mutating func published(_ entry: String, _ answer: SharedAnswer, left: Duration) -> [Step] {
-        let awaiting = waiting[entry] ?? []
+        let awaiting = awaiting[entry] ?? []
         counts.awaited += UInt64(awaiting.count)
         for id in awaiting { end(id) }
         return awaiting.map { .give($0, answer, left: left) }
@@ -199,7 +236,16 @@ package struct SharedFetches: Sendable {
     ///
     /// - Parameter asksAtOnce: each has to ask. Otherwise the next call gets the lease.
     package mutating func released(_ entry: String, asksAtOnce: Bool) -> [Step] {
-        (waiting[entry] ?? []).map { asksAtOnce ? askAlone($0) : .call($0) }
+        (awaiting[entry] ?? []).compactMap { id in
+            switch fetches[id]?.phase {
+            case .waiting: return asksAtOnce ? askAlone(id) : .call(id)
+            case .calling(var call):
+                call.released = asksAtOnce ? .all : .one
+                fetches[id]?.phase = .calling(call)
+                return nil
+            case .asking, nil: return nil
+            }
+        }
     }
 
     /// Redis is not used any more: no request waits for it.
@@ -225,11 +271,15 @@ package struct SharedFetches: Sendable {
                 timeouts += 1
                 counts.timeouts += 1
                 steps.append(askAlone(id, isCallOpen: true))
-            case .waiting(let leases):
+            case .waiting(let leases, let owner):
                 counts.endedLeases += 1
                 // Its owner has died. Of all that wait, one gets the next lease.
-                let isOver = leases >= SharedFetches.maxLeases || isPatienceOver(id, now)
-                steps.append(isOver ? askAlone(id) : callAgain(id, leases: leases, now: now))
+                if leases >= SharedFetches.maxLeases || isPatienceOver(id, now) {
+                    lostOwners.add(owner, now: now)
+                    steps.append(askAlone(id))
+                } else {
+                    steps.append(callAgain(id, Call(leases: leases, formerOwner: owner), now: now))
+                }
             case .asking: steps.append(.ask(id))
             case nil: continue
             }
@@ -261,7 +311,7 @@ package struct SharedFetches: Sendable {
     }
 
     private func isPatienceOver(_ id: ID, _ now: Instant) -> Bool {
-        fetches[id].map { $0.beganAt + $0.terms.patience <= now } ?? true
+        fetches[id].map { $0.beganAt + $0.terms.patience + $0.terms.turnWait <= now } ?? true
     }
 
     // MARK: phases
@@ -280,18 +330,10 @@ package struct SharedFetches: Sendable {
         return .askAlone(id)
     }
 
-    private mutating func callAgain(_ id: ID, leases: Int, now: Instant) -> Step {
-        leave(id)
+    private mutating func callAgain(_ id: ID, _ call: Call, now: Instant) -> Step {
         if let slot = fetches[id]?.slot { deadlines.set(now + readTimeout, for: slot) }
-        fetches[id]?.phase = .calling(leases: leases)
+        fetches[id]?.phase = .calling(call)
         return .call(id)
-    }
-
-    private mutating func wait(_ id: ID, until: Instant, leases: Int) {
-        guard let fetch = fetches[id] else { return }
-        fetches[id]?.phase = .waiting(leases: leases)
-        deadlines.set(until, for: fetch.slot)
-        waiting[fetch.terms.entry ?? "", default: []].append(id)
     }
 
     private mutating func end(_ id: ID) {
@@ -303,8 +345,27 @@ package struct SharedFetches: Sendable {
     private mutating func leave(_ id: ID) {
         guard let fetch = fetches[id] else { return }
         deadlines.remove(fetch.slot)
-        guard case .waiting = fetch.phase, let entry = fetch.terms.entry else { return }
-        waiting[entry]?.removeAll { $0 == id }
-        if waiting[entry]?.isEmpty ?? false { waiting[entry] = nil }
+        guard !isAsking(id), let entry = fetch.terms.entry else { return }
+        awaiting[entry]?.removeAll { $0 == id }
+        if awaiting[entry]?.isEmpty ?? false { awaiting[entry] = nil }
+    }
+}
+
+/// Members whose leases have ended without an answer: they have stopped, and may hold other leases.
+private struct LostOwners: Sendable {
+    /// Longer than any lease that a member had when it stopped.
+    private static let memory: Duration = .seconds(10)
+    private static let maxCount = 8
+
+    private var lostAt: [(token: String, at: Instant)] = []
+
+    mutating func add(_ token: String, now: Instant) {
+        guard !token.isEmpty else { return }
+        lostAt.removeAll { $0.token == token }
+        lostAt = lostAt.suffix(LostOwners.maxCount - 1) + [(token, now)]
+    }
+
+    func tokens(now: Instant) -> [String] {
+        lostAt.filter { now < $0.at + LostOwners.memory }.map(\.token)
     }
 }

@@ -24,6 +24,8 @@ package enum Event: Sendable {
     case restored([RestoredAnswer])
     /// Forget the answers to these questions, at the operator's request.
     case forgotten(QuestionScope)
+    /// The same, and ask again what is in flight: those answers are as old as their questions.
+    case flushed(QuestionScope)
     /// A fetch ended. Results of abandoned fetches are ignored.
     case fetchFinished(FetchID, FetchResult)
     /// The fetch is not sent before the fleet allows it. Leads to one of the following three.

@@ -67,6 +67,7 @@ package struct Resolver {
         case .requested(let questions): for question in questions { plan.requested(question, now: now) }
         case .restored(let answers): restore(answers, now: now)
         case .forgotten(let scope): forget(scope, now: now)
+        case .flushed(let scope): flush(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
         case .fetchAwaitsFleet(let id): fetchAwaitsFleet(id, now: now)
         case .fetchSent(let id): fetchSent(id, now: now)
@@ -292,7 +293,7 @@ package struct Resolver {
         plan.retry(questions.filter(isPlanned), step: retryStep(for: questions, now: now), now: now)
     }
 
-    private mutating func forget(_ scope: QuestionScope, now: Instant) {
+    mutating func forget(_ scope: QuestionScope, now: Instant) {
         failures.forget(scope)
         state.ranking.unserved.forget(scope)
         state.verification.forgotten(scope)
@@ -588,7 +589,7 @@ package struct Resolver {
     }
 
     /// Latest end of the network change under way; nil: none.
-    private func changeEnd(_ now: Instant) -> Instant? { changingUntil.flatMap { now < $0 ? $0 : nil } }
+    func changeEnd(_ now: Instant) -> Instant? { changingUntil.flatMap { now < $0 ? $0 : nil } }
 
     private mutating func changed(to key: NetworkKey, now: Instant) {
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }

@@ -22,7 +22,7 @@ import Testing
         {
             #expect(isOfUse([.integer(2), .integer(time), .integer(0), .integer(0)], to: .lease) == isRight)
             #expect(isOfUse([.integer(time), .integer(3)], to: .presence) == isRight)
-            #expect(isOfUse([.integer(time), .integer(3)], to: .billing) == isRight)
+            #expect(isOfUse([.integer(time), .integer(1), .string([])], to: .billing) == isRight)
             #expect(isOfUse([.integer(time), .array([])], to: .flushes) == isRight)
         }
         // The periods of quotas have an end at any other time.
@@ -53,9 +53,9 @@ import Testing
         var useful = 0
         for number in 0..<20_000 {
             _ = member.begin(UInt64(number), Membership.Fetch(question, at: provider), now: now)
-            member.bill("account", 1)
+            member.bill("account", 1, own: number)
             member.announce([], now: now)
-            member.heard([], on: Membership.flushStream, now: now)
+            member.heard([], on: member.channels[1], now: now)
             member.askForMembers()
             for call in member.takeCalls() {
                 let first: [RedisReply] = [.integer(Int64.random(in: 1...4, using: &chance)), .integer(time)]

@@ -1,5 +1,7 @@
 # A fleet on this machine: a real redis-server, and daemons that share their answers by it.
 
+import hashlib
+import hmac
 import re
 import socket
 import subprocess
@@ -11,6 +13,11 @@ from places import eventually
 from programs import Daemon, Program
 
 KEY = "0123456789abcdef0123456789abcdef"
+
+
+def prefix(key=KEY):
+    """What the names of a fleet with this key begin with in Redis."""
+    return "h1:" + hmac.new(key.encode(), b"httpdnsd fleet key id", hashlib.sha256).hexdigest()[:8] + ":"
 
 
 class Redis(Program):
@@ -44,7 +51,11 @@ class Redis(Program):
 
     def entries(self):
         """The keys of shared answers."""
-        return [key for key in self.keys() if re.fullmatch("h1:e:[0-9a-f]{32}", key)]
+        return [key for key in self.keys() if re.fullmatch("h1:[0-9a-f]{8}:e:[0-9a-f]{32}", key)]
+
+    def of_kind(self, kind):
+        """The keys of a kind, such as "b" for the turns of a budget."""
+        return [key for key in self.keys() if re.fullmatch(f"h1:[0-9a-f]{{8}}:{kind}:[0-9a-f]{{32}}", key)]
 
     def put(self, key, value, milliseconds=60_000):
         """`value` may have any bytes."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import places
 import wire
 from digging import dig
-from fleets import KEY, FleetCase, Redis
+from fleets import KEY, FleetCase, Member, Redis, prefix
 from places import eventually, free_port
 from programs import ctl
 
@@ -199,10 +199,10 @@ class Fleet(FleetCase):
         for order in (b"", b"x" * 60, bytes([1]) + bytes(60)):
             with socket.socket(socket.AF_UNIX) as client:
                 client.connect(str(self.redis.path))
-                words = [b"XADD", b"h1:f", b"*", b"order", order]
+                words = [b"XADD", prefix().encode() + b"f", b"*", b"order", order]
                 client.sendall(b"*5\r\n" + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
                 client.recv(100)
-        self.redis.command("publish", "h1:f", "")
+        self.redis.command("publish", prefix() + "f", "")
         eventually(lambda: one.figures["refused"] == {"malformed": 2, "unknown-key": 1})
         self.assertIn("cache      1 entries", ctl(one, "status").stdout)
         # Whoever orders a flush is told whether Redis has it.
@@ -234,6 +234,72 @@ class Fleet(FleetCase):
         self.assertEqual(3, self.provider.asked("a.lab.example"))
         self.assertEqual(3, len(self.redis.entries()))
         self.assertEqual([{}] * 3, [member.figures["refused"] for member in members])
+
+    def test_two_fleets_with_one_redis_do_not_mix(self):
+        other = "f" * 32
+        ours, theirs = [self.member() for _ in range(2)], [self.member(keys=[other]) for _ in range(2)]
+        for member in (*ours, *theirs):
+            self.address(member, "a.lab.example")
+        for key in self.redis.keys():
+            self.assertTrue(key.startswith((prefix(), prefix(other))), key)
+        self.assertEqual(2, self.provider.asked("a.lab.example"))
+        # Each counts its own members, and is not told of what concerns the other one.
+        eventually(lambda: [member.figures["members"] for member in (*ours, *theirs)] == [2] * 4, within=12)
+        self.assertEqual(0, ctl(ours[0], "flush", "--fleet", "--all").returncode)
+        time.sleep(0.2)
+        for member in (*ours, *theirs):
+            self.address(member, "a.lab.example")
+        self.assertEqual(3, self.provider.asked("a.lab.example"))
+        self.assertEqual([{}] * 4, [member.figures["refused"] for member in (*ours, *theirs)])
+        for number in range(1001):
+            self.redis.command("xadd", prefix(other) + "f", "MAXLEN", "1000", "*", "order", f"{number}")
+        late = self.member(start=False)
+        late.store = late.directory / "cache.db"
+        late.up()
+        eventually(lambda: late.is_sharing)
+        self.assertEqual({}, late.figures["refused"])
+
+    def test_members_whose_providers_differ_share_nothing(self):
+        """What leads to other answers, or goes another way."""
+        plain = self.provider.provider("json")
+        with socket.socket() as closed:
+            closed.bind(("127.0.0.1", 0))
+            proxy = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        self.address(self.member(), "a.lab.example")
+        for keys, entries in (
+                ({"name": "renamed", "timeout": "2s"}, 0), ({"host": "other.example"}, 1),
+                ({"client-subnet": "192.0.2.0/24"}, 1), ({"proxy": proxy}, 0)):
+            with self.subTest(keys=keys):
+                before, known = self.provider.asked("a.lab.example"), len(self.redis.entries())
+                member = self.own(Member([{**plain, **keys}], self.redis.server)).up()
+                eventually(lambda: member.is_sharing)
+                reply = dig(member, "a.lab.example", "A")
+                if "proxy" in keys:
+                    # It does not get there, and has nothing of those that do.
+                    self.assertEqual("SERVFAIL", reply.status)
+                else:
+                    self.assertEqual("NOERROR", reply.status)
+                    is_shared = "name" in keys
+                    self.assertEqual(before + (0 if is_shared else 1), self.provider.asked("a.lab.example"))
+                self.assertEqual(known + entries, len(self.redis.entries()))
+                member.stop()
+
+    def test_an_answer_in_flight_during_a_flush_is_dropped(self):
+        members = [self.member() for _ in range(3)]
+        self.provider.fault("delay", provider="json", value=1500)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.connect(members[0].address)
+            client.settimeout(places.PATIENCE)
+            client.send(wire.query("a.lab.example"))
+            eventually(lambda: self.provider.asked("a.lab.example") == 1)
+            self.provider.fault("none", provider="json")
+            self.changed()
+            self.assertEqual(0, ctl(members[1], "flush", "--fleet", "a.lab.example").returncode)
+            client.recv(4096)
+        time.sleep(1.6)
+        for member in members:
+            self.assertEqual(["192.0.2.70"], self.address(member, "a.lab.example"))
+        self.assertEqual(2, self.provider.asked("a.lab.example"))
 
     def test_while_keys_are_changed_both_are_understood(self):
         old = self.member()

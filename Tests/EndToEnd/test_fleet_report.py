@@ -8,7 +8,7 @@ import time
 import places
 from cases import Case
 from digging import dig
-from fleets import Member, Redis
+from fleets import Member, Redis, prefix
 from places import eventually
 from programs import ctl
 
@@ -69,8 +69,8 @@ class Report(Case):
     def test_a_record_that_no_member_made_is_not_shown(self):
         redis = self.own(Redis()).up()
         one = self.member(redis.server)
-        redis.command("zadd", "h1:n", int(time.time() * 1000), "stranger")
-        redis.command("set", "h1:n:stranger", '{"member":"stranger"}')
+        redis.command("zadd", prefix() + "n", int(time.time() * 1000), "stranger")
+        redis.command("set", prefix() + "n:stranger", '{"member":"stranger"}')
         self.assertEqual([True], [member["is_this"] for member in self.report(one)["members"]])
 
     def test_without_redis_the_command_ends_soon(self):

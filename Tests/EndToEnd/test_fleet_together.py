@@ -12,7 +12,7 @@ import wire
 from cases import Case
 from digging import dig
 from fakes import FakeNameserver, FakeProvider, question, reply
-from fleets import Member, Redis
+from fleets import KEY, Member, Redis
 from places import eventually
 from programs import ctl
 from test_hijack import BANK, Played
@@ -53,13 +53,13 @@ class Together(Case):
             lambda query, _: [reply(query, [(question(query)[0], 1, 300, bytes([192, 0, 2, 99]))])])
         self.addCleanup(self.system.close)
 
-    def members(self, count, more="", **keys):
+    def members(self, count, more="", fleet_keys=(KEY,), **keys):
         provider = {**self.provider.provider("json"), **keys}
         members = []
         for _ in range(count):
             member = self.own(Member(
                 [provider], self.redis.server, system=[self.system.server], sections="[prefetch]\nenabled = false",
-                more=more)).up()
+                more=more, keys=fleet_keys)).up()
             eventually(lambda: member.is_sharing, what="Redis is used")
             members.append(member)
         return members
@@ -123,15 +123,73 @@ class Together(Case):
         asked = len(self.provider.times)
         self.assertEqual(["192.0.2.99"], [each[4] for each in dig(members[1], "more.example", "A").answer])
         self.assertEqual(asked, len(self.provider.times))
-        # A wrong sum is put right by those who know it.
-        [sums] = [key for key in self.redis.keys() if key.startswith("h1:q:")]
+        # Both show the sum, and what they have sent themselves.
+        for member, own in zip(members, (10, 0)):
+            shown = json.loads(ctl(member, "providers", "--json").stdout)["providers"][0]["billed"]
+            self.assertEqual((10, 1.0, own), (shown["fleet"], shown["quota_share"], sum(shown["day"].values())))
+            self.assertIn("quota 10/day, 100.0 % used by the fleet (10)", ctl(member, "providers").stdout)
+        # A sum that no member has made is none.
+        [sums] = self.redis.of_kind("q")
+        sealed = self.redis.command("get", sums)
         self.redis.command("set", sums, "nan")
-        eventually(lambda: self.redis.command("get", sums) == b"10", within=12)
+        eventually(lambda: self.redis.command("get", sums) not in (b"nan", sealed), within=12)
+        self.assertEqual(10, self.billed(members[1]))
+
+    def billed(self, member):
+        return json.loads(ctl(member, "providers", "--json").stdout)["providers"][0]["billed"].get("fleet")
+
+    def test_a_wrong_sum_ends_no_provider(self):
+        members = self.members(2, quota="20/day")
+        for number in range(4):
+            dig(members[0], f"billed{number}.example", "A")
+        eventually(lambda: [self.billed(member) for member in members] == [4, 4], within=25)
+        [sums] = self.redis.of_kind("q")
+        self.redis.command("set", sums, "999999999")
+        eventually(lambda: self.redis.command("get", sums) != b"999999999", within=12)
+        for number, member in enumerate(members):
+            self.assertEqual(["192.0.2.50"], [each[4] for each in dig(member, f"on{number}.example", "A").answer])
+        eventually(lambda: [self.billed(member) for member in members] == [6, 6], within=25)
+
+    def test_a_sum_is_counted_anew(self):
+        """A third member has counted what the others have not."""
+        members = self.members(3, quota="10/day")
+        for number in range(8):
+            dig(members[2], f"third{number}.example", "A")
+        members[2].wait_for("has used 80 %")
+        eventually(lambda: self.billed(members[0]) == 8, within=25)
+        members[2].stop()
+        for number in range(3):
+            dig(members[0], f"first{number}.example", "A")
+        members[0].wait_for("is over its quota")
+        members[1].wait_for("is over its quota", within=25)
+        self.assertEqual("reset 1 provider\n", ctl(members[1], "providers", "reset", "fake").stdout)
+        eventually(lambda: [self.billed(member) for member in members[:2]] == [2, 2], within=25)
+        for number, member in enumerate(members[:2]):
+            self.assertEqual(["192.0.2.50"], [each[4] for each in dig(member, f"on{number}.example", "A").answer])
+
+    def test_while_keys_are_changed_budget_and_quota_are_one(self):
+        other = "f" * 32
+        for one, both in (((KEY,), (KEY, other)), ((KEY, other), (other, KEY)), ((other, KEY), (other,))):
+            with self.subTest(one=one, both=both):
+                members = [
+                    member for keys in (one, both)
+                    for member in self.members(1, fleet_keys=keys, budget="30/s", quota="1000/day")]
+                time.sleep(0.5)
+                self.provider.times.clear()
+                begin = time.monotonic()
+                self.press(members, 100, 3, f"keys{len(one)}{len(both)}{one[0][0]}")
+                self.assertLessEqual(self.provider.most(begin, begin + 2), 32 if places.is_full else 36)
+                self.assertGreaterEqual(len(self.provider.times), 2 * 30)
+                eventually(lambda: len({self.billed(member) for member in members}) == 1
+                           and self.billed(members[0]) >= len(self.provider.times), within=25)
+                for member in members:
+                    member.stop()
+                self.redis.command("flushall")
 
     def test_a_wrong_time_of_a_pace_stops_no_request(self):
         [member] = self.members(1, budget="50/s")
         dig(member, "first.example", "A")
-        [pace] = [key for key in self.redis.keys() if key.startswith("h1:b:")]
+        [pace] = self.redis.of_kind("b")
         for number, time_ in enumerate(("nan", "inf", "1e300", "x", "-5")):
             self.redis.command("set", pace, time_)
             asked = len(self.provider.times)

@@ -41,7 +41,7 @@ import Testing
         let isTaken = member.begin(1, Membership.Fetch(question, at: provider), now: start)
         let calls = member.takeCalls()
         #expect(isTaken && calls.map(\.script) == [.lease] && member.size == 4)
-        #expect(calls[0].keys.count == 5 && calls[0].keys.allSatisfy { $0.hasPrefix("h1:") })
+        #expect(calls[0].keys.count == 5 && calls[0].keys.allSatisfy { $0.hasPrefix(keys.keys[0].prefix) })
         #expect(!calls[0].arguments.contains { text($0).contains("www") })
         member.replied(to: calls[0], .ours(time, demand: 0, after: .zero), sentAt: start, now: start)
         #expect(member.takeOutcomes() == [.ask(1)])
@@ -90,19 +90,90 @@ import Testing
         #expect(call.script == .pace && call.arguments.map(text) == ["20000", "200000"])
         member.replied(to: call, .deferred(time, demand: 0, for: .milliseconds(300)), sentAt: start, now: start)
         #expect(member.takeOutcomes() == [.deferred(1, until: start + .milliseconds(300))])
-        // The last resort goes in any case, whatever Redis says.
+        // The last resort waits longer for its turn.
         fetch.isLastResort = true
         _ = member.begin(2, fetch, now: start)
         call = member.takeCalls()[0]
-        #expect(text(call.arguments[1]) == "-1")
-        member.replied(to: call, .deferred(time, demand: 0, for: .milliseconds(300)), sentAt: start, now: start)
+        #expect(text(call.arguments[1]) == "4000000")
+        member.replied(to: call, .ours(time, demand: 0, after: .seconds(3)), sentAt: start, now: start)
+        #expect(member.takeOutcomes().isEmpty && member.nextDeadline == start + .seconds(3))
+        _ = member.timePassed(now: start + .seconds(3))
         #expect(member.takeOutcomes() == [.ask(2)])
         // Without Redis, the share of one of four.
-        member.switchedOff(now: start)
+        let later = start + .seconds(9)
+        member.switchedOff(now: later)
         fetch.isLastResort = false
-        for id: UInt64 in 3...6 { _ = member.begin(id, fetch, now: start + .seconds(2)) }
+        for id: UInt64 in 3...6 { _ = member.begin(id, fetch, now: later) }
         let deferred = member.takeOutcomes().filter { if case .deferred = $0 { true } else { false } }
-        #expect(deferred == [.deferred(6, until: start + .seconds(2) + .milliseconds(40))])
+        #expect(deferred == [.deferred(6, until: later + .milliseconds(40))])
+    }
+
+    /// A request that waits for its turn and is not wanted any more, or has ended before the reply, was not made.
+    @Test mutating func aTurnThatIsNotUsedIsGivenBack() {
+        provider.questionsPerSecond = 10
+        join()
+        let wait: Duration = .milliseconds(150)
+        let turn = "\(time.milliseconds * 1000 + 150_000)"
+        for isShareable in [true, false] {
+            var fetch = Membership.Fetch(question, at: provider)
+            fetch.isShareable = isShareable
+            for hasReply in [true, false] {
+                _ = member.begin(1, fetch, now: start)
+                let call = member.takeCalls()[0]
+                let reply = FleetReply.ours(time, demand: 0, after: wait)
+                if hasReply { member.replied(to: call, reply, sentAt: start, now: start) }
+                member.abandon(1)
+                if !hasReply { member.replied(to: call, reply, sentAt: start, now: start) }
+                member.releaseLeases()
+                let given = member.takeCalls()
+                #expect(given.map(\.script) == (isShareable ? [.turnBack, .release] : [.turnBack]))
+                #expect(given[0].arguments.map(text) == ["100000", turn])
+                #expect(given[0].keys == (isShareable ? [call.keys[3]] : call.keys))
+            }
+        }
+        // What was sent has used its turn.
+        _ = member.begin(2, Membership.Fetch(question, at: provider), now: start)
+        let call = member.takeCalls()[0]
+        member.replied(to: call, .ours(time, demand: 0, after: wait), sentAt: start, now: start)
+        _ = member.timePassed(now: start + wait)
+        member.abandon(2)
+        member.releaseLeases()
+        #expect(member.takeCalls().map(\.script) == [.release])
+    }
+
+    /// An answer in flight during a flush is as old as its question: nobody uses it.
+    @Test mutating func anAnswerIsDatedByItsQuestion() throws {
+        join()
+        var other = Membership(token: "other")
+        other.configure(terms(), now: start)
+        other.restore([:])
+        other.switchedOn("redis", now: start)
+        for call in other.takeCalls() { other.replied(to: call, .flushes(time, []), sentAt: start, now: start) }
+        _ = other.takeOutcomes()
+        _ = member.begin(1, Membership.Fetch(question, at: provider), now: start)
+        let call = member.takeCalls()[0]
+        member.replied(to: call, .ours(time, demand: 0, after: .zero), sentAt: start, now: start)
+        let flushedAt = start + .seconds(1)
+        other.flushed(QuestionScope(question.name), now: flushedAt)
+        let now = start + .seconds(2)
+        member.answered(1, Answer(records: [record()]), now: now)
+        member.volunteered(Answer(records: [record()]), Membership.Fetch(question, at: provider), now: now)
+        for publication in member.takeCalls() where publication.script == .publication {
+            _ = other.begin(2, Membership.Fetch(question, at: provider), now: now)
+            let asked = other.takeCalls()[0]
+            // The scripts read the time of a value here.
+            let put = publication.arguments[0][5..<11].reduce(0) { $0 << 8 | Int64($1) }
+            #expect(put <= time.milliseconds)
+            let later = RedisTime(time.milliseconds + 2000)
+            other.replied(
+                to: asked, .value(later, demand: 0, key: 1, publication.arguments[0], left: .seconds(60)),
+                sentAt: now, now: now)
+            #expect(other.takeOutcomes() == [.ask(2)])
+            other.abandon(2)
+            other.releaseLeases()
+            _ = other.takeCalls()
+        }
+        #expect(other.refusals == [.outdated: 2])
     }
 
     @Test mutating func queriesAreToldOnceAndOthersDemandIsTheRest() {
@@ -118,75 +189,6 @@ import Testing
         fetch.isForClient = false
         _ = member.begin(2, fetch, now: start + .seconds(10))
         #expect(text(member.takeCalls()[0].arguments[5]) == "5000")
-    }
-
-    @Test mutating func billedQuestionsAreSummedAndNoneIsLost() {
-        join()
-        member.bill("a", 3)
-        member.announce([1], now: start)
-        let calls = member.takeCalls()
-        #expect(calls.map(\.script) == [.presence, .billing] && calls[1].arguments.prefix(2).map(text) == ["3", "0"])
-        #expect(member.billed("a") == nil)
-        member.bill("a", 2)
-        member.replied(to: calls[1], .billing(time, sum: 10), sentAt: start, now: start)
-        #expect(member.billed("a") == 12 && member.takeOutcomes() == [.billed(account: "a")])
-        // Redis has lost its sum, and does not read.
-        member.announce([1], now: start)
-        let again = member.takeCalls()
-        #expect(again[1].arguments.prefix(2).map(text) == ["2", "10"])
-        member.callFailed(again[1], now: start)
-        member.announce([1], now: start)
-        #expect(member.takeCalls()[1].arguments.prefix(2).map(text) == ["2", "10"])
-        // Accounts of former periods are given up.
-        for number in 0..<64 { member.bill("b\(number)", 1) }
-        #expect(member.billed("a") == nil)
-    }
-
-    /// Redis and all members start anew, as after a loss of power.
-    @Test mutating func sumsAndTheNumberOfMembersSurviveAStart() throws {
-        join()
-        for account in ["json https://dns.example/ a, month until 1", "b"] { member.bill(account, 1) }
-        member.announce([1], now: start)
-        for (call, sum) in zip(member.takeCalls().dropFirst(), [900, 7]) {
-            member.replied(to: call, .billing(time, sum: sum), sentAt: start, now: start)
-        }
-        member.announce([1], now: start)
-        let call = member.takeCalls()[0]
-        member.replied(to: call, .presence(time, count: 50), sentAt: start, now: start)
-        member.announce([1], now: start)
-        var notes: [FleetNote: String] = [:]
-        for case .note(let note, let text) in member.takeOutcomes() { notes[note] = text }
-        var next = Membership(token: "next")
-        next.configure(terms(), now: start)
-        next.restore(notes)
-        #expect(next.billed("json https://dns.example/ a, month until 1") == 900 && next.billed("b") == 7)
-        #expect(next.size == 50)
-        next.switchedOn("redis", now: start)
-        _ = next.takeCalls()
-        next.announce([1], now: start)
-        let told = next.takeCalls().dropFirst().map { $0.arguments.prefix(2).map(text) }
-        #expect(Set(told) == [["0", "900"], ["0", "7"]])
-        // Before the store was read, nothing replaces its notes.
-        var early = Membership(token: "early")
-        early.configure(terms(), now: start)
-        early.switchedOn("redis", now: start)
-        early.bill("b", 1)
-        for _ in 0..<2 {
-            early.announce([1], now: start)
-            for call in early.takeCalls() where call.script == .billing {
-                early.replied(to: call, .billing(time, sum: 1), sentAt: start, now: start)
-            }
-        }
-        #expect(!early.takeOutcomes().contains { if case .note = $0 { true } else { false } })
-        early.bill("b", 3)
-        early.restore(notes)
-        #expect(early.size == 50 && early.billed("b") == 10)
-        // Nothing else is believed.
-        for note in ["", "x", "-5 a", "99999999999999999 a", "5", "\n\n"] {
-            var other = Membership(token: "other")
-            other.restore([.bills: note, .size: note])
-            #expect(other.billed("a") == nil && 1...5 ~= other.size)
-        }
     }
 
     /// After a restart of Redis, members come back one by one: none may take its share for that of few.
@@ -210,41 +212,6 @@ import Testing
         #expect(member.size == 51)
         tell(3, after: 40)
         #expect(member.size == 3)
-    }
-
-    /// Redis may have taken a call that it did not reply to.
-    @Test mutating func questionsInALostCallAreToldAgain() {
-        join()
-        member.bill("a", 3)
-        member.announce([1], now: start)
-        #expect(member.takeCalls()[1].arguments.prefix(2).map(text) == ["3", "0"])
-        member.bill("a", 1)
-        member.announce([1], now: start)
-        #expect(member.takeCalls().map(\.script) == [.presence], "a call is open")
-        member.switchedOff(now: start)
-        member.switchedOn("redis", now: start)
-        _ = member.takeCalls()
-        member.announce([1], now: start)
-        let again = member.takeCalls()[1]
-        #expect(again.arguments.prefix(2).map(text) == ["4", "0"])
-        member.replied(to: again, .invalid("OOM"), sentAt: start, now: start)
-        member.announce([1], now: start)
-        let last = member.takeCalls()[1]
-        #expect(last.arguments.prefix(2).map(text) == ["4", "0"])
-        // Nor is a wrong sum more than a wrong sum.
-        member.replied(to: last, .billing(time, sum: .max), sentAt: start, now: start)
-        member.bill("a", .max / 2)
-        #expect(member.billed("a").map { $0 > 1_000_000 } == true)
-    }
-
-    @Test mutating func anAccountInUseIsNotGivenUpForOthers() {
-        join()
-        for number in 0..<200 {
-            for account in ["a", "b\(number % 40)"] { member.bill(account, 1) }
-        }
-        member.announce([1], now: start)
-        let billing = member.takeCalls().filter { $0.script == .billing }
-        #expect(billing.count == 41 && billing.contains { text($0.arguments[0]) == "200" })
     }
 
     @Test mutating func anOrderThatRedisDoesNotTakeIsReported() throws {
@@ -278,7 +245,7 @@ import Testing
             }
             return member.takeOutcomes().filter { if case .flush = $0 { true } else { false } }
         }
-        member.heard([], on: Membership.flushStream, now: start)
+        member.heard([], on: member.channels[1], now: start)
         let later = RedisTime(put.milliseconds + 60_000)
         #expect(read([element, element, element], at: put, after: .seconds(5)) == [.flush(scope)])
         for _ in 0..<3 {
@@ -294,7 +261,7 @@ import Testing
         let new = RedisTime(behind.milliseconds + 100)
         let another = FlushElement(
             try #require(FlushNumber(Array("\(new.milliseconds)-0".utf8))), try FlushOrder(scope).bytes(at: new, keys))
-        member.heard([], on: Membership.flushStream, now: start)
+        member.heard([], on: member.channels[1], now: start)
         #expect(read([another], at: RedisTime(new.milliseconds + 1), after: .seconds(67)) == [.flush(scope)])
     }
 
@@ -309,8 +276,8 @@ import Testing
         for (put, isUsed) in [(-5000, false), (5000, true)] as [(Int64, Bool)] {
             _ = member.begin(1, fetch, now: now)
             let call = member.takeCalls()[0]
-            let value = try shared.bytes(
-                question, entry: call.keys[4], at: RedisTime(time.milliseconds + put), keys)
+            let putAt = RedisTime(time.milliseconds + put)
+            let value = try shared.bytes(question, entry: call.keys[4], asked: putAt, at: putAt, keys)
             let reply = FleetReply.value(
                 RedisTime(time.milliseconds + 20_000), demand: 0, key: 1, try #require(value), left: .seconds(40))
             member.replied(to: call, reply, sentAt: now, now: now)
@@ -333,10 +300,12 @@ import Testing
         fetch.life = .seconds(2)
         _ = member.begin(1, fetch, now: start)
         let call = member.takeCalls()[0]
-        member.replied(to: call, .theirs(time, demand: 0, left: .seconds(1)), sentAt: start, now: start)
+        member.replied(to: call, .theirs(time, demand: 0, left: .seconds(1), owner: []), sentAt: start, now: start)
         let answer = Answer(records: [ResourceRecord(owner: question.name, address: .v4(1), ttlSeconds: 1)])
         let shared = SharedAnswer(answer, from: "p", by: "host-2")
-        let value = try #require(try shared.bytes(question, entry: call.keys[4], at: time, keys))
+        let value = try #require(
+            try shared.bytes(
+                question, entry: call.keys[4], asked: time, at: time, keys))
         member.heard(Array("\(call.keys[4]) 1000 ".utf8) + value, on: member.channel, now: start)
         #expect(member.takeOutcomes() == [.answered(1, answer)] && member.refusals.isEmpty)
     }
@@ -347,7 +316,9 @@ import Testing
         _ = member.begin(1, Membership.Fetch(question, at: provider), now: start)
         let call = member.takeCalls()[0]
         let shared = SharedAnswer(Answer(records: [record()]), from: "p", by: "host-2")
-        let value = try #require(try shared.bytes(question, entry: call.keys[4], at: time, keys))
+        let value = try #require(
+            try shared.bytes(
+                question, entry: call.keys[4], asked: time, at: time, keys))
         let now = start + .seconds(10)
         member.flushed(QuestionScope(question.name), now: now)
         let reply = FleetReply.value(
@@ -359,13 +330,14 @@ import Testing
     /// Anybody who can send messages could make it give back leases, or touch keys that are not the fleet's.
     @Test mutating func messagesLeadToNothingThatOnlyMembersMayDo() throws {
         join()
-        for text in ["x one", "h1:f one", "h1:b: one", "h1:e:0 all", "one", "", " "] {
+        let ofOthers = [keys.name("f one"), keys.name("b: one"), keys.name("e:0 all"), "h1:00000000:e:0 one"]
+        for text in ["x one", "one", "", " "] + ofOthers {
             member.heard(Array(text.utf8), on: member.channel, now: start)
         }
         #expect(member.takeCalls().isEmpty)
         _ = member.begin(1, Membership.Fetch(question, at: provider), now: start)
         let call = member.takeCalls()[0]
-        member.replied(to: call, .theirs(time, demand: 0, left: .seconds(1)), sentAt: start, now: start)
+        member.replied(to: call, .theirs(time, demand: 0, left: .seconds(1), owner: []), sentAt: start, now: start)
         member.heard(Array("\(call.keys[4]) 60000 forged".utf8), on: member.channel, now: start)
         #expect(member.takeCalls().isEmpty && member.takeOutcomes().isEmpty)
         #expect(member.refusals.values.reduce(0, +) == 1)
@@ -381,14 +353,6 @@ import Testing
             #expect(member.takeOutcomes() == [expected, .ask(1)].compactMap(\.self))
             member.failed(1)
         }
-    }
-
-    /// Members whose keys are in another order while these are changed.
-    @Test func aBudgetIsOneWhicheverKeyIsFirst() throws {
-        let other = [UInt8](repeating: 2, count: 32)
-        let first = [UInt8](repeating: 1, count: 32)
-        let names = try [[first, other], [other, first]].map { try FleetKeys($0).name("h1:b:", "budget", []) }
-        #expect(Set(names).count == 1)
     }
 
     /// A path or a stopped process can hold a reply for long.
@@ -409,11 +373,11 @@ import Testing
         let calls = member.takeCalls()
         #expect(calls.map(\.script) == [.evidence])
         // Its own.
-        member.heard(calls[0].arguments[0], on: Membership.evidenceChannel, now: start)
+        member.heard(calls[0].arguments[0], on: member.channels[2], now: start)
         #expect(member.takeOutcomes().isEmpty)
         let other = try SharedEvidence(question.name, .v4(8)).bytes(by: [1], at: time, keys)
         for after in [Duration.zero, .seconds(1)] {
-            member.heard(other, on: Membership.evidenceChannel, now: start + after)
+            member.heard(other, on: member.channels[2], now: start + after)
         }
         #expect(member.takeOutcomes() == [.evidence(SharedEvidence(question.name, .v4(8)))])
         // What was heard is not told again.
@@ -422,7 +386,7 @@ import Testing
         let old = try SharedEvidence(question.name, .v4(9)).bytes(
             by: [1], at: RedisTime(time.milliseconds - 11_000), keys)
         for bytes in [old, [], Array(other.dropLast()), try FlushOrder(.everything).bytes(at: time, keys)] {
-            member.heard(bytes, on: Membership.evidenceChannel, now: start)
+            member.heard(bytes, on: member.channels[2], now: start)
         }
         #expect(member.takeOutcomes().isEmpty && member.refusals.values.reduce(0, +) == 4)
         for number: UInt32 in 100..<200 {
@@ -433,13 +397,14 @@ import Testing
 
     @Test mutating func recordsOfMembersAreAuthentic() throws {
         join()
-        let sealed = try keys.seal([5, 6], .member, place: "h1:n:other", at: RedisTime(time.milliseconds - 4000))
-        let old = try keys.seal([7], .member, place: "h1:n:old", at: RedisTime(time.milliseconds - 31_000))
+        let before = RedisTime(time.milliseconds - 4000)
+        let sealed = try keys.seal([5, 6], .member, place: keys.name("n:other"), at: before)
+        let old = try keys.seal([7], .member, place: keys.name("n:old"), at: RedisTime(time.milliseconds - 31_000))
         let told = [
             (Array("other".utf8), sealed), (Array("moved".utf8), sealed), (Array("old".utf8), old), ([], []),
         ]
         let records = member.records(in: .members(time, FleetMembers(count: 3, records: told)))
-        #expect(records == [Membership.MemberRecord(record: [5, 6], age: .seconds(4), isThis: false)])
+        #expect(records == [MemberRecord(record: [5, 6], age: .seconds(4), isThis: false)])
         #expect(member.refusals == [.unauthenticated: 1, .outdated: 1])
         let memory = "# Memory\r\nmaxmemory:268435456\r\nmaxmemory_policy:volatile-ttl\r\n"
         let redis = FleetMembers(count: 0, records: [], memory: memory)

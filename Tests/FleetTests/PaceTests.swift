@@ -1,6 +1,7 @@
 // A pace without bursts, which all requests to a provider keep together.
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import Fleet
@@ -10,25 +11,28 @@ import Testing
     private let interval: Duration = .milliseconds(20)
     private var pace = Pace()
 
-    private mutating func take(_ interval: Duration, isLastResort: Bool = false, after: Duration) -> Pace.Turn {
-        pace.take(interval: interval, isLastResort: isLastResort, now: start + after)
+    private mutating func take(_ interval: Duration, longest: Duration = Pace.maxWait, after: Duration) -> Duration? {
+        switch pace.take(interval: interval, longest: longest, now: start + after) {
+        case .at(let turn): turn - (start + after)
+        case .deferred: nil
+        }
     }
 
     @Test mutating func eachTakesTheNextFreeTime() {
         for number in 0...10 {
-            #expect(take(interval, after: .zero) == .wait(interval * number))
+            #expect(take(interval, after: .zero) == interval * number)
         }
-        #expect(take(interval, after: .zero) == .deferred(.milliseconds(20)))
-        #expect(take(interval, after: .milliseconds(20)) == .wait(.milliseconds(200)))
+        #expect(pace.take(interval: interval, longest: Pace.maxWait, now: start) == .deferred(.milliseconds(20)))
+        #expect(take(interval, after: .milliseconds(20)) == .milliseconds(200))
         // Unused times are not saved up.
-        #expect(take(interval, after: .seconds(9)) == .wait(.zero))
-        #expect(take(interval, after: .seconds(9)) == .wait(interval))
+        #expect(take(interval, after: .seconds(9)) == .zero)
+        #expect(take(interval, after: .seconds(9)) == interval)
     }
 
     @Test mutating func noSecondHasMoreRequestsThanTheRate() {
         var times: [Duration] = []
         for millisecond in 0..<5000 {
-            if case .wait(let wait) = take(interval, after: .milliseconds(millisecond)) {
+            if let wait = take(interval, after: .milliseconds(millisecond)) {
                 times.append(.milliseconds(millisecond) + wait)
             }
         }
@@ -36,16 +40,37 @@ import Testing
         #expect((255...265).contains(times.count))
     }
 
-    @Test mutating func aLastResortGoesAtOnceAndTheDebtIsBounded() {
-        for _ in 0..<1000 { #expect(take(interval, isLastResort: true, after: .zero) == .wait(.zero)) }
-        #expect(take(interval, after: .zero) == .deferred(.milliseconds(800)))
-        #expect(take(interval, after: .milliseconds(820)) == .wait(.milliseconds(200)))
+    /// Turns that are given back, in any order, are taken again, and no second has more requests for that.
+    @Test mutating func aTurnThatIsGivenBackGoesToTheNextRequest() {
+        var chance = SeededRandom(seed: 3)
+        var sent: [Duration] = []
+        for step in 0..<2000 {
+            let now: Duration = .milliseconds(step * 5)
+            guard let wait = take(interval, after: now) else { continue }
+            if wait > .zero, Bool.random(using: &chance) {
+                pace.giveBack(start + now + wait, interval: interval)
+            } else {
+                sent.append(now + wait)
+            }
+        }
+        for time in sent { #expect(sent.count { time <= $0 && $0 < time + .seconds(1) } <= 50) }
+        // Half of all turns were given back.
+        #expect((495...511).contains(sent.count), "\(sent.count)")
+    }
+
+    @Test mutating func aLastResortWaitsForItsTurnLonger() {
+        var waits: [Duration] = []
+        let longest = Pace.maxWaitOfLastResort
+        while let wait = take(.milliseconds(100), longest: longest, after: .zero) { waits.append(wait) }
+        #expect(waits == (0...40).map { .milliseconds($0 * 100) })
+        #expect(take(.milliseconds(100), after: .zero) == nil)
+        #expect(take(.milliseconds(100), after: .milliseconds(3900)) == .milliseconds(200))
     }
 
     /// 50 members at the moment at which Redis is lost: each has had its requests of the last second from it.
     @Test mutating func afterRedisIsLostAMemberWaitsForItsShare() {
         pace.granted(interval: .seconds(1), after: .milliseconds(100), now: start)
-        #expect(take(.seconds(1), after: .zero) == .deferred(.milliseconds(800)))
-        #expect(take(.seconds(1), after: .milliseconds(1100)) == .wait(.zero))
+        #expect(take(.seconds(1), after: .zero) == nil)
+        #expect(take(.seconds(1), after: .milliseconds(1100)) == .zero)
     }
 }

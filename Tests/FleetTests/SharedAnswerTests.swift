@@ -29,7 +29,8 @@ import Testing
 
     private static func value(_ keys: FleetKeys, entry: String, at time: RedisTime = put) throws -> [UInt8] {
         try #require(
-            try SharedAnswer(answer, from: "alidns", by: "host-7").bytes(question, entry: entry, at: time, keys))
+            try SharedAnswer(answer, from: "alidns", by: "host-7").bytes(
+                question, entry: entry, asked: time, at: time, keys))
     }
 
     /// Nil: the value is used.
@@ -54,9 +55,9 @@ import Testing
         let value = try Self.value(keys, entry: entry)
         let now = Self.time(after: .seconds(100))
         let read = try SharedAnswer.read(value, Self.question, entry: entry, now: now, keys)
-        #expect(read.answer == SharedAnswer(Self.answer, from: "alidns", by: "host-7"))
+        #expect(read.shared == SharedAnswer(Self.answer, from: "alidns", by: "host-7"))
         #expect(read.left == .seconds(200))
-        #expect(entry.hasPrefix("h1:e:") && entry.utf8.count == 37)
+        #expect(entry.hasPrefix(keys.keys[0].prefix + "e:") && entry.utf8.count == 46)
         // Neither names nor addresses can be read in Redis.
         for secret in [Array("example".utf8), Array("alidns".utf8), Array("host-7".utf8), [192, 0, 2, 1]] {
             #expect(!value.contains(secret))
@@ -67,10 +68,41 @@ import Testing
         let keys = try Self.keys(1)
         for kind in [Answer.Kind.noData, .noSuchName] {
             let shared = SharedAnswer(Answer(negative: kind, ttlSeconds: 30), from: "a", by: "b")
-            let bytes = try #require(try shared.bytes(Self.question, entry: "h1:0:x", at: Self.put, keys))
-            let read = try SharedAnswer.read(bytes, Self.question, entry: "h1:0:x", now: Self.put, keys).answer
+            let bytes = try #require(
+                try shared.bytes(
+                    Self.question, entry: "h1:0:x", asked: Self.put, at: Self.put, keys))
+            let read = try SharedAnswer.read(bytes, Self.question, entry: "h1:0:x", now: Self.put, keys).shared
             #expect(read.answer.kind == kind && read.answer.records.isEmpty && read.answer.ttlSeconds == 30)
         }
+    }
+
+    /// What a client may see of an answer: AD of a provider that validates, and an extended error.
+    @Test func whatAnswersCarryBesideRecordsSurvives() throws {
+        let keys = try Self.keys(1)
+        for answer in [
+            Self.answer.authenticated(true), Self.answer.remarked(ExtendedError(upstream: 17, text: "policy".utf8)),
+            Answer(negative: .noData, ttlSeconds: 30).authenticated(true),
+        ] {
+            let shared = SharedAnswer(answer, from: "a", by: "b")
+            let bytes = try #require(
+                try shared.bytes(Self.question, entry: "h1:0:x", asked: Self.put, at: Self.put, keys))
+            let read = try SharedAnswer.read(bytes, Self.question, entry: "h1:0:x", now: Self.put, keys)
+            #expect(read.shared.answer == answer && read.shared.answer.remark == answer.remark)
+        }
+    }
+
+    /// The TTL counts from the answer, and a flush from the question.
+    @Test func aValueIsDatedByItsQuestionAndLivesFromItsAnswer() throws {
+        let keys = try Self.keys(1)
+        let shared = SharedAnswer(Self.answer, from: "a", by: "b")
+        let answeredAt = Self.time(after: .seconds(2))
+        let bytes = try #require(
+            try shared.bytes(Self.question, entry: "h1:0:x", asked: Self.put, at: answeredAt, keys))
+        let now = Self.time(after: .seconds(3))
+        let read = try SharedAnswer.read(bytes, Self.question, entry: "h1:0:x", now: now, keys)
+        #expect(read.left == .seconds(299) && read.age == .seconds(3))
+        #expect(Self.refusal(bytes, now: Self.time(after: .seconds(302)), keys) == nil)
+        #expect(Self.refusal(bytes, now: Self.time(after: .milliseconds(302_001)), keys) == .outdated)
     }
 
     @Test func aValueThatIsPutAgainAfterItsTimeIsRefused() throws {

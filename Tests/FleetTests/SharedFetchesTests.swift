@@ -21,7 +21,7 @@ import Testing
     /// Another member has the lease.
     private mutating func wait(_ id: UInt64, left: Duration = .milliseconds(300)) -> [SharedFetches.Step] {
         begin(id)
-        return fetches.replied(id, .theirs(left: left), now: start)
+        return fetches.replied(id, .theirs(left: left, owner: "other"), now: start)
     }
 
     @Test("without Redis, requests ask in the order of their numbers, however they came")
@@ -71,7 +71,7 @@ import Testing
         let steps = fetches.released("h1:0:a", asksAtOnce: false)
         #expect(steps == [.call(1), .call(2)])
         #expect(fetches.replied(1, .ours(after: .zero), now: start) == [.ask(1)])
-        #expect(fetches.replied(2, .theirs(left: .milliseconds(400)), now: start).isEmpty)
+        #expect(fetches.replied(2, .theirs(left: .milliseconds(400), owner: "other"), now: start).isEmpty)
         #expect(fetches.published("h1:0:a", answer, left: .seconds(60)).last == .give(2, answer, left: .seconds(60)))
     }
 
@@ -87,10 +87,10 @@ import Testing
         let brief = SharedFetches.Terms(
             entries: ["h1:0:a"], lease: .milliseconds(400), leastLife: .zero, patience: .milliseconds(500))
         _ = fetches.begin(1, brief, isInUse: true, now: start)
-        _ = fetches.replied(1, .theirs(left: .milliseconds(400)), now: start)
+        _ = fetches.replied(1, .theirs(left: .milliseconds(400), owner: "other"), now: start)
         let end = start + .milliseconds(402)
         #expect(fetches.timePassed(now: end).steps == [.call(1)])
-        _ = fetches.replied(1, .theirs(left: .milliseconds(400)), now: end)
+        _ = fetches.replied(1, .theirs(left: .milliseconds(400), owner: "other"), now: end)
         #expect(fetches.nextDeadline == start + .milliseconds(500))
         #expect(fetches.timePassed(now: start + .milliseconds(500)).steps == [.askAlone(1)])
     }
@@ -104,7 +104,7 @@ import Testing
         let due = fetches.timePassed(now: end)
         #expect(due.steps == [.call(1), .call(2)] && due.timeouts == 0)
         #expect(fetches.replied(1, .ours(after: .zero), now: end) == [.ask(1)])
-        #expect(fetches.replied(2, .theirs(left: .milliseconds(400)), now: end).isEmpty)
+        #expect(fetches.replied(2, .theirs(left: .milliseconds(400), owner: "other"), now: end).isEmpty)
         #expect(fetches.counts.endedLeases == 2)
         // Its owner dies as well.
         let last = fetches.timePassed(now: end + .milliseconds(402))
@@ -181,5 +181,57 @@ import Testing
         _ = fetches.begin(3, terms, isInUse: false, now: start)
         fetches.deferred(3)
         #expect(fetches.terms(of: 3) == nil && fetches.counts.deferred == 2)
+    }
+
+    /// The channel may be quicker than the reply to the call.
+    @Test mutating func aPublicationBeforeTheReplyCounts() {
+        begin(1)
+        begin(2)
+        #expect(fetches.awaiting("h1:0:a") == 1)
+        #expect(
+            fetches.published("h1:0:a", answer, left: .seconds(60)) == [
+                .give(1, answer, left: .seconds(60)), .give(2, answer, left: .seconds(60)),
+            ])
+        #expect(fetches.replied(1, .theirs(left: .milliseconds(300), owner: "other"), now: start).isEmpty)
+        #expect(fetches.nextDeadline == nil && fetches.awaiting("h1:0:a") == nil)
+    }
+
+    @Test mutating func aReleaseBeforeTheReplyCounts() {
+        begin(1)
+        #expect(fetches.released("h1:0:a", asksAtOnce: false).isEmpty)
+        // The reply tells of the lease that was given back.
+        #expect(fetches.replied(1, .theirs(left: .milliseconds(300), owner: "other"), now: start) == [.call(1)])
+        #expect(fetches.replied(1, .theirs(left: .milliseconds(300), owner: "third"), now: start).isEmpty)
+        #expect(fetches.published("h1:0:a", answer, left: .seconds(60)) == [.give(1, answer, left: .seconds(60))])
+        begin(2)
+        #expect(fetches.released("h1:0:a", asksAtOnce: true).isEmpty)
+        #expect(fetches.replied(2, .theirs(left: .milliseconds(300), owner: "other"), now: start) == [.askAlone(2)])
+    }
+
+    /// It has stopped, and may hold more leases. An answer whose message was lost is none that did not come.
+    @Test mutating func anOwnerWhoseLeaseEndsIsRememberedForAWhile() {
+        _ = wait(1)
+        let end = start + .milliseconds(302)
+        #expect(fetches.timePassed(now: end).steps == [.call(1)])
+        #expect(fetches.lostOwners(now: end) == [])
+        #expect(fetches.replied(1, .ours(after: .zero), now: end) == [.ask(1)])
+        #expect(fetches.lostOwners(now: end) == ["other"])
+        #expect(fetches.lostOwners(now: end + .seconds(10)) == [])
+        var later = SharedFetches(readTimeout: .milliseconds(5))
+        _ = later.begin(1, terms, isInUse: true, now: start)
+        _ = later.replied(1, .theirs(left: .milliseconds(300), owner: "other"), now: start)
+        _ = later.timePassed(now: end)
+        #expect(later.replied(1, .answer(answer, left: .seconds(9)), now: end).count == 1)
+        #expect(later.lostOwners(now: end) == [])
+    }
+
+    /// Whoever has the lease may wait for its turn first.
+    @Test mutating func aWaitForATurnIsNotTheOwnersLateness() {
+        let paced = SharedFetches.Terms(
+            entries: ["h1:0:a"], lease: .milliseconds(400), leastLife: .zero, patience: .milliseconds(500),
+            turnWait: .seconds(4))
+        _ = fetches.begin(1, paced, isInUse: true, now: start)
+        _ = fetches.replied(1, .theirs(left: .seconds(3), owner: "other"), now: start)
+        #expect(fetches.nextDeadline == start + .milliseconds(3002))
     }
 }

@@ -84,6 +84,18 @@ struct FleetStepsTests {
         #expect(resolver.state.ranking.standings[0].successShare(now) == 1)
     }
 
+    /// A request that waits for another member or for its turn is not late.
+    @Test func aHedgeCountsFromTheRequest() throws {
+        var resolver = resolver(limited(0, nil), limited(1, nil))
+        let first = try #require(fetches(handle(.asked(question, Waiter(1), expired: nil), &resolver)).first)
+        #expect(fetches(handle(.timePassed, &resolver, after: .milliseconds(1500))).isEmpty)
+        _ = handle(.fetchSent(first.id), &resolver, after: .milliseconds(1500))
+        let due = now.duration(to: try #require(resolver.nextDeadline))
+        #expect(due > .milliseconds(1500) && due < .milliseconds(2600))
+        let hedges = fetches(handle(.timePassed, &resolver, after: due))
+        #expect(hedges.count == 1 && hedges[0].upstream != first.upstream)
+    }
+
     /// What is left of another member's answer is no sign that the provider tells remaining TTLs: refreshes stay ahead
     /// of expiry.
     @Test(arguments: [true, false]) func anAnswerOfAnotherMemberIsShorterThanTheProviders(isLate: Bool) throws {

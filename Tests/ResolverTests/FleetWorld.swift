@@ -41,7 +41,8 @@ struct FleetWorld {
         case reply(Int, FleetCall, FleetReply, sentAt: Instant, connection: Int)
         case message(Int, ModelRedis.Message, connection: Int)
         case tested(Int, connection: Int)
-        case answer(Int, FetchID, Question)
+        /// As it was when it was asked for.
+        case answer(Int, FetchID, Question, Answer)
     }
 
     /// What the world has seen.
@@ -56,6 +57,8 @@ struct FleetWorld {
         var requests: [Question: [Instant]] = [:]
         var systemRequests = 0
         var moved = 0
+        /// What clients got last.
+        var last: [Question: Answer] = [:]
         /// That Redis has taken.
         var flushOrders = 0
 
@@ -107,8 +110,8 @@ struct FleetWorld {
         for number in 0..<count {
             let member = Member(number, now: now)
             members.append(member)
-            listeners[member.membership.channel] = [number]
             member.membership.configure(Membership.Terms(keys: keys, site: "s", member: "host\(number)"), now: now)
+            listeners[member.membership.channel] = [number]
             member.membership.restore([:])
             handle(number, .policyChanged(Policy()))
             handle(number, .upstreamsChanged(providers: [traits], hasSystem: hasSystem))
@@ -135,6 +138,13 @@ struct FleetWorld {
     var membersInUse: Int { members.count { $0.breaker.isInUse } }
 
     static func question(_ number: Int) -> Question { Question(Name("n\(number).example") ?? .root, .a) }
+
+    /// Whether the answer is what the provider has now.
+    func isTrue(_ answer: Answer, to question: Question) -> Bool {
+        truths[question.name]?.last.map { answer.addresses == [.v4($0.address)] } ?? false
+    }
+
+    mutating func resetLongestWait() { figures.longestWait = .zero }
 
     // MARK: what happens
 
@@ -230,7 +240,7 @@ struct FleetWorld {
             member.breaker.answered()
             if !wasInUse { member.membership.switchedOn("redis", now: now) }
             settle(number)
-        case .answer(let number, let id, let question): answered(number, id, question)
+        case .answer(let number, let id, let question, let answer): answered(number, id, question, answer)
         }
     }
 
@@ -273,10 +283,9 @@ struct FleetWorld {
         }
     }
 
-    private mutating func answered(_ number: Int, _ id: FetchID, _ question: Question) {
+    private mutating func answered(_ number: Int, _ id: FetchID, _ question: Question, _ answer: Answer) {
         let member = members[number]
         guard member.isAlive, member.resolver.lookupOfFetch[id] != nil else { return }
-        let answer = truth(question)
         if let shareable = member.resolver.shareable(question, answer, from: ProviderID(0)) {
             member.membership.answered(id.number, shareable, now: now)
         }
@@ -322,7 +331,7 @@ struct FleetWorld {
             handle(number, .demandElsewhere(question, perSecond: perSecond))
         case .flush(let scope):
             members[number].cache.forget(scope.name == .root ? nil : Question(scope.name, .a))
-            handle(number, .forgotten(scope))
+            handle(number, .flushed(scope))
         case .evidence(let evidence): handle(number, .evidence(evidence.name, evidence.address))
         case .flushOrdered(_, let fault): if fault == nil { figures.flushOrders += 1 }
         case .note, .billed: break
@@ -332,7 +341,7 @@ struct FleetWorld {
     private mutating func request(_ number: Int, _ id: FetchID, _ question: Question?) {
         guard let question else { return }
         figures.requests[question, default: []].append(now)
-        plan(.answer(number, id, question), after: providerDelay)
+        plan(.answer(number, id, question, truth(question)), after: providerDelay)
     }
 
     // MARK: the resolver
@@ -349,7 +358,7 @@ struct FleetWorld {
         switch action {
         case .fetch(let id, let question, .system, _):
             figures.systemRequests += 1
-            plan(.answer(number, id, question), after: providerDelay)
+            plan(.answer(number, id, question, truth(question)), after: providerDelay)
         case .fetch(let id, let question, .provider, let purpose):
             var fetch = Membership.Fetch(question, at: provider)
             fetch.isForClient = !purpose.isRefresh
@@ -358,7 +367,8 @@ struct FleetWorld {
             if purpose.isRefresh { fetch.life = member.cache.life(of: question, now: now) }
             guard member.membership.begin(id.number, fetch, now: now) else { return request(number, id, question) }
             handle(number, .fetchAwaitsFleet(id))
-        case .shadow(let id, let question, _): plan(.answer(number, id, question), after: providerDelay)
+        case .shadow(let id, let question, _):
+            plan(.answer(number, id, question, truth(question)), after: providerDelay)
         case .abandon(let id): member.membership.abandon(id.number)
         case .store(let question, let answer, let source):
             member.cache.store(question, answer, isSystems: source == .system, now: now)
@@ -394,6 +404,7 @@ struct FleetWorld {
     /// An answer may be given as long as its TTL allows after it stopped to be true, with a second for rounding.
     private mutating func given(_ answer: Answer, to question: Question) {
         figures.replies += 1
+        figures.last[question] = answer
         let known = truths[question.name] ?? []
         guard let index = known.lastIndex(where: { .v4($0.address) == answer.addresses.first }) else {
             return figures.wrong.append("\(question.name): \(answer.addresses), never true")

@@ -89,6 +89,51 @@ import Testing
         #expect(world.figures.longestWait <= .seconds(1) + .milliseconds(110))
     }
 
+    /// It may hold more leases when the first of them ends.
+    @Test func aStoppedMemberIsNotWaitedForTwice() throws {
+        var world = try FleetWorld(members: 2, seed: 1)
+        world.pass(.seconds(1))
+        world.providerDelay = .seconds(2)
+        for number in 0..<10 {
+            world.ask(0, FleetWorld.question(number))
+            world.pass(.milliseconds(100))
+        }
+        world.kill(0)
+        world.providerDelay = .milliseconds(15)
+        world.ask(1, FleetWorld.question(1))
+        world.pass(.milliseconds(200))
+        let first = world.figures.longestWait
+        #expect(world.figures.replies == 1 && .milliseconds(15)...(.milliseconds(140)) ~= first)
+        // The others end within the next 0.8 s.
+        world.resetLongestWait()
+        for number in 3..<10 { world.ask(1, FleetWorld.question(number)) }
+        world.pass(.milliseconds(100))
+        #expect(world.figures.replies == 8 && world.figures.longestWait <= .milliseconds(20))
+    }
+
+    /// An answer in flight during a flush is as old as its question.
+    @Test(arguments: [0, 1]) func anAnswerInFlightDuringAFlushIsDropped(flushing: Int) throws {
+        var world = try FleetWorld(members: 3, seed: 1)
+        world.pass(.seconds(1))
+        world.providerDelay = .milliseconds(500)
+        let question = FleetWorld.question(0)
+        world.ask(0, question)
+        world.ask(2, question)
+        world.pass(.milliseconds(200))
+        let former = world.figures.requestCount
+        world.change(question)
+        world.flush(by: flushing, QuestionScope(question.name))
+        world.pass(.seconds(2))
+        let given = try #require(world.figures.last[question])
+        for number in 0..<3 {
+            world.ask(number, question)
+            world.pass(.seconds(1))
+            #expect(world.figures.last[question]?.addresses == given.addresses)
+        }
+        #expect(former == 1 && world.figures.requestCount == 2 && world.figures.replies == 5)
+        #expect(world.isTrue(given, to: question))
+    }
+
     /// Whatever happens to Redis, each client gets a true answer in time.
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
     func whateverHappensToRedisAnswersAreTrueAndInTime(seed: UInt64) throws {
@@ -170,16 +215,17 @@ import Testing
         #expect(world.figures.most(from: end) <= 60 && world.figures.failures == 0)
     }
 
-    /// Without another upstream, no client is refused for the budget.
+    /// Without another upstream, a client waits for its turn as long as it can.
     @Test func withoutAnotherUpstreamTheBudgetRefusesNoClient() throws {
         var world = try FleetWorld(members: 5, seed: 1, questionsPerSecond: 10)
         world.pass(.seconds(1))
-        for number in 0..<200 {
+        for number in 0..<80 {
             world.ask(number % 5, FleetWorld.question(number))
-            world.pass(.milliseconds(20))
+            world.pass(.milliseconds(50))
         }
         world.pass(.seconds(5))
-        #expect(world.figures.failures == 0 && world.figures.replies == 200)
+        #expect(world.figures.failures == 0 && world.figures.replies == 80)
+        #expect(world.figures.most() <= 11 && world.figures.requestCount == 80)
     }
 
     @Test func aFlushReachesAll() throws {

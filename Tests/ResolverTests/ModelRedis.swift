@@ -41,10 +41,10 @@ struct ModelRedis {
     private var leases: [String: (token: [UInt8], endsAt: Instant)] = [:]
     private var waiters: [String: [String]] = [:]
     private var demands: [String: (asks: Double, seconds: Double, at: Instant)] = [:]
-    private var paces: [String: Instant] = [:]
+    private var paces: [String: (next: Instant, free: [Instant])] = [:]
     private var flushes: [FlushElement] = []
     private var members: [String: (record: [UInt8], seenAt: Instant)] = [:]
-    private var bills: [String: Int] = [:]
+    private var bills: [String: [UInt8]] = [:]
 
     /// After a restart without persistence.
     mutating func lose() { self = ModelRedis(lie: lie, calls: calls) }
@@ -66,27 +66,33 @@ struct ModelRedis {
         switch call.script {
         case .lease: return (changed(lease(keys, call.arguments, words, now), now), [])
         case .pace: return (changed(pace(keys[0], words[0], words[1], now) ?? .invalid(""), now), [])
+        case .turnBack:
+            turnBack(keys[0], words[0], words[1], now)
+            return (.done, [])
         case .publication: return (.done, publish(keys, call.arguments, words, now))
         case .release: return (.done, release(keys, call.arguments[0], words[1], now))
         case .flush:
             let number = FlushNumber(Array("\(time(now).milliseconds)-\(flushes.count)".utf8))
             if let number { flushes.append(FlushElement(number, call.arguments[0])) }
-            return (.done, [Message(channel: keys[1], bytes: [])])
+            return (.done, [Message(channel: keys[0], bytes: [])])
         case .flushes:
             let after = words[0].hasPrefix("(") ? FlushNumber(Array(words[0].dropFirst().utf8)) : nil
             return (.flushes(time(now), flushes.filter { element in after.map { $0 < element.number } ?? true }), [])
         case .evidence: return (.done, [Message(channel: keys[0], bytes: call.arguments[0])])
         case .presence:
-            members[words[0]] = (call.arguments[1], now)
+            members[words[0]] = (call.arguments[2], now)
             members = members.filter { now - $0.value.seenAt < .seconds(30) }
             return (.presence(time(now), count: members.count), [])
         case .members:
             let all = members.map { (token: Array($0.key.utf8), record: $0.value.record) }
             return (.members(time(now), FleetMembers(count: all.count, records: all)), [])
         case .billing:
-            let sum = max(bills[keys[0]] ?? 0, Int(words[1]) ?? 0) + (Int(words[0]) ?? 0)
-            bills[keys[0]] = sum
-            return (.billing(time(now), sum: sum), [])
+            let stored = bills[keys[0]] ?? []
+            guard stored == call.arguments[0] else {
+                return (.billing(time(now), isTaken: false, stored: stored), [])
+            }
+            bills[keys[0]] = call.arguments[2]
+            return (.billing(time(now), isTaken: true, stored: []), [])
         }
     }
 
@@ -101,13 +107,14 @@ struct ModelRedis {
             else { continue }
             return .value(time(now), demand: demand, key: number + 1, value.bytes, left: value.endsAt - now)
         }
-        if let lease = leases[keys[0]], lease.endsAt > now {
+        let lost = words[8].split(separator: " ").map { Array($0.utf8) }
+        if let lease = leases[keys[0]], lease.endsAt > now, !lost.contains(lease.token) {
             waiters[keys[1], default: []].append(words[4])
-            return .theirs(time(now), demand: demand, left: lease.endsAt - now)
+            return .theirs(time(now), demand: demand, left: lease.endsAt - now, owner: lease.token)
         }
         if words[6] != "0", let reply = pace(keys[3], words[6], words[7], now, demand: demand) {
-            guard case .ours = reply else { return reply }
-            leases[keys[0]] = (arguments[0], now + .milliseconds(milliseconds[1]))
+            guard case .ours(_, _, let wait) = reply else { return reply }
+            leases[keys[0]] = (arguments[0], now + .milliseconds(milliseconds[1]) + wait)
             return reply
         }
         leases[keys[0]] = (arguments[0], now + .milliseconds(milliseconds[1]))
@@ -135,13 +142,28 @@ struct ModelRedis {
         _ key: String, _ interval: String, _ patience: String, _ now: Instant, demand: Int64 = 0
     ) -> FleetReply? {
         guard let interval = Int(interval), let patience = Int(patience) else { return nil }
-        let at = min(max(paces[key] ?? now, now), now + .seconds(1))
+        var (next, free) = paces[key] ?? (now, [])
+        free = free.filter { $0 >= now }.sorted()
+        if let turn = free.first, turn - now <= .microseconds(patience) {
+            paces[key] = (next, Array(free.dropFirst()))
+            return .ours(time(now), demand: demand, after: turn - now)
+        }
+        let at = min(max(next, now), now + .seconds(5))
         let wait = now.duration(to: at)
-        if patience >= 0, wait > .microseconds(patience) {
+        if wait > .microseconds(patience) {
             return .deferred(time(now), demand: demand, for: wait - .microseconds(patience))
         }
-        paces[key] = at + .microseconds(interval)
-        return .ours(time(now), demand: demand, after: patience < 0 ? .zero : wait)
+        next = at + .microseconds(interval)
+        paces[key] = (next, free)
+        return .ours(time(now), demand: demand, after: wait)
+    }
+
+    private mutating func turnBack(_ key: String, _ interval: String, _ turn: String, _ now: Instant) {
+        guard let interval = Int(interval), let micros = Int64(turn), let pace = paces[key] else { return }
+        let turn = now + .microseconds(micros - time(now).milliseconds * 1000)
+        guard turn >= now, turn < pace.next else { return }
+        let isLast = abs((turn + .microseconds(interval) - pace.next).seconds) <= 0.001
+        paces[key] = isLast ? (turn, pace.free) : (pace.next, pace.free + [turn])
     }
 
     private mutating func publish(
@@ -174,7 +196,8 @@ struct ModelRedis {
         case (.oldValues, .value), (.oldValues, .ours):
             guard let old = former.values.first else { return reply }
             return .value(time(now), demand: 0, key: 1, old, left: .seconds(86_400))
-        case (.foreignLeases, _): return .theirs(time(now), demand: 0, left: .seconds(3600))
+        case (.foreignLeases, _):
+            return .theirs(time(now), demand: 0, left: .seconds(3600), owner: Array("nobody".utf8))
         case (.freeLeases, _): return .ours(time(now), demand: .max, after: .zero)
         case (.deferred, _): return .deferred(time(now), demand: -5, for: .seconds(3600))
         case (.garbage, _): return .invalid("")

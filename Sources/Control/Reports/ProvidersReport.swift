@@ -72,7 +72,8 @@ extension StatsReport.Provider {
 
 extension StatsReport.Provider.Billed {
     fileprivate var lines: [String] {
-        let used = quotaShare.map { ", \(LineFormat.percent($0)) used" } ?? ""
+        let byFleet = fleet.map { " by the fleet (\(LineFormat.grouped($0)))" } ?? ""
+        let used = quotaShare.map { ", \(LineFormat.percent($0)) used\(byFleet)" } ?? ""
         return ["billed today \(words(day)); this month \(words(month))"]
             + (quota.map { ["quota \($0)\(used)"] } ?? [])
     }

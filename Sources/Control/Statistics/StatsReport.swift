@@ -378,12 +378,14 @@ extension StatsReport {
             package var month: [String: Int] = [:]
             /// As in the settings; nil: unlimited.
             package var quota: String?
-            /// Used share of the quota; above 1 if it was exceeded.
+            /// Used share of the quota, in a fleet by all members; above 1 if it was exceeded.
             package var quotaShare: Double?
+            /// Questions of all members of the fleet in the period of the quota; nil: unknown.
+            package var fleet: Int?
             package init() {}
 
             package enum CodingKeys: String, CodingKey {
-                case day, month, quota
+                case day, month, quota, fleet
                 case quotaShare = "quota_share"
             }
         }

@@ -170,6 +170,7 @@ struct ControlCommands {
         }
         let provider = try resolving.providers.provider(named: name, wantsJSON: request.wantsJSON)
         resolving.reset(provider.id, now: now)
+        statistics.billing.recount(provider, now: now)
         return whole(.reset(1), asJSON: request.wantsJSON)
     }
 

@@ -26,7 +26,7 @@ final class PendingFleetReports: LoopPart {
     private static let lifetime: Duration = .milliseconds(250)
     /// As for `query`.
     static let maxWaiting = 16
-    /// More than a report with `Membership.maxMembers` members.
+    /// More than a report with 1,000 members.
     private static let maxReportBytes = 2 << 20
 
     private let read: Read

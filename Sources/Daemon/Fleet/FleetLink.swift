@@ -41,8 +41,8 @@ final class FleetLink: LoopPart {
     var countCacheEntries: () -> Int? = { nil }
     private var callLatency = LatencyHistogram()
     /// What to do when Redis has taken or refused an order to flush.
-    private var ordered: [Membership.FlushOrderID: (String?) -> Void] = [:]
-    private var nextOrder: Membership.FlushOrderID = 0
+    private var ordered: [FlushOrder.ID: (String?) -> Void] = [:]
+    private var nextOrder: FlushOrder.ID = 0
 
     init(loop: EventLoop, seed: UInt64) {
         redis = RedisLink(loop: loop)
@@ -69,7 +69,7 @@ final class FleetLink: LoopPart {
                     servers: setup.settings.servers.map(\.endpoint),
                     names: setup.settings.servers.map(\.description), user: setup.settings.user,
                     password: setup.password, scripts: FleetScript.allCases.map(\.text),
-                    channels: member.channels, testKey: "h1:t", readTimeout: setup.settings.readTimeout)
+                    channels: member.channels, testKey: member.testKey, readTimeout: setup.settings.readTimeout)
             }, now: now)
         take(redis.takeNews(), now: now)
         carryOut(now: now)
@@ -189,8 +189,16 @@ final class FleetLink: LoopPart {
     /// Milliseconds since 1970 by Redis's clock; nil: it has not told.
     func wallMilliseconds(at now: Instant) -> Int64? { member.time(at: now)?.milliseconds }
 
-    /// - Parameter account: provider, account and period.
-    func bill(_ account: String, _ count: Int) { member.bill(account, count) }
+    /// - Parameters:
+    ///   - account: provider, account and period.
+    ///   - own: all of this member in the period.
+    func bill(_ account: String, _ count: Int, own: Int) { member.bill(account, count, own: own) }
+
+    /// Counts the questions of the account anew, from those that each member has counted itself.
+    func recount(_ account: String, now: Instant) {
+        member.recount(account, now: now)
+        carryOut(now: now)
+    }
 
     /// The questions of all members in the period, as far as it is known; nil: nothing is.
     func billed(_ account: String) -> Int? { member.billed(account) }
@@ -236,12 +244,12 @@ final class FleetLink: LoopPart {
 
     // MARK: members
 
-    private var membersRequested: [([Membership.MemberRecord], FleetMembers) -> Void] = []
+    private var membersRequested: [([MemberRecord], FleetMembers) -> Void] = []
 
     /// Reads the members from Redis.
     ///
     /// - Parameter done: not called if the connection ends before the reply.
-    func readMembers(now: Instant, _ done: @escaping ([Membership.MemberRecord], FleetMembers) -> Void) {
+    func readMembers(now: Instant, _ done: @escaping ([MemberRecord], FleetMembers) -> Void) {
         member.askForMembers()
         membersRequested.append(done)
         carryOut(now: now)

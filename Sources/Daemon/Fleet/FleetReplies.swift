@@ -8,14 +8,13 @@ extension FleetReply {
     init(_ reply: RedisReply, to script: FleetScript) {
         switch script {
         case .lease, .pace: self = FleetReply(ofFetch: reply) ?? .invalid(reply.fault)
-        case .publication, .release, .flush, .evidence:
+        case .turnBack, .publication, .release, .flush, .evidence:
             if case .error = reply { self = .invalid(reply.fault) } else { self = .done }
         case .flushes: self = FleetReply(ofFlushes: reply) ?? .invalid(reply.fault)
         case .presence:
             self = reply.timedNumber.map { .presence($0, count: Int(clamping: $1)) } ?? .invalid(reply.fault)
         case .members: self = FleetReply(ofMembers: reply) ?? .invalid(reply.fault)
-        case .billing:
-            self = reply.timedNumber.map { .billing($0, sum: Int(clamping: $1)) } ?? .invalid(reply.fault)
+        case .billing: self = FleetReply(ofBilling: reply) ?? .invalid(reply.fault)
         }
     }
 
@@ -29,10 +28,19 @@ extension FleetReply {
             guard let value = elements[4].bytes, let left = elements[5].number else { return nil }
             self = .value(time, demand: demand, key: Int(clamping: number), value, left: .milliseconds(left))
         case (2, 4): self = .ours(time, demand: demand, after: .microseconds(number))
-        case (3, 4): self = .theirs(time, demand: demand, left: .milliseconds(number))
+        case (3, 5):
+            let owner = elements[4].bytes ?? []
+            self = .theirs(time, demand: demand, left: .milliseconds(number), owner: owner)
         case (4, 4): self = .deferred(time, demand: demand, for: .microseconds(number))
         default: return nil
         }
+    }
+
+    private init?(ofBilling reply: RedisReply) {
+        guard let (time, rest) = reply.timed(2), let isTaken = rest[0].number, let stored = rest[1].bytes else {
+            return nil
+        }
+        self = .billing(time, isTaken: isTaken == 1, stored: stored)
     }
 
     private init?(ofFlushes reply: RedisReply) {

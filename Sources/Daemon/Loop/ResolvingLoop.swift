@@ -139,7 +139,8 @@ final class ResolvingLoop: LoopPart {
     ///
     /// - Returns: the number of cache entries removed.
     func flush(_ scope: QuestionScope, now: Instant) -> Int {
-        handle(.forgotten(scope), now: now)
+        providers.flushed(scope)
+        handle(.flushed(scope), now: now)
         store?.forget(scope, now: now)
         return answers.remove(scope)
     }

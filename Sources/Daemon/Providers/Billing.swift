@@ -89,9 +89,26 @@ final class Billing: LoopPart {
         guard !billed.isEmpty else { return false }
         for provider in resolving.providers.providers {
             guard let account = account(of: provider) else { continue }
-            resolving.fleet.bill(account, billed.count { $0.provider == provider.name })
+            resolving.fleet.bill(account, billed.count { $0.provider == provider.name }, own: own(account))
         }
         return true
+    }
+
+    /// The questions of this machine in the account's present period, by all providers that use it.
+    private func own(_ account: String) -> Int {
+        resolving.providers.providers.reduce(0) { sum, provider in
+            guard self.account(of: provider) == account, let quota = provider.quota else { return sum }
+            return sum + (questions(of: provider)?.total(quota.period) ?? 0)
+        }
+    }
+
+    /// Counts the questions of the provider's account anew in all members of a fleet, from what each has counted: a sum
+    /// that is wrong ends.
+    func recount(_ provider: Provider, now: Instant) {
+        guard let account = account(of: provider) else { return }
+        resolving.fleet.bill(account, 0, own: own(account))
+        resolving.fleet.recount(account, now: now)
+        compareWithQuotas(now: now)
     }
 
     /// The provider's account in the present period, whose questions a fleet counts together; nil without a quota. The
@@ -105,7 +122,13 @@ final class Billing: LoopPart {
 
     /// The questions that count for the quota: of all members of a fleet, as far as they are known.
     private func used(_ quota: BilledQuestions.Quota, of provider: Provider, _ questions: BilledQuestions) -> Int {
-        max(questions.total(quota.period), account(of: provider).flatMap { resolving.fleet.billed($0) } ?? 0)
+        max(questions.total(quota.period), fleetTotal(of: provider) ?? 0)
+    }
+
+    /// The questions of all members of a fleet in the present period of the quota; nil without either, and before Redis
+    /// has told them.
+    func fleetTotal(of provider: Provider) -> Int? {
+        account(of: provider).flatMap { resolving.fleet.billed($0) }
     }
 
     /// Stores the counts that changed, unless those of the store are still to come.
@@ -133,7 +156,7 @@ final class Billing: LoopPart {
             var (level, end) = (BilledQuestions.QuotaLevel.free, Instant?.none)
             if let questions, let quota = provider.quota {
                 level = questions.level(of: quota, used: used(quota, of: provider, questions))
-                if let account = account(of: provider) { resolving.fleet.bill(account, 0) }
+                if let account = account(of: provider) { resolving.fleet.bill(account, 0, own: own(account)) }
                 let wall = Clock.wallMilliseconds()
                 let left = quota.period.end(after: wall) - wall
                 if level == .usedUp { end = now + .milliseconds(max(0, left)) }

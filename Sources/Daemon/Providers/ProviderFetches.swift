@@ -60,6 +60,8 @@ final class ProviderFetches: LoopPart {
         let isShared: Bool
         /// Nil while it waits for a place.
         var flight: Flight?
+        /// Flushed since it was sent: answers in its reply to questions that no fetch has are dropped.
+        var flushed: [QuestionScope] = []
 
         init(
             _ fetches: [FetchBatches.Fetch], asking questions: [Question], of provider: ProviderID,
@@ -110,6 +112,9 @@ final class ProviderFetches: LoopPart {
             return others.first { $0.dialled == dialled }?.endpoint ?? dialled
         }
     }
+
+    /// Flushes that a request remembers one by one.
+    private static let maxFlushed = 16
 
     init(loop: EventLoop) {
         self.loop = loop
@@ -286,6 +291,14 @@ final class ProviderFetches: LoopPart {
     func takeNotable() -> [LogEvent] {
         defer { notable = [] }
         return notable
+    }
+
+    /// Answers to these questions that providers were asked for before are of no use.
+    func flushed(_ scope: QuestionScope) {
+        for case let request? in requests where request.flight != nil && !request.flushed.contains(scope) {
+            request.flushed.append(scope)
+            if request.flushed.count > ProviderFetches.maxFlushed { request.flushed = [.everything] }
+        }
     }
 
     // MARK: requests
@@ -475,7 +488,8 @@ final class ProviderFetches: LoopPart {
             finished.append((fetch.id, outcomes[index]))
         }
         for (index, outcome) in outcomes.enumerated() where !isSolicited[index] {
-            guard case .success(let answer) = outcome else { continue }
+            let isFlushed = request.flushed.contains { $0.contains(request.questions[index]) }
+            guard case .success(let answer) = outcome, !isFlushed else { continue }
             volunteered.append(.volunteered(request.questions[index], answer, request.provider))
         }
     }

@@ -21,6 +21,16 @@ extension Resolver {
         return policy.withoutPrivateAddresses(answer)
     }
 
+    /// Forgets answers, and asks again what is in flight.
+    mutating func flush(_ scope: QuestionScope, now: Instant) {
+        forget(scope, now: now)
+        for number in lookups.indices {
+            guard let question = lookups[number]?.question, scope.contains(question) else { continue }
+            change(number, now: now) { $0.leaveNetwork(now: now, &$1) }
+            startAnew(number, on: changeEnd(now) == nil ? .same : .inDoubt, now: now)
+        }
+    }
+
     mutating func fetchAwaitsFleet(_ id: FetchID, now: Instant) {
         guard let number = lookupOfFetch[id] else { return }
         change(number, now: now) { $0.fetchAwaitsFleet(id, now: now, &$1) }
@@ -50,13 +60,14 @@ extension Resolver {
 }
 
 extension Lookup {
-    /// Until the fetch is sent, its time is no latency of the provider.
+    /// Until the fetch is sent, its time is no latency of the provider, and no hedge is due.
     mutating func fetchAwaitsFleet(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
         guard let index = running.firstIndex(where: { $0.id == id && $0.isSent }),
             let provider = running[index].provider
         else { return }
         running[index].isSent = false
         running[index].until = giveUpAt
+        providers.holdHedge()
         state.ranking.unbegun(provider, running[index].domain, now: now)
     }
 
@@ -68,6 +79,9 @@ extension Lookup {
         running[index].startedAt = now
         running[index].until = now + state.ranking.timeout(of: provider)
         state.ranking.begun(provider, running[index].domain, now: now)
+        if providers.isHedgeHeld {
+            providers.hedge(after: state.ranking.hedgeDelay(provider), startedAt: now, state.ranking, now: now)
+        }
     }
 
     /// The provider of a fetch that was sent and has not ended; nil for another one.

@@ -104,6 +104,11 @@ struct ProviderQueue {
         return true
     }
 
+    /// Schedules no hedge while the request before it waits for others: it is not late.
+    mutating func holdHedge() { if hedge != nil { nextAt = nil } }
+
+    var isHedgeHeld: Bool { hedge != nil && nextAt == nil }
+
     mutating func countRepeatedRequest() { attemptsLeft -= 1 }
 
     // MARK: changes

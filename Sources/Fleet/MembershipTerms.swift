@@ -1,0 +1,72 @@
+// What a member of a fleet is told, and what follows.
+
+package import DNSWire
+
+extension Membership {
+    package struct Terms: Equatable, Sendable {
+        package let keys: FleetKeys
+        /// Members that see the Internet from one place, such as "sh-a".
+        package let site: String
+        /// Name of this machine.
+        package let member: String
+        /// How long a request waits for a reply.
+        package let readTimeout: Duration
+        package let share: Set<SharedKind>
+
+        package init(
+            keys: FleetKeys, site: String, member: String, readTimeout: Duration = .milliseconds(5),
+            share: Set<SharedKind> = Set(SharedKind.allCases)
+        ) {
+            (self.keys, self.site, self.member) = (keys, site, member)
+            (self.readTimeout, self.share) = (readTimeout, share)
+        }
+    }
+
+    /// A request that the resolver wants to be made.
+    package struct Fetch: Sendable {
+        package let question: Question
+        package let provider: SharedProvider
+        /// The answer may be shared.
+        package var isShareable = true
+        /// No other upstream has an answer: it waits longer for its turn within the budget.
+        package var isLastResort = false
+        /// A client waits.
+        package var isForClient = true
+        /// What is left of the cached answer that a refresh replaces; nil: there is none.
+        package var life: Duration?
+        /// Queries per second of this member; nil: not known.
+        package var perSecond: Double?
+        /// The rules that the answer has to satisfy, as in `EntryTerms`.
+        package var rules: String?
+
+        package init(_ question: Question, at provider: SharedProvider) {
+            (self.question, self.provider) = (question, provider)
+        }
+
+        var longestTurnWait: Duration { isLastResort ? Pace.maxWaitOfLastResort : Pace.maxWait }
+    }
+
+    /// What follows for the member.
+    package enum Outcome: Equatable, Sendable {
+        /// The provider is to be asked.
+        case ask(ID)
+        /// The budget of the fleet is used up until then: the request has ended, and is not made.
+        case deferred(ID, until: Instant)
+        /// Another member's answer. The request has ended.
+        case answered(ID, Answer)
+        /// Another member's answer that came after the provider was asked.
+        case late(ID, Answer)
+        /// Queries per second that the other members have for the question.
+        case demandElsewhere(Question, perSecond: Double)
+        /// The fleet has flushed these answers.
+        case flush(QuestionScope)
+        /// For `restore` after the next start.
+        case note(FleetNote, String)
+        /// Another member has found this address to be none of the name's.
+        case evidence(SharedEvidence)
+        /// The sum of an account's questions in all members has changed.
+        case billed(account: String)
+        /// What became of an order to flush; nil: Redis has it.
+        case flushOrdered(FlushOrder.ID, fault: String?)
+    }
+}
