@@ -510,4 +510,4 @@ class HandedOver(Case):
     def test_sockets_for_others_need_somebody_else_who_may_ask(self):
         port = free_port()
         self.pair(socket.AF_INET, "0.0.0.0", port)
-        self.assertIn(f"but server.listen has 0.0.0.0:{port}, which is not loopback; add the clients' networks, for example allow = [", self.refused())
+        self.assertIn(f"but httpdnsd.socket has 0.0.0.0:{port}, which is not loopback; add the clients' networks, for example allow = [", self.refused())
