@@ -90,11 +90,7 @@ package struct Resolver {
             state.ranking.unserved.forget(provider)
             networks.reset(provider)
             retry(failures.removeAll(), now: now)
-        case .upstreamsChanged(let providers, let hasSystem):
-            routing.hasSystem = hasSystem
-            state.keep(providers, hasSystem: hasSystem, now: now)
-            networks.keep(providers)
-            retry(failures.removeAll(), now: now)
+        case .upstreamsChanged(let providers, let hasSystem): setUpstreams(providers, hasSystem: hasSystem, now: now)
         case .policyChanged(let policy):
             state.portal.forgetQuestions()
             redirect(now: now) { $0.set(policy) }
@@ -115,6 +111,13 @@ package struct Resolver {
         // Two buffers in turn, so that no event allocates one.
         if actions.isEmpty { swap(&actions, &state.actions) } else { actions += state.actions }
         state.actions.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func setUpstreams(_ providers: [ProviderTraits], hasSystem: Bool, now: Instant) {
+        routing.hasSystem = hasSystem
+        state.keep(providers, hasSystem: hasSystem, now: now)
+        networks.keep(providers)
+        retry(failures.removeAll(), now: now)
     }
 
     private mutating func translate(_ prefixes: [NAT64Prefix], synthesises: Bool, now: Instant) {
