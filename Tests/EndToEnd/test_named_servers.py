@@ -256,8 +256,9 @@ class Plain(Named):
             answer = dig(server, "one.corp.lab.example", "A")
             self.assertEqual(CORP, answer.data)
             self.assertLess(answer.seconds, longest)
+            # A repeat over UDP may arrive beside the query over TCP.
             asked = [is_stream for _, _, is_stream in corp.queries]
-            self.assertTrue(asked[-1])
+            self.assertIn(True, asked)
             for number in range(5):
                 answer = dig(server, f"n{number}.corp.lab.example", "A")
                 self.assertEqual(CORP, answer.data)

@@ -1,6 +1,7 @@
 # The daemon as a service: whose rights it keeps, which system calls it has left, what its manager hears, and the sockets
 # that the manager hands over.
 
+import contextlib
 import ctypes
 import os
 import re
@@ -25,10 +26,10 @@ NOBODY = 65534
 
 
 def threads_of(daemon):
-    """What the kernel says of each thread, by the name of the line."""
+    """What the kernel says of each thread, by the name of the line. A thread may end while it is read."""
     folder = f"/proc/{daemon.process.pid}/task"
     for task in os.listdir(folder):
-        with open(f"{folder}/{task}/status") as file:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"{folder}/{task}/status") as file:
             yield dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
 
 
