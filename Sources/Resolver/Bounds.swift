@@ -74,11 +74,10 @@ package enum Bounds {
     /// Time from a forged answer of the system resolver for which the providers go first for that name. One question
     /// to the system resolver in this time shows whether it still forges.
     static let forgedPause: Duration = .seconds(600)
-    /// The same, and the time for which the system resolver's answer waits, while connections to all providers fail. An
-    /// outage must not delay each new name by `Policy.systemPatience`. A recovered provider still has time for a new
-    /// connection.
-    static let systemHedgeInTrouble: Duration = .milliseconds(100)
-    static let systemPatienceInTrouble: Duration = .milliseconds(400)
+    /// The same, and the time for which the system resolver's answer waits, while no provider can be reached. An outage
+    /// must not delay each new name. A trial of the provider goes on meanwhile.
+    static let systemHedgeInTrouble: Duration = .milliseconds(20)
+    static let systemPatienceInTrouble: Duration = .milliseconds(50)
     /// TTL limit of system resolver answers given in place of a provider's, so that the provider is soon asked again.
     static let systemSubstituteTTLSeconds: UInt32 = 30
     /// Such answers that are withdrawn when a provider recovers: the questions of a busy network in 30 s of an outage.
@@ -108,12 +107,11 @@ package enum Bounds {
 
     /// Time for which a provider that rejects the account is not asked. Its SDKs wait one hour too (providers.md 9.3).
     static let accountBlock: Duration = .seconds(3600)
-    /// A provider that throttles without naming a pause is left alone for a time that doubles from the first to the
-    /// second value. A pause that it names holds up to the last value. Throttling is no failure: the provider keeps its
-    /// measurements, and its circuit breaker is unaffected.
-    static let throttleFloor: Duration = .seconds(5)
-    static let throttleCeiling: Duration = .seconds(60)
-    static let throttleLimit: Duration = .seconds(3600)
+    /// A provider that throttles is asked last for a time that doubles from the first to the second value, or for the
+    /// pause that it names, up to the second value: then a request tells whether the pause still holds. Throttling is no
+    /// failure: the provider keeps its measurements, and its circuit breaker is unaffected.
+    static let throttleFloor: Duration = .seconds(1)
+    static let throttleCeiling: Duration = .seconds(10)
 
     /// Providers within this factor or margin of the best one share its load. Two random picks among three at 10, 12.5
     /// and 15 ms give a mean of 10.8 ms. Users do not notice 5 ms. Two picks among all providers would give the
@@ -212,6 +210,18 @@ package enum Bounds {
     static let silentFloor: Duration = .milliseconds(500)
     /// A provider that replied within this time is not silent: a request without a slot then means a shortage of slots.
     static let heardLately: Duration = .milliseconds(100)
+    /// A provider fails for every name if this many names of this many registrable domains failed in a row, for this
+    /// time at least. From `namesToSuspect` names on, its next success counts as a recovery.
+    static let namesToFail = 8
+    static let domainsToFail = 5
+    static let failingFor: Duration = .seconds(2)
+    static let namesToSuspect = 3
+    /// Longest wait for a turn in a provider's budget of questions; below `answerWithin` by the usual time of an answer.
+    static let longestTurn: Duration = .seconds(4)
+    /// Pause before a question is repeated at a provider whose failure may pass, such as HTTP 503.
+    static let repeatPause: Duration = .milliseconds(250)
+    /// Time that a repeated question needs before the clients' time ends.
+    static let repeatTime: Duration = .milliseconds(500)
     /// Requests for one domain without a reply after which the domain's expired answers no longer wait for the
     /// provider.
     static let unansweredOfDomain = 8

@@ -130,6 +130,8 @@ package struct FetchID: Hashable, Sendable {
 package struct ProviderID: Hashable, Sendable {
     /// No provider has it.
     package static let none = ProviderID(.min + 1)
+    /// Stands for the providers of a client's view where the settings or the operator keep a name from them.
+    package static let noneOfView = ProviderID(.min + 2)
 
     package let number: Int
 
@@ -158,6 +160,8 @@ package struct ProviderTraits: Hashable, Sendable {
     package let budgetPerSecond: Int
     /// Maximum number of questions per second, clients' included, while another upstream can serve; nil: unlimited.
     package let questionsPerSecond: Int?
+    /// What a question does when the provider's budget or quota is used up.
+    package let whenUsedUp: WhenUsedUp
     /// Share of lookups, from 0 to 1, in which this provider's answers are compared with those in use and never used
     /// themselves. Nil: an ordinary provider.
     package let shadowShare: Double?
@@ -181,8 +185,8 @@ package struct ProviderTraits: Hashable, Sendable {
 
     package init(
         id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
-        budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, shadowShare: Double? = nil, verifies: Bool = true,
-        hasOwnNames: Bool = false, carriesAliases: Bool = true, carriesDNSSEC: Bool = false, isBilled: Bool = false,
+        budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, whenUsedUp: WhenUsedUp = .next, shadowShare: Double? = nil,
+        verifies: Bool = true, hasOwnNames: Bool = false, carriesAliases: Bool = true, carriesDNSSEC: Bool = false, isBilled: Bool = false,
         mayHedge: Bool = true, isNameserver: Bool = false, timeout: Duration = Bounds.providerTimeout
     ) {
         self.id = id
@@ -192,6 +196,7 @@ package struct ProviderTraits: Hashable, Sendable {
         self.parallelRequests = parallelRequests
         self.budgetPerSecond = budgetPerSecond
         self.questionsPerSecond = questionsPerSecond
+        self.whenUsedUp = whenUsedUp
         self.shadowShare = shadowShare
         self.verifies = verifies
         self.hasOwnNames = hasOwnNames || isNameserver
@@ -252,6 +257,17 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     case clock
     /// This upstream does not support the question.
     case unsupported
+
+    /// A reply of the provider arrived that has no answer, and whose cause may be the provider's alone.
+    ///
+    /// - Parameter isVerified: TLS proves the provider's identity. Without it, a redirect or garbage is a portal's.
+    func isOfService(isVerified: Bool) -> Bool {
+        switch self {
+        case .status, .throttled, .server, .account, .clock: true
+        case .redirected, .garbage: isVerified
+        case .refused, .unreachable, .timeout, .unacknowledged, .tls, .reset, .overload, .unsupported: false
+        }
+    }
 
     /// No reply arrived; the cause may be the path.
     var isUnheard: Bool {

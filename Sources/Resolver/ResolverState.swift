@@ -37,12 +37,18 @@ struct ResolverState {
     }
 
     mutating func begin(
-        _ upstream: Upstream, _ question: Question, of domain: Name, until: Instant, now: Instant
+        _ upstream: Upstream, _ question: Question, of domain: Name, until: Instant, turnAt: Instant? = nil,
+        now: Instant
     ) -> Lookup.Attempt {
         let id = nextID()
         begun.append(id)
-        if case .provider(let provider) = upstream { ranking.begun(provider, domain, now: now) }
-        return Lookup.Attempt(id: id, upstream: upstream, domain: domain, startedAt: now, until: until)
+        var attempt = Lookup.Attempt(id: id, upstream: upstream, domain: domain, startedAt: now, until: until)
+        if let turnAt, turnAt > now {
+            (attempt.isSent, attempt.turnAt) = (false, turnAt)
+        } else if case .provider(let provider) = upstream {
+            ranking.begun(provider, domain, isCharged: turnAt != nil, now: now)
+        }
+        return attempt
     }
 
     /// Replies to a client that exceeds `Bounds.maxWaiters`: the expired answer if there is one, else an error.
@@ -76,7 +82,11 @@ struct ResolverState {
 
     /// Abandons a fetch. A later result is ignored.
     mutating func abandon(_ attempt: Lookup.Attempt, now: Instant) {
-        actions.append(.abandon(attempt.id))
+        if attempt.turnAt == nil {
+            actions.append(.abandon(attempt.id))
+        } else if let provider = attempt.provider {
+            ranking.returnTurn(at: provider, now: now)
+        }
         end(attempt, isHeard: false, now: now)
     }
 
@@ -175,14 +185,28 @@ struct ResolverState {
         case .success:
             ranking.answered(fetch.provider, after: fetch.startedAt.duration(to: now), now: now)
             ranking.unserved.answered(fetch.question.name, by: fetch.provider)
-        case .nameFailed: ranking.replied(fetch.provider, now: now)
+        case .nameFailed(let failure):
+            replied(failure, fetch.question.name, of: fetch.domain, by: fetch.provider, now: now)
         case .notServed:
             ranking.replied(fetch.provider, now: now)
             ranking.unserved.refused(fetch.question.name, by: fetch.provider, now: now)
         case .failure(let failure):
-            ranking.failed(fetch.provider, failure, of: fetch.domain, startedAt: fetch.startedAt, now: now)
+            ranking.failed(
+                fetch.provider, failure, for: fetch.question.name, of: fetch.domain, startedAt: fetch.startedAt,
+                now: now)
         }
         return fetch
+    }
+
+    /// Records a provider's error reply.
+    mutating func replied(
+        _ failure: NameFailure, _ name: Name, of domain: Name, by provider: ProviderID, now: Instant
+    ) {
+        if failure.isAboutName {
+            ranking.replied(provider, now: now)
+        } else {
+            ranking.failedService(provider, for: name, of: domain, now: now)
+        }
     }
 
     /// Records a provider's answer to a background fetch or an unsolicited one.

@@ -258,6 +258,7 @@ extension ProviderDraft {
         Key("exclusive", \.exclusive, Format.truth.optional),
         Key("views-only", \.viewsOnly, Format.truth.optional),
         Key("quota", \.quota, Format.quota.optional),
+        Key("when-used-up", \.whenUsedUp, Format<Settings.Provider.WhenUsedUp>.choice.optional),
         Key("hedge", \.hedge, Format.truth.optional),
         Key("timeout", \.timeout, Format.duration(timeouts).leavingOut(.seconds(3))),
         Key("idle", \.idle, .wholeSeconds(idleTimes)),

@@ -91,9 +91,9 @@ struct RemarkTests {
                 resolver.handle(.fetchFinished(id, result), now: now, actions: &actions)
             }
         }
-        #expect(given?.addresses.count == 1 && given?.remark == StandInReason.failed.extendedError)
+        #expect(given?.addresses.count == 1 && given?.remark == StandInReason.unreachable.extendedError)
         // For AAAA, and for the A that it is made of.
-        #expect(resolver.standIns(for: .failed) == 2)
+        #expect(resolver.standIns(for: .unreachable) == 2)
     }
 
     @Test("a question that fails says why, and soon after that it failed a moment ago (13)")

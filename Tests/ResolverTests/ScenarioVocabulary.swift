@@ -82,11 +82,18 @@ struct ScenarioVocabulary {
             maxNames: part.take("batch") ? try part.number("how many questions") : 1,
             budgetPerSecond: part.take("budget") ? try part.number("how many refreshes per second") : 100,
             questionsPerSecond: part.take("quota") ? try part.number("how many questions per second") : nil,
+            whenUsedUp: part.take("used-up") ? try whenUsedUp(&part) : .next,
             shadowShare: part.take("shadow") ? Double(try part.number("percent") as Int) / 100 : nil,
             verifies: !part.take("plain"), hasOwnNames: part.take("own-names"),
             carriesAliases: !part.take("bare"), carriesDNSSEC: part.take("dnssec"),
             mayHedge: !part.take("no-hedge"), isNameserver: part.take("nameserver"),
             timeout: part.take("timeout") ? try part.duration() : Bounds.providerTimeout)
+    }
+
+    private func whenUsedUp(_ part: inout ScenarioLine) throws -> WhenUsedUp {
+        let word = try part.word("wait, next or system")
+        guard let setting = WhenUsedUp(rawValue: word) else { throw part.error("\"\(word)\" instead of wait, next or system") }
+        return setting
     }
 
     /// "NAME" of a provider.

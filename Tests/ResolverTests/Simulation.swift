@@ -293,7 +293,7 @@ struct Simulation {
         case .failure(.throttled) where chance(2):
             if let provider = account.provider(of: result.id) {
                 let pause = Duration.seconds(Int.random(in: 1...30, using: &random))
-                account.throttled(provider, until: now + pause)
+                account.throttled(provider, until: now + min(pause, Bounds.throttleCeiling))
                 try handle(.throttled(provider, for: pause))
             }
         case .nameFailed, .notServed, .failure(.timeout): account.reached(result.id)

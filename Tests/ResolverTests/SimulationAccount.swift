@@ -62,7 +62,7 @@ struct SimulationAccount {
     private(set) var spent: [FetchID] = []
     private var debts: [Waiter: Debt] = [:]
     private var lookups: [Question: Lookup] = [:]
-    private var lastFetch: Int64 = -1
+    private var fetches: Set<FetchID> = []
     /// When what upstreams have said ends at the latest.
     private var goodUntil: [Question: Instant] = [:]
     private var refreshesOf: [Upstream: [Instant]] = [:]
@@ -202,8 +202,7 @@ struct SimulationAccount {
     // MARK: what is done
 
     mutating func fetch(_ id: FetchID, _ question: Question, _ upstream: Upstream, _ fate: Fate, now: Instant) throws {
-        try require(Int64(id.number) > lastFetch, "a fetch ID comes twice")
-        lastFetch = Int64(id.number)
+        try require(fetches.insert(id).inserted, "a fetch ID comes twice")
         if case .provider(let provider) = upstream {
             let traits = providers.first { $0.id == provider }
             try require(traits?.supports(question.kind) == true, "\(upstream) cannot be asked \(question)")
@@ -224,10 +223,17 @@ struct SimulationAccount {
         running[id] = Fetch(question: question, upstream: upstream, fate: fate, startedAt: now)
     }
 
-    /// Who wants to be asked less is asked only when the system resolver has had its chance.
+    /// A provider that wants to be asked less is asked only when every other one that could be was asked.
     private mutating func checkAppetite(_ provider: ProviderID, _ question: Question, now: Instant) throws {
         let lookup = lookups[question]
-        let isLastResort = !(lookup?.hasSystem ?? hasSystem) || lookup?.asked[.system] != nil
+        let others = providers.filter {
+            $0.id != provider && $0.supports(question.kind) && $0.shadowShare == nil && $0.questionsPerSecond == nil
+                && !$0.hasOwnNames && !unreachable.contains($0.id) && !leftAlone.contains($0.id)
+                && (pausedUntil[$0.id] ?? now) <= now
+        }
+        let isLastResort =
+            !(lookup?.hasSystem ?? hasSystem) || lookup?.asked[.system] != nil
+            || others.allSatisfy { lookup?.asked[.provider($0.id)] != nil }
         try require(isLastResort || (pausedUntil[provider] ?? now) <= now, "\(provider) is asked during its pause")
         guard let most = providers.first(where: { $0.id == provider })?.questionsPerSecond else { return }
         let recent = questionsOf[provider, default: []].filter { now - $0 < .seconds(1) } + [now]
@@ -261,8 +267,7 @@ struct SimulationAccount {
 
     /// Beside a lookup, whose clients and answers it is nothing to.
     mutating func shadow(_ id: FetchID, _ question: Question, _ provider: ProviderID, now: Instant) throws {
-        try require(Int64(id.number) > lastFetch, "a fetch ID comes twice")
-        lastFetch = Int64(id.number)
+        try require(fetches.insert(id).inserted, "a fetch ID comes twice")
         let traits = providers.first { $0.id == provider }
         try require(traits?.supports(question.kind) == true, "\(provider) cannot be asked \(question)")
         try require(LocalNames.route(question, .none) == .anywhere, "\(question) leaves the local network")
@@ -383,7 +388,8 @@ struct SimulationAccount {
             return question
         }
         let candidates = lookup.candidates.count { leftAloneAt[$0].map { $0 < lookup.startedAt } ?? true }
-        let available = min(mostInTime(lookup), candidates) + (lookup.hasSystem && !lookup.hasVerdict ? 1 : 0)
+        // Whether the system resolver may be asked depends on how the providers failed.
+        let available = min(mostInTime(lookup), candidates)
         try require(
             lookup.asked.count >= available,
             "\(question): expired by \(cause), with \(lookup.asked.count) asked of \(available)")

@@ -78,6 +78,11 @@ package struct ExtendedError: Hashable, Sendable {
     /// "Invalid Query Type" (30): RFC 9824.
     package static let invalidQueryType = ExtendedError(code: 30, text: "a type that cannot be asked for")
     package static let notReady = ExtendedError(code: 14, text: "too many queries are waiting")
+    /// "Prohibited" (18): the settings or the operator keep the name from the providers of the client's view.
+    package static let keptFromView = ExtendedError(code: 18, text: "no provider of the client's view may be asked")
+    /// "Other Error" (0): RFC 8914 has no code for it.
+    package static let usedUp = ExtendedError(
+        code: otherCode, text: "the budget or quota of a provider is used up")
 
     /// "Other Error" (0): RFC 8914 has no code for an answer of the system resolver instead of a provider.
     package static func stoodIn(for reason: StaticString) -> ExtendedError {
@@ -88,6 +93,9 @@ package struct ExtendedError: Hashable, Sendable {
     static let stoodIn = ExtendedError(code: otherCode, text: "system resolver stood in")
 
     var tellsStandIn: Bool { code == ExtendedError.otherCode && text.hasPrefix(ExtendedError.stoodIn.text) }
+
+    /// Whether it concerns the name: DNSSEC validation failed (6 to 12), or a filter blocks the name (15 to 18).
+    package var isAboutName: Bool { 6...12 ~= code || 15...18 ~= code }
 
     /// "Other Error" (0): holds the upstream's response code if the upstream sent no extended error.
     package static func upstreamReplied(_ code: ResponseCode) -> ExtendedError {

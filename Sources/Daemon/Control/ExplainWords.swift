@@ -112,6 +112,8 @@ struct ExplainWords {
                 link(owner, domain)
             } else if only == .noLink {
                 "nothing: no link announces the domain"
+            } else if only == .noneOfView {
+                "nothing: no provider of the client's view may be asked, and the system resolver does not filter"
             } else {
                 "nameserver \(nameOfSource(.provider(only))) only"
             }

@@ -161,6 +161,17 @@ extension RestoredAnswer {
     }
 }
 
+extension WhenUsedUp {
+    init(_ setting: Settings.Provider.WhenUsedUp) {
+        self =
+            switch setting {
+            case .wait: .wait
+            case .next: .next
+            case .system: .system
+            }
+    }
+}
+
 extension StandInPolicy {
     init(_ setting: Settings.SystemResolver.StandsIn) {
         self =

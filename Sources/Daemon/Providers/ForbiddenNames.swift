@@ -43,11 +43,13 @@ struct ForbiddenNames {
 
     /// Returns what the 403 for this name concerns.
     ///
-    /// - Parameter isClockRight: the request's time cannot be the reason.
-    mutating func subject(of name: Name, isClockRight: Bool, now: Instant) -> Subject {
+    /// - Parameters:
+    ///   - hasList: the account has a list of names. Without one, a policy of the provider may refuse a few names.
+    ///   - isClockRight: the request's time cannot be the reason.
+    mutating func subject(of name: Name, hasList: Bool, isClockRight: Bool, now: Instant) -> Subject {
         let isServed = answeredAt.map { now - $0 < ForbiddenNames.recently } ?? false
         // The account works, and did not have this name lately.
-        if isServed, !answered.contains(name) { return .name }
+        if hasList, isServed, !answered.contains(name) { return .name }
         if unexplained.count < ForbiddenNames.namesOfAccount { unexplained.insert(name) }
         if unexplained.count >= ForbiddenNames.namesOfAccount { return .account }
         return isServed || isClockRight ? .name : .unclear

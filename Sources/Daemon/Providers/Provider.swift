@@ -106,7 +106,8 @@ final class Provider {
             id: id, types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
             parallelRequests: HTTPEndpoint.expectedParallelRequests(settings.url.isSecure ? .https : .http),
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
-            questionsPerSecond: settings.budgetPerSecond, shadowShare: settings.shadow,
+            questionsPerSecond: settings.budgetPerSecond, whenUsedUp: WhenUsedUp(settings.whenUsedUp),
+            shadowShare: settings.shadow,
             verifies: settings.url.isSecure, hasOwnNames: settings.hasOwnNames || settings.viewsOnly,
             carriesAliases: dialect.carriesAliases, carriesDNSSEC: dialect.carriesDNSSEC,
             isBilled: settings.isBilled, mayHedge: settings.hedge ?? !settings.isBilled, timeout: settings.timeout)
@@ -258,11 +259,12 @@ final class Provider {
         guard error == .forbidden || error == .status(ForbiddenNames.status) else { return FetchResult(result) }
         // The dialect's documents say that the reply may concern a name that is not in the account.
         let isAboutNames = error == .forbidden
-        switch forbidding.subject(of: name, isClockRight: isAboutNames && isClockRight, now: now) {
+        let hasList = isAboutNames || settings.isBilled || settings.hasOwnNames
+        switch forbidding.subject(of: name, hasList: hasList, isClockRight: isAboutNames && isClockRight, now: now) {
         case .unclear: return .failure(.status)
         // A block for an hour would be too much: the reply may be forged, and all the names may be foreign.
         case .account: return .failure(isAboutNames ? .server : .status)
-        case .name where isAboutNames || settings.isBilled || settings.hasOwnNames: return .notServed
+        case .name where hasList: return .notServed
         // Without an account, there is no list of names: a policy of the provider refuses the name.
         case .name: return .nameFailed(NameFailure(.refused))
         }

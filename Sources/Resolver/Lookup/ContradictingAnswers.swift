@@ -99,7 +99,7 @@ extension Lookup {
     ) {
         let took = attempt.startedAt.duration(to: now)
         state.contradicted(question, answer, contradiction, from: attempt.source, took: took, now: now)
-        failures.contradicted(contradiction)
+        failures.contradicted(contradiction, at: attempt.upstream)
         switch attempt.upstream {
         case .provider(let provider):
             state.ranking.answered(provider, after: took, now: now)

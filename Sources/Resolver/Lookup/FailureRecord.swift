@@ -9,16 +9,29 @@ struct FailureRecord {
     private var hasFailedUpstream = false
     /// A request got no slot within the daemon's limits, which is no reason to ask the system resolver.
     private(set) var lacksRoom = false
-    /// Error replies about the name.
+    /// Error replies.
     private var verdict: NameFailure?
-    /// A provider sent one of them.
-    private(set) var hasProvidersVerdict = false
+    /// How each provider failed that was asked.
+    enum Outcome: Equatable {
+        /// The provider was not reached. A reply to another request since then disproves that.
+        case noReply(since: Instant)
+        /// An error reply that every name may get.
+        case serviceFailed
+        /// A reply about the name.
+        case isAboutName
+        /// Its answer was disproved: by a probe, or by the rule for the name.
+        case disproved
+        /// Its budget or quota is used up.
+        case usedUp
+    }
+
+    private(set) var outcomes: [(provider: ProviderID, outcome: Outcome)] = []
     /// Providers that timed out on a working connection.
     private(set) var timedOut: [ProviderID] = []
     /// Providers whose error reply gave no reason.
     private(set) var refusedBy: [ProviderID] = []
-    /// A provider was not reached, cannot serve any name, or gave a forged answer.
-    private(set) var hasUnreached = false
+    /// Providers that sent an error reply, a reason included.
+    private var repliedBy: [ProviderID] = []
     /// The first answer that contradicts the rule for the name.
     private var contradiction: Contradiction?
 
@@ -26,43 +39,70 @@ struct FailureRecord {
         hasSilentUpstream = true
         verdict = failure.combined(with: verdict)
         guard case .provider(let provider) = upstream else { return }
-        hasProvidersVerdict = true
+        repliedBy.append(provider)
+        ended(provider, failure.isAboutName ? .isAboutName : .serviceFailed)
         if failure.extendedError == nil { refusedBy.append(provider) }
     }
 
-    mutating func failed(_ failure: FetchFailure, at upstream: Upstream) {
+    /// - Parameter outcome: replaces an earlier one of the provider.
+    mutating func ended(_ provider: ProviderID, _ outcome: Outcome) {
+        outcomes.removeAll { $0.provider == provider }
+        outcomes.append((provider, outcome))
+    }
+
+    func outcome(of provider: ProviderID) -> Outcome? { outcomes.first { $0.provider == provider }?.outcome }
+
+    /// The provider sent an error reply for the name, in the protocol of DNS or its equivalent.
+    func hasReplied(_ provider: ProviderID) -> Bool { repliedBy.contains(provider) }
+
+    /// A provider replied about the name.
+    var isAboutName: Bool { outcomes.contains { $0.outcome == .isAboutName } }
+
+    /// - Parameters:
+    ///   - startedAt: start of the request.
+    ///   - isVerified: TLS proves the upstream's identity.
+    mutating func failed(
+        _ failure: FetchFailure, at upstream: Upstream, startedAt: Instant, isVerified: Bool, now: Instant
+    ) {
         hasSilentUpstream = true
         if failure != .timeout, failure != .overload { hasFailedUpstream = true }
         guard case .provider(let provider) = upstream else { return }
+        if failure == .timeout { timedOut.append(provider) }
         switch failure {
-        case .timeout: timedOut.append(provider)
-        case .overload: break
-        default: hasUnreached = true
+        case _ where failure.isOfService(isVerified: isVerified): ended(provider, .serviceFailed)
+        case .timeout, .reset: ended(provider, .noReply(since: startedAt))
+        case .overload, .unsupported: break
+        default: ended(provider, .noReply(since: now))
         }
     }
 
-    mutating func contradicted(_ contradiction: Contradiction) {
+    mutating func contradicted(_ contradiction: Contradiction, at upstream: Upstream) {
         hasSilentUpstream = true
-        hasUnreached = true
+        if case .provider(let provider) = upstream { ended(provider, .disproved) }
         self.contradiction = self.contradiction ?? contradiction
     }
 
     /// A request waited for a slot while its provider replied to nothing.
-    mutating func waitedInVain(for provider: ProviderID) { timedOut.append(provider) }
+    mutating func waitedInVain(for provider: ProviderID, since instant: Instant) {
+        timedOut.append(provider)
+        ended(provider, .noReply(since: instant))
+    }
 
     mutating func foundNoSlot() { lacksRoom = true }
-    mutating func leftUnreached() { hasUnreached = true }
     mutating func lostRoute() { hasSilentUpstream = true }
     mutating func failedForIPv4() { hasFailedUpstream = true }
 
     /// - Parameters:
+    ///   - isKeptFromView: the name may go to no provider of the client's view.
     ///   - hasNoRoute: the machine has no route to any provider.
     ///   - isUnserved: every provider that may be asked has replied that it does not serve the name.
-    func reason(isPortalSuspected: Bool, hasNoRoute: Bool, isUnserved: Bool) -> LookupFailure {
+    func reason(isKeptFromView: Bool, isPortalSuspected: Bool, hasNoRoute: Bool, isUnserved: Bool) -> LookupFailure {
+        if isKeptFromView { return LookupFailure(.keptFromView) }
         if isPortalSuspected { return LookupFailure(.portalSuspected) }
         if lacksRoom { return LookupFailure(.notReady) }
         if let contradiction { return LookupFailure(contradiction) }
         if let verdict { return LookupFailure(verdict) }
+        if outcomes.contains(where: { $0.outcome == .usedUp }) { return LookupFailure(.usedUp) }
         if hasNoRoute { return LookupFailure(.noRoute) }
         if isUnserved { return LookupFailure(.notServed) }
         return LookupFailure(hasFailedUpstream ? .networkError : .noReachableAuthority)

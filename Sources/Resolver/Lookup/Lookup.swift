@@ -57,6 +57,13 @@ struct Lookup {
         case running
         case answered(Answer, at: Instant)
         case failed
+
+        var mayAnswer: Bool {
+            switch self {
+            case .waiting, .running, .answered: true
+            case .absent, .failed: false
+            }
+        }
     }
 
     let question: Question
@@ -70,6 +77,8 @@ struct Lookup {
     /// Time for which only the system resolver is asked, by choice; nil: the providers go first.
     let systemLead: Duration?
     let startedAt: Instant
+    /// Time from a request to the first suspicion that its provider is silent.
+    let systemHedge: Duration
     var phase = Phase.asking
     var waiters: [Waiter] = []
     var running: [Attempt] = []
@@ -84,7 +93,7 @@ struct Lookup {
     /// this failure at once.
     private(set) var failureBeforeLate: LookupFailure?
     /// Until then the system resolver's answer waits for a provider's.
-    private var holdUntil: Instant
+    private(set) var holdUntil: Instant
     /// End of the network change. Until then the system resolver is not asked, and no client gets a failure.
     private var awaitsNetworkUntil: Instant?
 
@@ -93,8 +102,10 @@ struct Lookup {
 
     /// The system resolver has answered, but a better answer exists.
     var systemIsOutranked = false
-    /// The system resolver no longer stands in, because a provider was reached.
-    private var isStandInOver = false
+    /// When the steps that are due were last taken.
+    private var checkedAt: Instant
+    /// A question whose failure may pass was repeated.
+    private var hasRepeated = false
     /// The cache holds a provider's records that may still be served stale: for a refresh.
     private(set) var hasProviderRecords: Bool
 
@@ -126,6 +137,8 @@ struct Lookup {
         self.isRefresh = isRefresh
         upstreams = route.upstreams
         startedAt = now
+        systemHedge = terms.hedge
+        checkedAt = now
         giveUpAt = now + Bounds.answerWithin
         expired = ExpiredOffer(clientTimeout: policy.stale.clientTimeout, now: now)
         holdUntil = now + terms.patience
@@ -133,6 +146,7 @@ struct Lookup {
         let lead = route.systemLead.map { isRefresh ? max($0, Bounds.systemLeadOfRefresh) : $0 }
         providers = ProviderQueue(route, isRefresh: isRefresh, at: now + (lead ?? .zero), now: now)
         system = route.hasSystem ? .waiting(until: now + (lead == nil ? terms.hedge : .zero)) : .absent
+        for provider in route.usedUp { failures.ended(provider, .usedUp) }
     }
 
     /// Returns a new lookup for the same clients on another network, without the replies received so far. The clients'
@@ -182,6 +196,9 @@ struct Lookup {
 
     private var hasSystemFailed: Bool { if case .failed = system { true } else { false } }
 
+    /// When providers are asked whose trial another lookup runs, though the system resolver has not failed.
+    private var trialsDueAt: Instant { max(holdUntil, startedAt + policy.systemPatience) }
+
     /// Whether the system resolver's answer waited for the providers for as long as it has to.
     func isHoldOver(_ now: Instant) -> Bool { holdUntil <= now }
 
@@ -195,25 +212,32 @@ struct Lookup {
     private func isIdle(_ now: Instant) -> Bool { running.isEmpty && providers.isIdle && !isAwaitingNetwork(now) }
 
     var nextDeadline: Instant {
-        var earliest = running.first?.until ?? giveUpAt
-        for attempt in running { earliest = min(earliest, attempt.until) }
+        var earliest = running.first?.nextDeadline ?? giveUpAt
+        for attempt in running { earliest = min(earliest, attempt.nextDeadline) }
         if case .settled = phase {
             return providers.isEmpty ? earliest : min(earliest, providers.nextAt ?? earliest)
+        }
+        // The gate to plain DNS was closed at an earlier instant.
+        func consider(_ instant: Instant) {
+            if instant > checkedAt { earliest = min(earliest, instant) }
         }
         if case .awaitingOtherFamily = phase { earliest = min(earliest, preferredDueAt ?? giveUpAt) }
         switch system {
         case .waiting(let until):
             let trialUntil = isSystemFirst ? nil : providers.trialUntil
-            earliest = min(earliest, max(until, trialUntil ?? until))
+            consider(max(until, trialUntil ?? until))
+            if !isSystemFirst, let silenceSuspicionDueAt { consider(max(until, silenceSuspicionDueAt)) }
         case .answered:
             if !systemIsOutranked || expired.answer != nil && !waiters.isEmpty && !expired.hasJoinedLate {
-                earliest = min(earliest, holdUntil)
+                consider(holdUntil)
+                if let silenceDueAt { consider(silenceDueAt) }
             }
         case .absent, .running, .failed: break
         }
         earliest = min(earliest, giveUpAt)
         if let awaitsNetworkUntil, running.isEmpty { earliest = min(earliest, awaitsNetworkUntil) }
-        if providers.hasTrialPending || mayAskThrottled(at: holdUntil) { earliest = min(earliest, holdUntil) }
+        if providers.hasTrialPending { consider(trialsDueAt) }
+        if mayAskThrottled(at: holdUntil) { consider(holdUntil) }
         if let next = providers.nextAt { earliest = min(earliest, next) }
         if let trialUntil = providers.trialUntil { earliest = min(earliest, trialUntil) }
         if expired.answer != nil, !waiters.isEmpty { earliest = min(earliest, expired.dueAt) }
@@ -272,7 +296,7 @@ struct Lookup {
             if waiters.isEmpty, let systemLead { providers.advanceNext(to: now + systemLead) }
             waiters.append(waiter)
             compareSystemAnswer(state.verification)
-            if askExcludedSource(now: now) || mayAskThrottled(at: now) || mayAskOverQuota || wasOutranked {
+            if askExcludedSource(now: now) || mayAskThrottled(at: now) || mayAskBlocked || wasOutranked {
                 proceed(now: now, &state)
             }
         } else {
@@ -311,6 +335,8 @@ struct Lookup {
     }
 
     mutating func timePassed(now: Instant, _ state: inout ResolverState) {
+        takeTurns(now: now, &state)
+        if isHoldOver(now) { noteSilence(&state.ranking, now: now) }
         for attempt in running where attempt.until <= now {
             state.abandon(attempt, now: now)
             failed(attempt, .timeout, now: now, &state)
@@ -358,6 +384,7 @@ struct Lookup {
     /// Takes the steps that are due. Called after every event.
     mutating func proceed(now: Instant, _ state: inout ResolverState) {
         guard !isFinished else { return }
+        checkedAt = now
         if let until = awaitsNetworkUntil, until <= now { awaitsNetworkUntil = nil }
         expired.dropTooOld(now)
         switch phase {
@@ -373,11 +400,13 @@ struct Lookup {
         if now < giveUpAt { askFurther(now: now, &state) }
         _ = settleInsteadOfExpired(now: now, &state)
         guard isAsking else { return }
-        if case .answered(let answer, let learnedAt) = system, !systemIsOutranked, areProvidersDone || isHoldOver(now) {
-            _ = settle(with: answer.aged(since: learnedAt, now: now), now: now, &state)
+        if case .answered(let answer, let learnedAt) = system, !systemIsOutranked,
+            let reason = standIn(state.ranking, now: now)
+        {
+            _ = settle(with: answer.aged(since: learnedAt, now: now), reason, now: now, &state)
         } else if isIdle(now) || giveUpAt <= now {
             conclude(now: now, &state)
-        } else if !waiters.isEmpty, isExpiredDue(now) {
+        } else if !waiters.isEmpty, isExpiredDue(now) || onlyAwaitsTurn && expired.own != nil {
             replyExpired(expired.cause, &state)
         }
     }
@@ -388,17 +417,17 @@ struct Lookup {
             if case .waiting = system { system = .waiting(until: now + Bounds.systemHedge) }
             holdUntil = min(max(holdUntil, now + policy.systemPatience), giveUpAt)
         }
-        if hasSystemFailed || systemIsOutranked || isHoldOver(now) { providers.askTrialPending(now: now) }
+        if hasSystemFailed || systemIsOutranked || trialsDueAt <= now { providers.askTrialPending(now: now) }
         if providers.takeDue(state.ranking, now: now) { askNextProvider(now: now, &state) }
-        if case .waiting(let until) = system, isSystemDue(at: until, now: now) {
+        if case .waiting(let until) = system, isSystemDue(at: until, state.ranking, now: now) {
             system = .running
             begin(.system, until: giveUpAt, now: now, &state)
         }
         if mayAskThrottled(at: now) {
             providers.addThrottled()
             askNextProvider(now: now, &state)
-        } else if mayAskOverQuota {
-            providers.addOverQuota()
+        } else if mayAskBlocked {
+            providers.addBlocked()
             askNextProvider(now: now, &state)
         }
     }
@@ -408,22 +437,48 @@ struct Lookup {
         guard let (provider, isHedge) = next else { return }
         // A refresh was charged for its first request before it began, unless the system resolver was asked first.
         if isRefresh, isSystemFirst || providers.attempts > 1 { _ = state.ranking.spend(on: provider, now: now) }
+        guard let turn = state.ranking.takeTurn(at: provider, now: now), turn < giveUpAt else {
+            failures.ended(provider, .usedUp)
+            return providers.makeNextDue(now)
+        }
         begin(
-            .provider(provider), until: now + state.ranking.timeout(of: provider), isHedge: isHedge, now: now, &state)
+            .provider(provider), until: turn + state.ranking.timeout(of: provider), turnAt: turn, isHedge: isHedge,
+            now: now, &state)
         let beganAt = isSystemFirst ? providersBeganAt ?? now : startedAt
         providersBeganAt = beganAt
-        providers.hedge(after: state.ranking.hedgeDelay(provider), startedAt: beganAt, state.ranking, now: now)
+        providers.hedge(
+            after: state.ranking.hedgeDelay(provider), startedAt: beganAt + (turn - now), state.ranking, at: turn)
     }
 
-    private func isSystemDue(at instant: Instant, now: Instant) -> Bool {
-        (areProvidersDone && !isAwaitingNetwork(now))
+    /// Sends the requests whose turn it is.
+    private mutating func takeTurns(now: Instant, _ state: inout ResolverState) {
+        for index in running.indices {
+            guard let turnAt = running[index].turnAt, turnAt <= now, let provider = running[index].provider else {
+                continue
+            }
+            (running[index].isSent, running[index].turnAt, running[index].startedAt) = (true, nil, now)
+            state.ranking.begun(provider, domain, isCharged: true, now: now)
+            send(running[index], isHedge: running.count > 1, &state)
+        }
+    }
+
+    /// Whether all that it waits for is a turn in a provider's budget.
+    private var onlyAwaitsTurn: Bool {
+        !running.isEmpty && running.allSatisfy { $0.turnAt != nil } && providers.isEmpty
+    }
+
+    private func isSystemDue(at instant: Instant, _ ranking: UpstreamRanking, now: Instant) -> Bool {
+        let isTime =
+            (areProvidersDone && !isAwaitingNetwork(now))
             || (instant <= now && (isSystemFirst || providers.trialUntil == nil))
+        return isTime && (isSystemName || standIn(ranking, isAsking: true, now: now) != nil)
     }
 
     /// Whether throttled providers may be asked: only to prevent a failure for a client, and not because the name
-    /// failed at another provider.
+    /// failed at another provider. They precede the system resolver, unless the settings allow it after any failure.
     private func mayAskThrottled(at instant: Instant) -> Bool {
         guard providers.hasThrottled, mayAskLastResort else { return false }
+        guard isSystemFirst || policy.standsIn == .anyFailure else { return areProvidersDone || isHoldOver(instant) }
         switch system {
         case .absent, .failed: return areProvidersDone || isHoldOver(instant)
         case .running: return isHoldOver(instant)
@@ -432,22 +487,19 @@ struct Lookup {
         }
     }
 
-    /// Whether accounts over their quota may be asked: every other upstream has failed, and the clients would get a
-    /// failure or an address known not to work. A late upstream may still answer.
-    private var mayAskOverQuota: Bool {
-        guard providers.hasOverQuota, mayAskLastResort, !waiters.isEmpty, expired.own == nil, areProvidersDone,
-            held.ambiguousEmpty == nil, policy.fallback(for: question) == nil
-        else { return false }
-        return switch system {
-        case .absent, .failed: true
-        case .waiting, .running, .answered: false
-        }
+    /// Whether providers that reject the account may be asked: every other upstream has failed, and the clients would
+    /// get a failure or an address known not to work.
+    private var mayAskBlocked: Bool {
+        providers.hasBlocked && mayAskLastResort && areProvidersDone && !isWaitingForSystem
+    }
+
+    private var isWaitingForSystem: Bool {
+        if case .answered = system { !systemIsOutranked } else { system.mayAnswer }
     }
 
     private var mayAskLastResort: Bool {
         // After settling, the clients have an answer.
-        isAsking && !failures.lacksRoom && !failures.hasProvidersVerdict && !isStandInOver
-            && providers.mayAskLastResort && !isRefreshAlone
+        isAsking && !failures.lacksRoom && !failures.isAboutName && providers.mayAskLastResort && !isRefreshAlone
     }
 
     /// Asks the excluded source too, because a client waits.
@@ -481,33 +533,52 @@ struct Lookup {
     }
 
     mutating func begin(
-        _ upstream: Upstream, until: Instant, isHedge: Bool = false, now: Instant, _ state: inout ResolverState
+        _ upstream: Upstream, until: Instant, turnAt: Instant? = nil, isHedge: Bool = false, now: Instant,
+        _ state: inout ResolverState
     ) {
-        let attempt = state.begin(upstream, question, of: domain, until: until, now: now)
+        let attempt = state.begin(upstream, question, of: domain, until: until, turnAt: turnAt, now: now)
         running.append(attempt)
-        let purpose = FetchPurpose(
-            holder, isRefresh: isRefresh, isHedge: isHedge, isLastResort: providers.areLastResorts)
-        state.actions.append(.fetch(attempt.id, question, upstream, purpose))
+        if attempt.turnAt == nil { send(attempt, isHedge: isHedge, &state) }
     }
 
-    /// Stops the system resolver from standing in once a provider was reached (setting `stands-in`). A timeout on a
-    /// working connection counts as reached if no provider asked failed otherwise. A shortage of the daemon's own slots
-    /// never leads to plain DNS.
+    private func send(_ attempt: Attempt, isHedge: Bool, _ state: inout ResolverState) {
+        let purpose = FetchPurpose(
+            holder, isRefresh: isRefresh, isHedge: isHedge, isLastResort: providers.areLastResorts)
+        state.actions.append(.fetch(attempt.id, question, attempt.upstream, purpose))
+    }
+
+    /// Ends the request to the system resolver when no provider will be asked any more and the gate to plain DNS is
+    /// closed.
     private mutating func dropStandIn(now: Instant, _ state: inout ResolverState) {
-        guard !isSystemName, !isSystemFirst else { return }
-        let areReached =
-            areProvidersDone && !failures.hasUnreached && held.isEmpty
-        let isOver = failures.hasProvidersVerdict || areReached && !failures.timedOut.isEmpty
-        guard isOver && policy.standsIn == .unreachable || areReached && failures.lacksRoom else { return }
-        switch system {
-        case .absent, .failed: return
-        case .answered where !failures.hasProvidersVerdict && !failures.lacksRoom && isHoldOver(now): return
-        case .waiting, .running, .answered: break
-        }
-        isStandInOver = true
+        guard case .running = system, !isSystemName, areProvidersDone, !mayAskThrottled(at: now), !isAwaitingNetwork(now),
+            standIn(state.ranking, isAsking: true, now: now) == nil
+        else { return }
         for attempt in running where attempt.upstream == .system { state.abandon(attempt, now: now) }
         running.removeAll { $0.upstream == .system }
-        system = .failed
+        system = .waiting(until: giveUpAt)
+    }
+
+    /// Asks a provider again whose failure may pass, because the clients would get a failure.
+    ///
+    /// - Returns: whether it will.
+    mutating func askAgain(now: Instant, _ ranking: UpstreamRanking) -> Bool {
+        guard let (provider, at) = repeatable(ranking, now: now), at + Bounds.repeatTime < giveUpAt else { return false }
+        hasRepeated = true
+        providers.repeat(provider, at: at)
+        return true
+    }
+
+    private func repeatable(_ ranking: UpstreamRanking, now: Instant) -> (ProviderID, at: Instant)? {
+        guard mayRepeat(now), !failures.isAboutName, !failures.lacksRoom else { return nil }
+        for (provider, outcome) in failures.outcomes where outcome == .serviceFailed {
+            guard ranking.mayAsk(provider, for: question.kind, among: upstreams), !ranking.isBlocked(provider, now),
+                !failures.hasReplied(provider) || ranking.isSuspectedOfFailing(provider)
+            else { continue }
+            // Once, and again when the failures can prove that every name fails.
+            let at = ranking.repeatAt(provider, now)
+            return hasRepeated && at <= now + Bounds.repeatPause ? nil : (provider, at)
+        }
+        return nil
     }
 
     // MARK: network changes

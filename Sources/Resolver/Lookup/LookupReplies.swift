@@ -92,6 +92,7 @@ extension Lookup {
         switch attempt.upstream {
         case .provider(let provider):
             state.answered(attempt, by: provider, now: now)
+            failures.ended(provider, .disproved)
             providers.makeNextDue(now)
             if isAsking, case .answered(let held, _) = system,
                 held.kind != .records
@@ -113,7 +114,7 @@ extension Lookup {
         state.words.failed(question, .name(failure), by: attempt.source, now: now)
         failures.nameFailed(failure, at: attempt.upstream)
         guard let provider = attempt.provider else { return systemFailed(now: now) }
-        state.ranking.replied(provider, now: now)
+        state.replied(failure, question.name, of: attempt.domain, by: provider, now: now)
         providers.makeNextDue(now)
     }
 
@@ -131,13 +132,16 @@ extension Lookup {
         _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ state: inout ResolverState
     ) {
         state.words.failed(question, .fetch(failure), by: attempt.source, now: now)
-        failures.failed(failure, at: attempt.upstream)
+        failures.failed(
+            failure, at: attempt.upstream, startedAt: attempt.startedAt,
+            isVerified: attempt.provider.map { state.ranking.isVerified($0) } ?? true, now: now)
         guard let provider = attempt.provider else {
             state.systemPace.failed(failure, of: attempt.domain, now: now)
             return systemFailed(now: now)
         }
         guard failure != .overload else { return foundNoSlot(attempt, at: provider, now: now, &state) }
-        state.ranking.failed(provider, failure, of: attempt.domain, startedAt: attempt.startedAt, now: now)
+        state.ranking.failed(
+            provider, failure, for: question.name, of: attempt.domain, startedAt: attempt.startedAt, now: now)
         providers.makeNextDue(now)
     }
 
@@ -149,11 +153,8 @@ extension Lookup {
         providers.makeNextDue(now)
         if !state.ranking.mayBeSilent(provider, now) {
             failures.foundNoSlot()
-            if case .waiting = system { system = .absent }
-        } else if providers.hasThrottled || providers.hasTrialPending {
-            failures.leftUnreached()
         } else if waiters.isEmpty || isHoldOver(now) {
-            failures.waitedInVain(for: provider)
+            failures.waitedInVain(for: provider, since: attempt.startedAt)
             state.ranking.failed(provider, .overload, of: attempt.domain, startedAt: attempt.startedAt, now: now)
         } else {
             providers.requeue(provider, now: now)
@@ -253,20 +254,23 @@ extension Lookup {
     mutating func settleInsteadOfExpired(now: Instant, _ state: inout ResolverState) -> Answer? {
         compareSystemAnswer(state.verification)
         guard isAsking, case .answered(let answer, let learnedAt) = system, expired.answer != nil,
-            expired.dueAt <= now, !systemIsOutranked
+            expired.dueAt <= now, !systemIsOutranked, let reason = standIn(state.ranking, now: now)
         else { return nil }
-        return settle(with: answer.aged(since: learnedAt, now: now), now: now, &state)
+        return settle(with: answer.aged(since: learnedAt, now: now), reason, now: now, &state)
     }
 
     /// Gives clients the system resolver's answer. Running fetches to providers may still fill the cache.
     ///
+    /// - Parameter reason: why it stands in.
     /// - Returns: the answer given; nil if it waits for the other family's.
-    mutating func settle(with answer: Answer, now: Instant, _ state: inout ResolverState) -> Answer? {
+    mutating func settle(
+        with answer: Answer, _ reason: StandInReason, now: Instant, _ state: inout ResolverState
+    ) -> Answer? {
         if state.synthesis.isNeeded(for: question, answer) || awaitsPreferred(answer) {
             beginAwaitingOtherFamily(answer, .system, now: now, &state)
             return nil
         }
-        let standIn = isUnserved(state.ranking, now) ? nil : standInReason
+        let standIn = isUnserved(state.ranking, now) ? nil : reason
         let kept = keep(answer, from: .system, standIn: standIn, now: now, &state)
         replyToAll(kept, from: .system, &state)
         phase = .settled(kept, at: now)
@@ -293,11 +297,16 @@ extension Lookup {
             providers.countRepeatedRequest()
             return begin(.provider(provider), until: giveUpAt, now: now, &state)
         }
-        if let answer = held.unreachable { return concludeWithoutBetter(answer, now: now, &state) }
+        if askAgain(now: now, state.ranking) { return }
+        let maySystemAnswer = isSystemName || standIn(state.ranking, now: now) != nil
+        if let answer = held.unreachable, answer.source != .system || maySystemAnswer {
+            return concludeWithoutBetter(answer, now: now, &state)
+        }
         // An ambiguous empty answer must not replace a good answer, just as a failure must not.
         let isHeld = held.excludedSource != nil || expired.own.map { !$0.answer.isNegative } ?? held.hasGoodAnswer
         // A portal's resolver gives its own address for every name, so that the filtered answer proves nothing.
-        let isPortals = state.portal.isSuspected && held.ambiguousEmpty?.source == .system
+        let isSystems = held.ambiguousEmpty?.source == .system
+        let isPortals = isSystems && (state.portal.isSuspected || !maySystemAnswer)
         if let found = held.ambiguousEmpty, !isPortals, !isHeld || state.synthesis.isOn(for: question) {
             let empty = Answer(negative: .noData, ttlSeconds: found.answer.ttlSeconds)
             // Limit the TTL first, and then subtract the time for which the answer was held.
@@ -310,11 +319,16 @@ extension Lookup {
     /// Returns the only provider that can be asked, if its request timed out while no other was in flight, and the
     /// clients have no other answer; else nil. Other requests in flight would show whether the provider works.
     private func providerToRepeat(_ ranking: UpstreamRanking, now: Instant) -> ProviderID? {
-        guard now < giveUpAt, running.isEmpty, providers.attempts == 1, !waiters.isEmpty,
-            expired.answer == nil, held.isEmpty, policy.fallback(for: question) == nil, mayCache,
+        guard mayRepeat(now), providers.attempts == 1,
             let provider = failures.timedOut.first, ranking.mayAsk(provider, for: question.kind, among: upstreams)
         else { return nil }
         return ranking.isAsked(provider) || ranking.isThrottled(provider, now) ? nil : provider
+    }
+
+    /// Whether the clients have no other answer, and time is left for another request.
+    func mayRepeat(_ now: Instant) -> Bool {
+        now < giveUpAt && running.isEmpty && hasClients && expired.answer == nil && held.isEmpty
+            && policy.fallback(for: question) == nil && mayCache
     }
 
     /// Concludes with an answer without a usable address, unless a better one is cached.
@@ -344,7 +358,7 @@ extension Lookup {
 
     mutating func fail(now: Instant, _ state: inout ResolverState) {
         let failure = failures.reason(
-            isPortalSuspected: state.portal.isSuspected, hasNoRoute: state.ranking.isCutOff,
+            isKeptFromView: upstreams == .nameserver(.noneOfView), isPortalSuspected: state.portal.isSuspected, hasNoRoute: state.ranking.isCutOff,
             isUnserved: isUnserved(state.ranking, now))
         replyExpired(.failure, &state)
         if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &state) }
@@ -427,11 +441,6 @@ extension Lookup {
             question, answer, from: source, policy, isInUse: isRefresh, isDoubted: isDoubted, now: now)
     }
 
-    /// Why the system resolver's answer would be given now.
-    private var standInReason: StandInReason {
-        !areProvidersDone ? .late : failures.hasSilentUpstream ? .failed : .down
-    }
-
     mutating func replyToAll(_ answer: Answer, from source: Source, _ state: inout ResolverState) {
         for waiter in waiters { state.actions.append(.reply(waiter, answer, source)) }
         waiters = []
@@ -465,7 +474,7 @@ extension Lookup {
         _ answer: Answer, _ source: Source, now: Instant, _ state: inout ResolverState
     ) {
         if case .awaitingOtherFamily = phase { return }
-        let standIn = isSubstitute(source, state.ranking, now) ? standInReason : nil
+        let standIn = substituteReason(source, state.ranking, now)
         phase = .awaitingOtherFamily(HeldAnswer(answer: answer, source: source, at: now, standIn: standIn))
         abandonAll(now: now, &state)
         providers.stop()
@@ -501,7 +510,7 @@ extension Lookup {
         mayHaveAged = true
         // The result ranks no higher than the lower-ranked of the two sources.
         let standIn =
-            withoutIPv6.standIn ?? (isSubstitute(source, state.ranking, now) ? standInReason : nil)
+            withoutIPv6.standIn ?? substituteReason(source, state.ranking, now)
         let kept = policy.cache.applied(to: made)
         end(
             with: standIn == nil ? kept : kept.withTTL(to: Bounds.systemSubstituteTTLSeconds),
@@ -513,8 +522,9 @@ extension Lookup {
         end(with: held.aged(now: now), from: held.source, standIn: held.standIn, now: now, &state)
     }
 
-    /// An answer of the source is given in place of a provider's.
-    func isSubstitute(_ source: Source, _ ranking: UpstreamRanking, _ now: Instant) -> Bool {
-        source == .system && !isSystemName && !isSystemFirst && !isUnserved(ranking, now)
+    /// Why an answer of the source is given in place of a provider's; nil: it is not.
+    func substituteReason(_ source: Source, _ ranking: UpstreamRanking, _ now: Instant) -> StandInReason? {
+        guard source == .system, !isSystemName, !isSystemFirst, !isUnserved(ranking, now) else { return nil }
+        return standIn(ranking, now: now) ?? .unreachable
     }
 }

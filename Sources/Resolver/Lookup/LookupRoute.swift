@@ -11,10 +11,12 @@ extension Lookup {
         let trialPending: [ProviderID]
         /// Longest wait for that trial: the usual answer time.
         let trialPatience: Duration
-        /// Throttled, over-budget and blocked providers: asked only if no other upstream has an answer.
+        /// Throttled and over-budget providers: asked only if no other provider has an answer.
         let throttled: [ProviderID]
-        /// Those of `throttled` whose account is over its quota: asked only if a client would get a failure.
-        let overQuota: [ProviderID]
+        /// Providers that reject the account: asked only if a client would get a failure.
+        let blocked: [ProviderID]
+        /// Providers whose quota is used up, or whose budget is and the system resolver may answer: not asked.
+        let usedUp: [ProviderID]
         /// The upstreams allowed when the lookup began.
         let upstreams: NameUpstreams
         let hasSystem: Bool
@@ -23,7 +25,7 @@ extension Lookup {
         /// The provider that is asked after that time, because the system resolver is late. Nil: no provider may hedge,
         /// or the system resolver is known to be silent.
         private(set) var hedge: ProviderID?
-        /// All providers are down or throttled.
+        /// No provider can be reached.
         let inTrouble: Bool
         /// The only provider works, but replies to no name of this domain.
         let isUnresponsive: Bool
@@ -42,10 +44,12 @@ extension Lookup {
 
         /// None of its providers is in trouble.
         func isHealthy(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
-            trialPending.isEmpty && throttled.isEmpty && !providers.contains { ranking.isInTrouble($0, now) }
+            trialPending.isEmpty && throttled.isEmpty && blocked.isEmpty && !providers.contains { ranking.isInTrouble($0, now) }
         }
 
-        var isEmpty: Bool { providers.isEmpty && trialPending.isEmpty && throttled.isEmpty && !hasSystem }
+        var isEmpty: Bool {
+            providers.isEmpty && trialPending.isEmpty && throttled.isEmpty && blocked.isEmpty && !hasSystem
+        }
 
         /// Returns the route without one source.
         func without(_ source: Source) -> Route {
@@ -53,7 +57,7 @@ extension Lookup {
             return Route(
                 providers: providers.filter(isOther), trialPending: trialPending.filter(isOther),
                 trialPatience: trialPatience, throttled: throttled.filter(isOther),
-                overQuota: overQuota.filter(isOther), upstreams: upstreams,
+                blocked: blocked.filter(isOther), usedUp: usedUp.filter(isOther), upstreams: upstreams,
                 hasSystem: hasSystem && source != .system, systemLead: source == .system ? nil : systemLead,
                 hedge: source == .system ? nil : hedge.flatMap { isOther($0) ? $0 : nil },
                 inTrouble: inTrouble, isUnresponsive: isUnresponsive,
@@ -62,7 +66,7 @@ extension Lookup {
 
         func includes(_ source: Source) -> Bool {
             switch source {
-            case .provider(let provider): (providers + trialPending + throttled).contains(provider)
+            case .provider(let provider): (providers + trialPending + throttled + blocked).contains(provider)
             case .system: hasSystem
             case .local, .fallback: false
             }
@@ -88,7 +92,9 @@ extension Lookup {
         }
 
         /// Only throttled providers are left. They are not asked without a waiting client.
-        var hasOnlyThrottled: Bool { providers.isEmpty && trialPending.isEmpty && !hasSystem && !throttled.isEmpty }
+        var hasOnlyThrottled: Bool {
+            providers.isEmpty && trialPending.isEmpty && !isSystemFirst && !throttled.isEmpty
+        }
     }
 
     /// Delay until the system resolver is asked as well, and time for which its answer waits for a provider's. Both
@@ -97,7 +103,7 @@ extension Lookup {
         let hedge: Duration
         let patience: Duration
 
-        /// All providers are in trouble.
+        /// No provider can be reached.
         static let inTrouble = SystemTerms(
             hedge: Bounds.systemHedgeInTrouble, patience: Bounds.systemPatienceInTrouble)
         /// Just after a change to a new network.
@@ -112,8 +118,10 @@ extension Lookup {
         let domain: Name
         var startedAt: Instant
         var until: Instant
-        /// False while it waits for a fleet: nothing about it concerns the upstream.
+        /// False while it waits for a fleet or for its turn: nothing about it concerns the upstream.
         var isSent = true
+        /// When its turn in the provider's budget is, while it waits for it; nil: it does not.
+        var turnAt: Instant?
 
         var source: Source {
             switch upstream {
@@ -121,6 +129,9 @@ extension Lookup {
             case .system: .system
             }
         }
+
+        /// When the lookup acts on it if no reply arrives before.
+        var nextDeadline: Instant { turnAt ?? until }
 
         var provider: ProviderID? { if case .provider(let provider) = upstream { provider } else { nil } }
     }

@@ -11,10 +11,10 @@ struct ProviderQueue {
     private var trialPending: [ProviderID]
     /// Until then the providers in `trialPending` wait for the trial; nil: no wait.
     private(set) var trialUntil: Instant?
-    /// Throttled, over-budget and blocked providers: asked only if no other upstream has an answer.
+    /// Throttled and over-budget providers: asked only if no other provider has an answer.
     private var throttled: [ProviderID]
-    /// Providers whose account is over its quota: asked only if a client would get a failure.
-    private var overQuota: [ProviderID]
+    /// Providers that reject the account: asked only if a client would get a failure.
+    private var blocked: [ProviderID]
     private var attemptsLeft = Bounds.maxProviderAttempts
     /// Those of last resort are among `untried`.
     private(set) var areLastResorts = false
@@ -30,8 +30,8 @@ struct ProviderQueue {
         // A refresh does not wait for a trial. Its budget is charged now, so its request must not be sent later with
         // others.
         trialUntil = trialPending.isEmpty || isRefresh ? nil : now + route.trialPatience
-        throttled = route.throttled.filter { !route.overQuota.contains($0) }
-        overQuota = route.overQuota
+        throttled = route.throttled
+        blocked = route.blocked
         hedge = route.hedge
         nextAt = begin
     }
@@ -42,10 +42,11 @@ struct ProviderQueue {
     /// No timer is pending.
     var isIdle: Bool { trialUntil == nil && nextAt == nil }
     var hasThrottled: Bool { !throttled.isEmpty }
-    var hasOverQuota: Bool { !overQuota.isEmpty }
+    var hasBlocked: Bool { !blocked.isEmpty }
     var hasTrialPending: Bool { !trialPending.isEmpty }
-    /// Those that may be asked although there is an expired answer.
+    /// Those that may be asked although there is an expired answer: all but the blocked ones.
     var askedBeforeExpired: [ProviderID] { untried + trialPending + throttled }
+    func includes(_ provider: ProviderID) -> Bool { untried.contains(provider) || throttled.contains(provider) }
     var attempts: Int { Bounds.maxProviderAttempts - attemptsLeft }
     var mayAskLastResort: Bool { attemptsLeft > 0 && trialPending.isEmpty }
 
@@ -76,12 +77,14 @@ struct ProviderQueue {
 
     /// Schedules the next provider that may hedge after this delay, or earlier, so that all are asked within
     /// `Bounds.allAskedWithin`. The others are asked only after a failure.
-    mutating func hedge(after delay: Duration, startedAt: Instant, _ ranking: UpstreamRanking, now: Instant) {
+    ///
+    /// - Parameter begin: when the request before it is sent.
+    mutating func hedge(after delay: Duration, startedAt: Instant, _ ranking: UpstreamRanking, at begin: Instant) {
         let hedges = untried.filter { ranking.mayHedge($0) }
         guard let first = hedges.first else { return }
         hedge = first
-        let share = max(now.duration(to: startedAt + Bounds.allAskedWithin) / hedges.count, Bounds.hedgeFloor)
-        nextAt = now + min(delay, share)
+        let share = max(begin.duration(to: startedAt + Bounds.allAskedWithin) / hedges.count, Bounds.hedgeFloor)
+        nextAt = begin + min(delay, share)
     }
 
     mutating func makeNextDue(_ now: Instant) {
@@ -98,8 +101,8 @@ struct ProviderQueue {
         nextAt = nil
         guard untried.contains(where: { ranking.isThrottled($0, now) }) else { return true }
         let spared = untried.filter { ranking.isThrottled($0, now) }
-        overQuota += spared.filter { ranking.isOverQuota($0, now) }
-        throttled += spared.filter { !ranking.isOverQuota($0, now) }
+        blocked += spared.filter { ranking.isBlocked($0, now) }
+        throttled += spared.filter { !ranking.isBlocked($0, now) && !ranking.isUsedUp($0, now) }
         untried.removeAll(where: spared.contains)
         return true
     }
@@ -110,6 +113,14 @@ struct ProviderQueue {
     var isHedgeHeld: Bool { hedge != nil && nextAt == nil }
 
     mutating func countRepeatedRequest() { attemptsLeft -= 1 }
+
+    /// Asks a provider again at this instant.
+    mutating func `repeat`(_ provider: ProviderID, at instant: Instant) {
+        untried.append(provider)
+        attemptsLeft += 1
+        hedge = nil
+        nextAt = instant
+    }
 
     // MARK: changes
 
@@ -141,9 +152,9 @@ struct ProviderQueue {
         attemptsLeft += 1
     }
 
-    mutating func addOverQuota() {
-        throttled += overQuota
-        overQuota = []
+    mutating func addBlocked() {
+        throttled += blocked
+        blocked = []
         addThrottled()
     }
 
@@ -152,14 +163,14 @@ struct ProviderQueue {
         trialPending = []
         trialUntil = nil
         throttled = []
-        overQuota = []
+        blocked = []
     }
 
     mutating func removeAll(where isMeant: (ProviderID) -> Bool) {
         untried.removeAll(where: isMeant)
         trialPending.removeAll(where: isMeant)
         throttled.removeAll(where: isMeant)
-        overQuota.removeAll(where: isMeant)
+        blocked.removeAll(where: isMeant)
     }
 
     /// Ends all timers, too: no provider will be asked.

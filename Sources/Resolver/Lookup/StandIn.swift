@@ -11,26 +11,127 @@ package enum StandInPolicy: String, Sendable, CaseIterable {
     case never
 }
 
+/// Setting `when-used-up` of a provider: what a question does when the provider's budget or quota is used up.
+package enum WhenUsedUp: String, Sendable, CaseIterable {
+    /// It waits for its turn.
+    case wait
+    /// Another provider is asked. Without one, it waits for its turn or gets an expired answer.
+    case next
+    /// The system resolver may answer.
+    case system
+}
+
 /// The last time that the system resolver stood in for a question.
 package struct StandIn: Equatable, Sendable {
     package let reason: StandInReason
     package let at: Instant
 }
 
-/// Reason why the system resolver's answer was given. The raw values appear in statistics.
+/// Reason why the system resolver's answer was given in the providers' place. The raw values appear in statistics.
 package enum StandInReason: String, Sendable, CaseIterable {
-    /// Every provider that was asked failed.
-    case failed
-    /// All providers were known to be down, so the lookup waited for none.
-    case down
-    /// No provider had answered in time.
-    case late
+    /// Every provider of the name is unreachable: no connection, no TLS handshake, or no reply to any question.
+    case unreachable
+    /// Every provider of the name fails for every name, and failed for this one.
+    case failing
+    /// Every answer of a provider was disproved by a TLS handshake or by a rule.
+    case disproved
+    /// A provider's budget or quota is used up, and its `when-used-up` names the system resolver.
+    case usedUp = "used-up"
+    /// The settings allow it after any failure (`stands-in = "any-failure"`, `order = "system-first"`).
+    case setting
 
     var extendedError: ExtendedError {
         switch self {
-        case .failed: .stoodIn(for: "providers failed")
-        case .down: .stoodIn(for: "providers down")
-        case .late: .stoodIn(for: "providers late")
+        case .unreachable: .stoodIn(for: "providers unreachable")
+        case .failing: .stoodIn(for: "providers fail for every name")
+        case .disproved: .stoodIn(for: "providers' answers disproved")
+        case .usedUp: .stoodIn(for: "budget or quota used up")
+        case .setting: .stoodIn(for: "providers failed")
+        }
+    }
+}
+
+extension Lookup {
+    /// The gate to plain DNS: decides whether the system resolver may answer in the providers' place now.
+    ///
+    /// - Parameter isAsking: the question is whether to ask it, so that its answer is there in time; silence of a
+    ///   provider is then suspected earlier.
+    /// - Returns: why it may; nil: it may not.
+    func standIn(_ ranking: UpstreamRanking, isAsking: Bool = false, now: Instant) -> StandInReason? {
+        guard !failures.lacksRoom else { return nil }
+        guard policy.standsIn == .unreachable, !isSystemFirst else {
+            let isTime = isAsking || areProvidersDone || isHoldOver(now)
+            return isTime && (isSystemFirst || policy.standsIn == .anyFailure) ? .setting : nil
+        }
+        guard !failures.isAboutName, held.ambiguousEmpty?.source.isProvider != true else {
+            return nil
+        }
+        var reason = StandInReason.unreachable
+        // Without an outcome, a provider is in flight, or is still to be asked.
+        for (provider, outcome) in failures.outcomes where !providers.includes(provider) {
+            if running.contains(where: { $0.provider == provider }) { continue }
+            switch outcome {
+            case .isAboutName: return nil
+            case .noReply(let instant):
+                guard ranking.isUnreached(provider, now) || !ranking.hasReplied(provider, since: instant) else {
+                    return nil
+                }
+            case .serviceFailed:
+                guard ranking.isFailingForAll(provider, now) else { return nil }
+                reason = .failing
+            case .disproved: reason = .disproved
+            case .usedUp:
+                guard ranking.traits(of: provider)?.whenUsedUp == .system else { return nil }
+                reason = .usedUp
+            }
+        }
+        for attempt in running {
+            guard let provider = attempt.provider, !ranking.isUnreached(provider, now) else { continue }
+            let isSilent = attempt.isSent && !ranking.hasReplied(provider, since: attempt.startedAt)
+            guard isSilent, (isAsking ? silenceSuspectedAt(attempt) : silenceProvenAt(attempt)) <= now else {
+                return nil
+            }
+        }
+        for provider in providers.askedBeforeExpired {
+            guard ranking.isUnreached(provider, now) else { return nil }
+        }
+        if providers.hasBlocked { reason = .failing }
+        return reason
+    }
+
+    /// When the absence of any reply since the request proves that its provider is silent.
+    private func silenceProvenAt(_ attempt: Attempt) -> Instant {
+        max(holdUntil, attempt.startedAt + min(startedAt.duration(to: holdUntil), Bounds.silentFloor))
+    }
+
+    /// When the system resolver is asked, so that its answer is there when silence is proven.
+    private func silenceSuspectedAt(_ attempt: Attempt) -> Instant {
+        if case .waiting(let until) = system, attempt.startedAt < until || until <= startedAt { return until }
+        return attempt.startedAt + min(systemHedge, Bounds.silentFloor)
+    }
+
+    /// When the system resolver may be asked because no reply has arrived; nil: no request is in flight.
+    var silenceSuspicionDueAt: Instant? {
+        running.lazy.filter { $0.provider != nil && $0.isSent }.map(silenceSuspectedAt).max()
+    }
+
+    /// When silence may open the gate, if no reply arrives before; nil: no request is in flight.
+    var silenceDueAt: Instant? {
+        var latest: Instant?
+        for attempt in running where attempt.provider != nil && attempt.isSent {
+            latest = max(latest ?? holdUntil, silenceProvenAt(attempt))
+        }
+        return latest
+    }
+
+    /// Records proven silence of providers, so that later questions need not wait for its proof.
+    func noteSilence(_ ranking: inout UpstreamRanking, now: Instant) {
+        for attempt in running {
+            guard let provider = attempt.provider, attempt.isSent, silenceProvenAt(attempt) <= now,
+                ranking.isOverdue(provider, since: attempt.startedAt, now), !ranking.isUnreached(provider, now),
+                !ranking.hasReplied(provider, since: attempt.startedAt)
+            else { continue }
+            ranking.waitedInVain(provider, domain, now: now)
         }
     }
 }

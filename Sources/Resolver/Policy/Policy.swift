@@ -27,7 +27,7 @@ package struct Policy: Equatable, Sendable {
     package var views: [ClientView] = []
     /// For names whose rule sends them to their link.
     package var links = LinkRoutes.none
-    /// Names without a rule go to the system resolver.
+    /// Names without a rule that selects an upstream go to the system resolver.
     package var onlyListed = false
     /// No name goes to a provider.
     package var isSystemOnly = false
@@ -132,11 +132,18 @@ package struct Policy: Equatable, Sendable {
         if account == nil, let upstreams = rule?.upstreams, upstreams.isNameserver {
             return Direction(upstreams: links.upstreams(upstreams, of: name), grounds: .rule)
         }
-        if isSystemOnly { return Direction(upstreams: .system, grounds: .systemOnly) }
+        if isSystemOnly { return keptFromProviders(rule, .systemOnly) }
         if let account { return Direction(upstreams: account.upstreams, grounds: .account) }
-        if onlyListed, rule == nil { return Direction(upstreams: .system, grounds: .notListed) }
+        if onlyListed, rule?.upstreams == nil { return keptFromProviders(rule, .notListed) }
         guard let upstreams = rule?.upstreams else { return Direction(upstreams: ordinary, grounds: .ordinary) }
         return Direction(upstreams: upstreams == .providers ? ordinary : upstreams, grounds: .rule)
+    }
+
+    /// The direction of a name that may not go to providers. The system resolver does not filter: clients of a view
+    /// with providers of its own are sent there only by a rule.
+    func keptFromProviders(_ rule: Rule?, _ grounds: RouteGrounds) -> Direction {
+        guard providers != nil, rule?.upstreams != .system else { return Direction(upstreams: .system, grounds: grounds) }
+        return Direction(upstreams: .nameserver(.noneOfView), grounds: grounds)
     }
 
     /// Names of an account, and of a rule with a provider, are asked of that provider first. An order in the rule has

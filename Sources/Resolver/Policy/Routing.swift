@@ -132,17 +132,18 @@ struct Routing {
         _ ranking: inout UpstreamRanking, now: Instant
     ) -> Lookup.Route {
         let upstreams = upstreams(for: question, policy, ranking, now: now)
-        let throttled = ranking.throttled(for: question.kind, among: upstreams, now: now).filter {
+        let spared = ranking.throttled(for: question.kind, among: upstreams, now: now).filter {
             !ranking.unserved.isPaused(question.name, at: $0, now)
         }
+        let usedUp = spared.filter { ranking.isUsedUp($0, now) }
+        let blocked = spared.filter { ranking.isBlocked($0, now) && !usedUp.contains($0) }
         var order: [ProviderID] = []
         switch upstreams {
         case .system: break
         case .providers, .owners, .nameserver: order = ranking.choose(for: question.kind, among: upstreams, now: now)
         case .provider(let only):
             let isAsked =
-                throttled.isEmpty && ranking.state(of: only, now: now) != .blocked
-                && ranking.mayAsk(only, for: question.kind, among: upstreams)
+                spared.isEmpty && ranking.mayAsk(only, for: question.kind, among: upstreams)
             order = isAsked ? [only] : []
         }
         order.removeAll { ranking.unserved.isPaused(question.name, at: $0, now) }
@@ -151,18 +152,19 @@ struct Routing {
         {
             order.insert(order.remove(at: index), at: 0)
         }
-        let lead = hasSystem && upstreams != .system ? systemLead : nil
-        let hasSystem = hasSystem && (upstreams == .system || lead != nil || policy.standsIn != .never)
+        let mayUseSystem = hasSystem && !upstreams.isNameserver
+        let lead = mayUseSystem && upstreams != .system ? systemLead : nil
+        let hasSystem = mayUseSystem && (upstreams == .system || lead != nil || policy.standsIn != .never)
         // A trial tests whether a failed provider has recovered. The trial waits for it no longer than other lookups
         // do.
-        let working = order.filter { !ranking.isInTrouble($0, now) && !ranking.mayBeBack($0, now) }
-        let inTrouble = working.isEmpty
+        let working = order.filter { !ranking.isUnreached($0, now) }
+        let inTrouble = working.isEmpty && spared.allSatisfy { blocked.contains($0) }
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
             providers: onTrial.isEmpty ? order : order.filter { !onTrial.contains($0) }, trialPending: onTrial,
-            trialPatience: onTrial.map { ranking.hedgeDelay($0) }.max() ?? .zero, throttled: throttled,
-            overQuota: throttled.filter { ranking.isOverQuota($0, now) }, upstreams: upstreams,
-            hasSystem: hasSystem, systemLead: lead, inTrouble: inTrouble,
+            trialPatience: onTrial.isEmpty ? .zero : Bounds.systemPatienceInTrouble,
+            throttled: spared.filter { !usedUp.contains($0) && !blocked.contains($0) }, blocked: blocked,
+            usedUp: usedUp, upstreams: upstreams, hasSystem: hasSystem, systemLead: lead, inTrouble: inTrouble,
             isUnresponsive: order.count == 1
                 && ranking.areUnresponsive(working, for: question.name.registrableDomain, now),
             slowestAnswerTime: ranking.slowestAnswerTime(of: working.prefix(Bounds.maxProviderAttempts)))
@@ -199,7 +201,9 @@ struct Routing {
             return Direction(upstreams: .system, grounds: .specialName)
         }
         guard switchedOff.covering(question.name, now: now) == nil else {
-            return Direction(upstreams: .system, grounds: .switchedOff)
+            return withPolicy(of: question) {
+                $0.keptFromProviders($0.rules.rule(for: question.name), .switchedOff)
+            }
         }
         guard ranking.isServed(question, by: policy.upstreams) else {
             // The types that providers do not support belong to the system resolver, but the name may not.

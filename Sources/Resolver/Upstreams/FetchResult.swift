@@ -31,6 +31,12 @@ package struct NameFailure: Hashable, Sendable {
         self.extendedError = extendedError
     }
 
+    /// Whether the reply concerns this name: YXDOMAIN, or an extended error about it. Any other may be the provider's
+    /// failure for every name.
+    var isAboutName: Bool {
+        responseCode == .nameShouldNotExist || extendedError?.isAboutName ?? false
+    }
+
     /// Returns the more specific failure: YXDOMAIN is a fact about the name, and an extended error gives a reason.
     func combined(with earlier: NameFailure?) -> NameFailure {
         guard let earlier, earlier.weight >= weight else { return self }
@@ -52,7 +58,7 @@ package struct LookupFailure: Hashable, Sendable {
     init(_ extendedError: ExtendedError) {
         responseCode = .serverFailure
         self.extendedError = extendedError
-        isLasting = extendedError == .notServed
+        isLasting = extendedError == .notServed || extendedError == .keptFromView
     }
 
     /// Answers came, and contradict the rule for the name.
@@ -67,7 +73,7 @@ package struct LookupFailure: Hashable, Sendable {
     init(_ failure: NameFailure) {
         responseCode = failure.responseCode == .nameShouldNotExist ? .nameShouldNotExist : .serverFailure
         extendedError =
-            failure.extendedError ?? (responseCode == .serverFailure ? .networkError : .upstreamReplied(responseCode))
+            failure.extendedError ?? .upstreamReplied(failure.responseCode)
         isLasting = failure.extendedError != nil || responseCode != .serverFailure
     }
 

@@ -19,6 +19,11 @@ final class ProviderStanding {
     private var isUnacknowledged = false
     private var streak = FailureStreak()
     private(set) var trust = Trust()
+    private var serviceFailures = ServiceFailures()
+    /// Time of the last reply of any kind.
+    private var repliedAt: Instant?
+    /// Registrable domain of the last question that waited in vain for any reply of the provider; nil since a reply.
+    private var domainWaitedInVain: Name?
     private var pausedUntil: Instant?
     /// The pause was chosen by the resolver; the provider named none.
     private var hasOwnPause = false
@@ -69,6 +74,8 @@ final class ProviderStanding {
         (copy.latency, copy.doubt, copy.answers, copy.failures) = (latency, doubt, answers, failures)
         (copy.breaker, copy.hasLostConnection, copy.isUnacknowledged) = (breaker, hasLostConnection, isUnacknowledged)
         (copy.streak, copy.trust) = (streak, trust)
+        (copy.serviceFailures, copy.repliedAt) = (serviceFailures, repliedAt)
+        copy.domainWaitedInVain = domainWaitedInVain
         (copy.pausedUntil, copy.hasOwnPause, copy.pausesInARow) = (pausedUntil, hasOwnPause, pausesInARow)
         (copy.overQuotaUntil, copy.overBudgetUntil) = (overQuotaUntil, overBudgetUntil)
         (copy.outstanding, copy.outstandingDomains) = (outstanding, outstandingDomains)
@@ -98,6 +105,19 @@ final class ProviderStanding {
             || hasLostConnection && (breaker.isOpen(now) || breaker.isHalfOpen(now) && outstanding > 0)
     }
     func mayBeBack(_ now: Instant) -> Bool { hasLostConnection && breaker.isHalfOpen(now) }
+    /// Whether the provider could not be reached, and has not replied since.
+    func isUnreached(_ now: Instant) -> Bool { isDown(now) || mayBeBack(now) }
+    /// Whether the provider fails for every name. It is still asked first for each name.
+    func isFailingForAll(_ now: Instant) -> Bool { isBlocked(now) || serviceFailures.areProof(now) }
+    /// When a question whose failure may pass is repeated: when the failures can prove that every name fails, if many
+    /// names failed.
+    func repeatAt(_ now: Instant) -> Instant {
+        let soon = now + Bounds.repeatPause
+        return serviceFailures.areSuspicious ? max(soon, serviceFailures.proofAt ?? soon) : soon
+    }
+    /// Whether several names failed in a row.
+    var isSuspectedOfFailing: Bool { serviceFailures.areSuspicious }
+    func hasReplied(since instant: Instant) -> Bool { repliedAt.map { $0 > instant } ?? false }
     func isBlocked(_ now: Instant) -> Bool { breaker.isBlocked && breaker.isOpen(now) }
     func isPaused(_ now: Instant) -> Bool { (pausedUntil ?? now) > now }
 
@@ -114,7 +134,18 @@ final class ProviderStanding {
     /// Whether the provider is asked as a last resort only: it asked for a pause, its question rate or its quota is
     /// used up, or it rejects the account.
     func isThrottled(_ now: Instant) -> Bool {
-        isPaused(now) || isOverBudget(now) || isBlocked(now) || isOverQuota(now)
+        isPaused(now) || isSparedForBudget(now) || isBlocked(now) || isOverQuota(now)
+    }
+
+    /// Whether other upstreams are asked first because the budget is used up.
+    private func isSparedForBudget(_ now: Instant) -> Bool {
+        traits.whenUsedUp == .wait ? (overBudgetUntil ?? now) > now : isOverBudget(now)
+    }
+
+    /// Whether the provider is not asked now because its quota is used up, or its budget and the system resolver may
+    /// answer in its place.
+    func isUsedUp(_ now: Instant) -> Bool {
+        isOverQuota(now) || traits.whenUsedUp == .system && isOverBudget(now)
     }
 
     /// Whether requests for several domains are in flight and no reply arrives. The breaker opens when these requests
@@ -234,26 +265,42 @@ final class ProviderStanding {
         new.hasOwnPause = false
         new.pausesInARow = 0
         new.silentSince = nil
+        (new.serviceFailures, new.repliedAt, new.domainWaitedInVain) = (ServiceFailures(), nil, nil)
         new.isUnacknowledged = false
         (new.unansweredSince, new.unanswered) = (nil, [:])
         return new
     }
 
-    func begun(_ domain: Name, now: Instant) {
+    /// - Parameter isCharged: the question has its turn already.
+    func begun(_ domain: Name, isCharged: Bool = false, now: Instant) {
         silentSince = silentSince ?? now
         if let triedAt, now - triedAt > Bounds.unresponsiveMemory { (unansweredSince, unanswered) = (nil, [:]) }
         triedAt = now
         noteUnanswered(domain, since: now)
         outstanding += 1
         outstandingDomains[domain, default: 0] += 1
-        if let rate = traits.questionsPerSecond { questions.charge(perSecond: rate, now: now) }
+        if !isCharged, let rate = traits.questionsPerSecond { questions.charge(perSecond: rate, now: now) }
+    }
+
+    /// Takes the next turn in the budget of questions.
+    ///
+    /// - Returns: when it is, at most `Bounds.longestTurn` from now; nil: it would be later, and none was taken.
+    func takeTurn(now: Instant) -> Instant? {
+        guard let rate = traits.questionsPerSecond else { return now }
+        guard questions.readyAt(perSecond: rate, now: now) <= now + Bounds.longestTurn else { return nil }
+        return questions.spend(perSecond: rate, now: now) ?? now
+    }
+
+    /// Gives a turn back whose question is not asked.
+    func returnTurn(now: Instant) {
+        if let rate = traits.questionsPerSecond { questions.refund(perSecond: rate, now: now) }
     }
 
     /// Takes `begun` back: the request is not sent yet, or never.
     func unbegun(_ domain: Name, now: Instant) {
         ended(domain, isHeard: false, now: now)
         if unanswered.isEmpty { unansweredSince = nil }
-        if let rate = traits.questionsPerSecond { questions.refund(perSecond: rate, now: now) }
+        returnTurn(now: now)
     }
 
     /// Ignored if no request is in flight any more.
@@ -294,7 +341,32 @@ final class ProviderStanding {
     ///
     /// - Returns: whether the provider had failed before in a way that no single name explains.
     func replied(now: Instant) -> Bool {
-        let hasFailed = streak.isProvidersOwn || isBackFromSilence
+        let hasFailed = streak.isProvidersOwn || isBackFromSilence || serviceFailures.areSuspicious
+        serviceFailures = ServiceFailures()
+        return proved(hasFailed: hasFailed, now: now)
+    }
+
+    /// Records an error reply that does not depend on the name, such as SERVFAIL without a reason: connections work.
+    ///
+    /// - Returns: as `replied`.
+    func failedService(_ name: Name, of domain: Name, now: Instant) -> Bool {
+        let isBack = !serviceFailures.areSuspicious && (streak.isProvidersOwn || isBackFromSilence || !breaker.isClosed)
+        noteServiceFailure(name, of: domain, now: now)
+        _ = proved(hasFailed: false, now: now)
+        return isBack
+    }
+
+    /// Records a failure that may be one of every name.
+    func noteServiceFailure(_ name: Name, of domain: Name, now: Instant) {
+        heardReply(now: now)
+        serviceFailures.failed(name, of: traits.hasOwnNames ? name : domain, now: now)
+    }
+
+    /// Records a reply of any kind.
+    private func heardReply(now: Instant) { (repliedAt, domainWaitedInVain) = (now, nil) }
+
+    private func proved(hasFailed: Bool, now: Instant) -> Bool {
+        heardReply(now: now)
         isBackFromSilence = false
         streak = FailureStreak()
         answers.add(1, now: now)
@@ -326,7 +398,7 @@ final class ProviderStanding {
         // Two connections have failed.
         guard isProven || isUnacknowledged && failure == .unacknowledged else { return }
         streak = FailureStreak()
-        hasLostConnection = failure.isOfConnection
+        hasLostConnection = failure.isOfConnection && !failure.isOfService(isVerified: traits.verifies)
         breaker.failed(
             ceiling: failure.isUnheard ? Bounds.unheardBackOffCeiling : Bounds.backOffCeiling, now: now)
     }
@@ -353,6 +425,14 @@ final class ProviderStanding {
 
     func refused(now: Instant) { breaker.refused(now: now) }
 
+    /// Records that a question of this domain waited in vain for any reply. The second domain opens the breaker: the
+    /// provider cannot be reached, and no later question waits as long.
+    func waitedInVain(_ domain: Name, now: Instant) {
+        guard let other = domainWaitedInVain, other != domain else { return domainWaitedInVain = domain }
+        hasLostConnection = true
+        breaker.failed(ceiling: Bounds.unheardBackOffCeiling, now: now)
+    }
+
     func unblock() {
         if breaker.isBlocked { breaker = Breaker() }
     }
@@ -361,7 +441,7 @@ final class ProviderStanding {
     ///   unless the provider is paused already.
     func throttled(for pause: Duration?, now: Instant) {
         if let pause {
-            pausedUntil = now + min(pause, Bounds.throttleLimit)
+            pausedUntil = now + min(pause, Bounds.throttleCeiling)
             hasOwnPause = false
         } else if !isPaused(now) {
             pausedUntil = now + min(Bounds.throttleFloor * (1 << min(pausesInARow, 5)), Bounds.throttleCeiling)

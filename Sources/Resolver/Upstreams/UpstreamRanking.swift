@@ -319,6 +319,37 @@ struct UpstreamRanking {
         index(of: provider).map { standings[$0].isDown(now) || standings[$0].isThrottled(now) } ?? false
     }
 
+    /// Whether the provider could not be reached, and has not replied since.
+    func isUnreached(_ provider: ProviderID, _ now: Instant) -> Bool {
+        index(of: provider).map { standings[$0].isUnreached(now) } ?? false
+    }
+
+    /// Whether the provider fails for every name.
+    func isFailingForAll(_ provider: ProviderID, _ now: Instant) -> Bool {
+        index(of: provider).map { standings[$0].isFailingForAll(now) } ?? false
+    }
+
+    func isBlocked(_ provider: ProviderID, _ now: Instant) -> Bool {
+        index(of: provider).map { standings[$0].isBlocked(now) } ?? false
+    }
+
+    /// Whether any reply of the provider arrived since then.
+    func hasReplied(_ provider: ProviderID, since instant: Instant) -> Bool {
+        index(of: provider).map { standings[$0].hasReplied(since: instant) } ?? false
+    }
+
+    /// Whether TLS proves the provider's identity.
+    func isVerified(_ provider: ProviderID) -> Bool { traits(of: provider)?.verifies ?? true }
+
+    func isSuspectedOfFailing(_ provider: ProviderID) -> Bool {
+        index(of: provider).map { standings[$0].isSuspectedOfFailing } ?? false
+    }
+
+    /// When a question whose failure may pass is repeated.
+    func repeatAt(_ provider: ProviderID, _ now: Instant) -> Instant {
+        index(of: provider).map { standings[$0].repeatAt(now) } ?? now
+    }
+
     /// Whether the provider was down, and its breaker is half-open: the next request is its trial.
     func mayBeBack(_ provider: ProviderID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].mayBeBack(now) } ?? false
@@ -371,8 +402,9 @@ struct UpstreamRanking {
         index(of: provider).map { standings[$0].isThrottled(now) } ?? false
     }
 
-    func isOverQuota(_ provider: ProviderID, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].isOverQuota(now) } ?? false
+    /// Whether the provider's quota is used up, or its budget and the system resolver may answer in its place.
+    func isUsedUp(_ provider: ProviderID, _ now: Instant) -> Bool {
+        index(of: provider).map { standings[$0].isUsedUp(now) } ?? false
     }
 
     /// Time until a second provider is asked as well.
@@ -420,8 +452,22 @@ struct UpstreamRanking {
     // MARK: events
 
     /// - Parameter domain: the registrable domain of the question's name.
-    mutating func begun(_ provider: ProviderID, _ domain: Name, now: Instant) {
-        update(provider) { $0.begun(domain, now: now) }
+    /// - Parameter isCharged: the question has its turn already.
+    mutating func begun(_ provider: ProviderID, _ domain: Name, isCharged: Bool = false, now: Instant) {
+        update(provider) { $0.begun(domain, isCharged: isCharged, now: now) }
+    }
+
+    /// Takes the next turn in the provider's budget of questions.
+    ///
+    /// - Returns: when it is; nil: too late, and none was taken.
+    mutating func takeTurn(at provider: ProviderID, now: Instant) -> Instant? {
+        var turn: Instant? = now
+        update(provider) { turn = $0.takeTurn(now: now) }
+        return turn
+    }
+
+    mutating func returnTurn(at provider: ProviderID, now: Instant) {
+        update(provider) { $0.returnTurn(now: now) }
     }
 
     /// Takes `begun` back.
@@ -451,6 +497,18 @@ struct UpstreamRanking {
         if isRecovered { hasRecovered = true }
     }
 
+    /// Records an error reply that does not depend on the name: connections work, but perhaps every name fails.
+    mutating func failedService(_ provider: ProviderID, for name: Name, of domain: Name, now: Instant) {
+        var isRecovered = false
+        update(provider) { isRecovered = $0.failedService(name, of: domain, now: now) && $0.isInGeneralUse }
+        if isRecovered { hasRecovered = true }
+    }
+
+    /// Records that a question waited in vain for any reply of the provider.
+    mutating func waitedInVain(_ provider: ProviderID, _ domain: Name, now: Instant) {
+        update(provider) { $0.waitedInVain(domain, now: now) }
+    }
+
     /// Records that the provider failed for a name without giving a reason while another provider had an answer.
     mutating func contradicted(_ provider: ProviderID, now: Instant) {
         update(provider) { $0.contradicted(now: now) }
@@ -469,11 +527,16 @@ struct UpstreamRanking {
     }
 
     /// - Parameters:
-    ///   - domain: the registrable domain of the question's name.
+    ///   - name: the question's name; nil: the domain.
+    ///   - domain: its registrable domain.
     ///   - startedAt: start of the attempt; nil: now.
     mutating func failed(
-        _ provider: ProviderID, _ failure: FetchFailure, of domain: Name, startedAt: Instant? = nil, now: Instant
+        _ provider: ProviderID, _ failure: FetchFailure, for name: Name? = nil, of domain: Name,
+        startedAt: Instant? = nil, now: Instant
     ) {
+        if failure.isOfService(isVerified: isVerified(provider)) {
+            update(provider) { $0.noteServiceFailure(name ?? domain, of: domain, now: now) }
+        }
         switch failure {
         case .overload: update(provider) { $0.endedUnanswered(of: domain, startedAt: startedAt ?? now, now: now) }
         case .unsupported: break

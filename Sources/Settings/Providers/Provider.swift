@@ -91,6 +91,7 @@ extension Settings {
         package var trustAD = false
         /// Bounds all queries to it, refreshes included; 1 to 10,000. Nil: no bound for client queries.
         package var budgetPerSecond: Int?
+        package var whenUsedUp = WhenUsedUp.next
         /// The share of all queries, 0.001 to 1, that are also sent to it; its answers are only compared.
         package var shadow: Double?
         /// Names that belong to the account, each with all names below it or alone; up to 1,000.
@@ -125,6 +126,7 @@ extension Settings {
         package var endpoint: Self {
             var endpoint = self
             (endpoint.names, endpoint.namesFile, endpoint.exclusive, endpoint.viewsOnly) = ([], nil, false, false)
+            endpoint.whenUsedUp = .next
             (endpoint.quota, endpoint.hedge, endpoint.clientSubnetOfView) = (nil, nil, [:])
             return endpoint
         }

@@ -33,6 +33,7 @@ struct ProviderDraft: TableDraft {
     var exclusive: Bool?
     var viewsOnly: Bool?
     var quota: Settings.Provider.Quota?
+    var whenUsedUp: Settings.Provider.WhenUsedUp?
     var hedge: Bool?
     var timeout = Duration.seconds(3)
     var idle = Duration.seconds(10)
@@ -59,7 +60,8 @@ extension ProviderDraft {
             budgetPerSecond: provider.budgetPerSecond,
             shadow: provider.shadow, names: provider.names, namesFile: provider.namesFile,
             exclusive: provider.exclusive ? true : nil, viewsOnly: provider.viewsOnly ? true : nil,
-            quota: provider.quota, hedge: provider.hedge,
+            quota: provider.quota, whenUsedUp: provider.whenUsedUp == .next ? nil : provider.whenUsedUp,
+            hedge: provider.hedge,
             timeout: provider.timeout, idle: provider.idle, connectionRequests: provider.connectionRequests,
             template: provider.template)
     }
@@ -78,8 +80,8 @@ extension ProviderDraft {
             template: template, parameters: parameters,
             clientSubnet: clientSubnet, clientSubnetForm: clientSubnetForm ?? .clear, proxy: proxy,
             proxyKeyFile: proxyKeyFile, method: method ?? .get, trustAD: trustAD ?? false,
-            budgetPerSecond: budgetPerSecond, shadow: shadow, names: names, namesFile: namesFile,
-            exclusive: exclusive ?? false, viewsOnly: viewsOnly ?? false, quota: quota, hedge: hedge,
+            budgetPerSecond: budgetPerSecond, whenUsedUp: whenUsedUp ?? .next, shadow: shadow, names: names,
+            namesFile: namesFile, exclusive: exclusive ?? false, viewsOnly: viewsOnly ?? false, quota: quota, hedge: hedge,
             timeout: timeout, idle: idle, connectionRequests: connectionRequests)
     }
 }

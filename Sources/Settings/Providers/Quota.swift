@@ -3,6 +3,16 @@
 import DNSWire
 
 extension Settings.Provider {
+    /// What a question does when the budget or quota is used up.
+    package enum WhenUsedUp: String, CaseIterable, Sendable {
+        /// It waits for its turn.
+        case wait
+        /// Another provider is asked. Without one, it waits for its turn or gets an expired answer.
+        case next
+        /// The system resolver may answer.
+        case system
+    }
+
     package struct Quota: Hashable, Sendable {
         package enum Period: String, CaseIterable, Sendable {
             case day, month
