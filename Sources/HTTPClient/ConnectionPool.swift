@@ -44,7 +44,8 @@ final class ConnectionPool {
     private var usualAcknowledgement: Duration?
     private var repliedAt: Instant?
     /// From the last reply.
-    private(set) var isHTTP1 = false
+    private var isHTTP1 = false
+    var parallelRequests: ParallelRequests
     private var reused = 0
     private var retried = 0
     /// Sockets opened by closed sets.
@@ -55,6 +56,7 @@ final class ConnectionPool {
     init(endpoint: HTTPEndpoint, interest: @escaping ConnectionSet.Interest) {
         self.endpoint = endpoint
         self.interest = interest
+        parallelRequests = ParallelRequests(isOverTLS: endpoint.scheme == .https)
     }
 
     private var sets: [ConnectionSet] { retired + (current.map { [$0] } ?? []) }
@@ -307,12 +309,23 @@ final class ConnectionPool {
     ) {
         let mayHaveArrived = mayHaveArrived(exchanges[index])
         let exchange = remove(at: index, now: now)
+        let result = isCrowded(result, now: now) ? .failure(.crowded) : result
         if case .success(let reply) = result {
             repliedAt = now
             isHTTP1 = reply.httpVersion == .http1
+            parallelRequests.speaks(http1: isHTTP1)
             if reply.connectionWasReused { reused += 1 }
         }
         finished.append((exchange.id, result, mayHaveArrived))
+    }
+
+    /// Whether the server refused or closed a connection while it keeps others, so that fewer requests may run at once.
+    private func isCrowded(_ result: Result<TransferReply, TransferFailure>, now: Instant) -> Bool {
+        switch result {
+        case .failure(.refused), .failure(.reset):
+            parallelRequests.refused(keeping: sets.reduce(0) { $0 + $1.openSockets }, now: now)
+        case .success, .failure: false
+        }
     }
 
     /// Retries on a new set. The connections that were open when the request was first sent get no more requests;
@@ -389,6 +402,7 @@ final class ConnectionPool {
         retired = []
         current = nil
         dormantAt = nil
+        parallelRequests.rest()
         // Frees the authorities.
         if let tls { resumption = tls.resumption }
         tls = nil

@@ -25,11 +25,6 @@ protocol Connections: AnyObject {
 }
 
 final class ConnectionSet {
-    /// HTTP/2 needs one. For HTTP/1.1 this bounds the parallel requests (browsers use 6).
-    static let maxConnections = 8
-    /// The smallest stream limit that RFC 9113 section 6.5.2 recommends to servers.
-    static let maxStreams = 100
-
     typealias Ended = (transfer: Transfer, result: Result<TransferReply, TransferFailure>)
     typealias Interest = (_ descriptor: Int32, _ wants: SocketInterest) -> Void
 

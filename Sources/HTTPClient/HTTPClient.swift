@@ -6,9 +6,10 @@ import CCurl
 package import DNSWire
 
 package final class HTTPClient {
-    /// A running transfer costs about 30 KiB, and its reply up to 64 KiB. The worst case is 24 MiB, or twice that
-    /// while every request is retried. This bounds the upstream queries in flight; further requests fail as `busy`.
-    package static let maxTransfers = 256
+    /// A running transfer costs about 30 KiB over HTTP/1.1 and less over HTTP/2, and its reply up to 64 KiB. The worst
+    /// case is 94 MiB, or twice that while every request is retried. This bounds the upstream queries in flight;
+    /// further requests fail as `busy`.
+    package static let maxTransfers = 1024
     /// Twice the endpoints of a large configuration. Above this, a pool without connections is removed.
     package static let maxEndpoints = 64
 
@@ -61,11 +62,23 @@ package final class HTTPClient {
 
     package var transfersInFlight: Int { pools.reduce(0) { $0 + $1.exchangeCount } }
 
-    /// Returns how many requests to the endpoint run in parallel. Assumes HTTP/2 for TLS until a reply shows
-    /// HTTP/1.1.
-    package func parallelRequests(to endpoint: HTTPEndpoint) -> Int {
-        let isHTTP1 = pools.contains { $0.endpoint == endpoint && $0.isHTTP1 }
-        return isHTTP1 ? ConnectionSet.maxConnections : HTTPEndpoint.expectedParallelRequests(endpoint.scheme)
+    /// Returns how many requests to the endpoint run in parallel: now, and at most. Assumes HTTP/2 for TLS until a reply
+    /// shows HTTP/1.1.
+    package func parallelRequests(to endpoint: HTTPEndpoint) -> (now: Int, most: Int) {
+        guard let pool = pools.first(where: { $0.endpoint == endpoint }) else {
+            return ParallelRequests(isOverTLS: endpoint.scheme == .https).range
+        }
+        return pool.parallelRequests.range
+    }
+
+    /// Questions wait although the endpoint answers: more requests may run in parallel.
+    package func wantsMore(of endpoint: HTTPEndpoint, now: Instant) {
+        pools.first { $0.endpoint == endpoint }?.parallelRequests.grow(now: now)
+    }
+
+    /// The endpoint has asked for fewer requests.
+    package func wantsFewer(of endpoint: HTTPEndpoint, now: Instant) {
+        pools.first { $0.endpoint == endpoint }?.parallelRequests.shrink(now: now)
     }
 
     package var connections: ConnectionCounts { pools.reduce(ConnectionCounts()) { $0 + $1.connections } }

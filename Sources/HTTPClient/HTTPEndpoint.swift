@@ -67,9 +67,9 @@ package final class HTTPEndpoint: Sendable {
         authority = hostHeader ?? HTTPEndpoint.bracketed(host) + (isDefaultPort ? "" : ":\(port)")
     }
 
-    /// How many requests run in parallel. Assumes HTTP/2 for TLS.
+    /// How many requests run in parallel at first. Assumes HTTP/2 for TLS.
     package static func expectedParallelRequests(_ scheme: Scheme) -> Int {
-        scheme == .http ? ConnectionSet.maxConnections : ConnectionSet.maxStreams
+        ParallelRequests(isOverTLS: scheme == .https).range.now
     }
 
     /// The IP literal of the TCP connection: the proxy's, or `address`.

@@ -24,6 +24,8 @@ package enum TransferFailure: Error, Hashable, Sendable {
     case garbage(String)
     /// Too many transfers at once; nothing was sent.
     case busy
+    /// The server refused a further connection while others are open: fewer requests may run at once.
+    case crowded
     /// The connections were closed after a network change. Does not count against the provider.
     case networkChanged
     /// The request is malformed; nothing was sent.
@@ -35,7 +37,7 @@ package enum TransferFailure: Error, Hashable, Sendable {
     package var isAddress: Bool {
         switch self {
         case .refused, .unreachable, .unacknowledged, .timeout, .tls, .reset: true
-        case .proxy, .networkChanged, .oversized, .garbage, .badRequest, .busy, .local: false
+        case .proxy, .networkChanged, .oversized, .garbage, .badRequest, .busy, .crowded, .local: false
         }
     }
 
@@ -52,6 +54,7 @@ package enum TransferFailure: Error, Hashable, Sendable {
         case .oversized: "oversized"
         case .garbage: "garbage"
         case .busy: "busy"
+        case .crowded: "crowded"
         case .networkChanged: "network-changed"
         case .badRequest: "bad-request"
         case .local: "local"

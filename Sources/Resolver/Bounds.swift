@@ -3,33 +3,33 @@
 package import DNSWire
 
 package enum Bounds {
-    /// Lookups in flight. A lookup holds a few hundred bytes and up to four requests. More concurrent misses than this
-    /// on one machine mean an attack or a loop.
-    package static let maxLookups = 1024
-    /// One domain or one client holds at most 1/8 of the lookup slots and of the request slots. Seven that hang leave
-    /// room for all others.
-    static let shareDivisor = 8
-    /// Requests to providers in flight. Each holds a socket or a stream and about 30 KiB.
-    package static let maxRequests = 256
-    /// A request without a free slot waits for the usual time of an answer, clamped to these limits. It waits longer,
-    /// until their requests are overdue, if other domains hold the slots. Then its question fails.
+    /// Lookups in flight: as many clients as wait at most. A lookup holds one to two kilobytes. Beyond this number the
+    /// newest lookup of the largest holder ends.
+    package static let maxLookups = 16_384
+    /// Requests to providers in flight. Each holds a socket or a stream and up to 30 KiB.
+    package static let maxRequests = 1024
+    /// A running request is overdue after this multiple of the 99th percentile of the provider's answer times, not
+    /// below the first limit, and at `hopelessAfter`. Then it may have to give its place to another holder. A name that
+    /// its provider has to resolve rarely takes longer than the first limit.
+    static let overdueFactor = 3.0
+    static let overdueFloor: Duration = .milliseconds(200)
+    static let hopelessAfter: Duration = .milliseconds(2500)
+    /// An overdue request gives up its place as well after this time if the provider has answered nothing since: other
+    /// names show whether it still works.
+    static let silenceAfter: Duration = .seconds(1)
+    /// Time for which a parent counts as hanging after a request for one of its names was given up while the provider
+    /// answered others. Names below such parents hold half of a provider's places.
+    static let hangMemory: Duration = .seconds(10)
+    /// Answers in a row for other names of the parent, less one, that end this state at the latest.
+    static let maxHangWeight = 8
+    /// Such parents that are remembered. Eviction beyond this number gives a parent no advantage.
+    static let maxHangs = 1024
+    /// While a request waits for a place at a provider that replies, the system resolver is not asked. This is the
+    /// interval at which that is decided anew.
+    static let placeCheck: Duration = .milliseconds(500)
+    /// Limits of the usual answer time of a provider that a request must have left when it gets a place.
     static let queueFloor: Duration = .milliseconds(50)
     static let queueCeiling: Duration = .milliseconds(400)
-    /// A request yields its slot to another domain after this multiple of the usual answer time, clamped to these
-    /// limits. A new connection takes four times the usual time.
-    static let overdueFactor = 4
-    static let overdueFloor: Duration = .milliseconds(100)
-    static let overdueCeiling: Duration = .milliseconds(1000)
-    /// After this, a request also yields its slot to a request of its own domain. Few answers come so late.
-    static let hopelessAfter: Duration = .milliseconds(2500)
-    /// Time for which a domain counts as slow after a request for it was given up while the provider answered others.
-    /// All slow domains together hold at most half of a provider's slots.
-    static let slowDomainMemory: Duration = .seconds(10)
-    /// Time after which the queue is read from its front again though no request has ended: a domain may have ceased to
-    /// be slow. Far below `slowDomainMemory`.
-    static let requestPass: Duration = .milliseconds(10)
-    /// Slow domains that are remembered. Eviction beyond this number gives a domain no advantage.
-    static let maxSlowDomains = 1024
     /// Clients waiting for one question: room for a burst from a busy host.
     package static let maxWaiters = 2048
     /// Providers asked per question, the hedge included (field.md 7b: bounded fan-out).
@@ -37,7 +37,7 @@ package enum Bounds {
 
     /// Time limit for a reply. Stub resolvers time out after 5 s (resolv.conf default), so SERVFAIL must arrive before
     /// that.
-    static let answerWithin: Duration = .milliseconds(4500)
+    package static let answerWithin: Duration = .milliseconds(4500)
     /// Timeout of one request to a provider, connection setup included, unless its settings have another.
     package static let providerTimeout: Duration = .milliseconds(3000)
     /// An address without a reply after this multiple of its usual time, clamped to these limits, is doubted, and
@@ -208,8 +208,6 @@ package enum Bounds {
     /// counts as silent until its timeouts prove it.
     static let timedOutDomainsToOpen = 3
     static let silentFloor: Duration = .milliseconds(500)
-    /// A provider that replied within this time is not silent: a request without a slot then means a shortage of slots.
-    static let heardLately: Duration = .milliseconds(100)
     /// A provider fails for every name if this many names of this many registrable domains failed in a row, for this
     /// time at least. From `namesToSuspect` names on, its next success counts as a recovery.
     static let namesToFail = 8

@@ -28,6 +28,8 @@ package enum Event: Sendable {
     case flushed(QuestionScope)
     /// A fetch ended. Results of abandoned fetches are ignored.
     case fetchFinished(FetchID, FetchResult)
+    /// The fetch waits for a place at its provider, or for another one. Leads to `fetchSent` or `fetchFinished`.
+    case fetchWaits(FetchID)
     /// The fetch is not sent before the fleet allows it. Leads to one of the following three.
     case fetchAwaitsFleet(FetchID)
     /// The fetch is sent now.

@@ -15,9 +15,9 @@ package struct Resolver {
     var failures = FailureMemory()
     var plan: RefreshPlan
     private(set) var refreshesInFlight = 0
-    /// Slots of the lookups in flight, by lookup number.
-    private(set) var shares = FairShare(capacity: Bounds.maxLookups)
-    /// Number of lookups that ended because their domain or client exceeded its share of the slots.
+    /// The lookups in flight by their holders: it tells which one leaves at the bound.
+    private var holders = FairQueue(capacity: 0)
+    /// Number of lookups that ended at `Bounds.maxLookups`.
     package internal(set) var displacedLookups: UInt64 = 0
     /// Providers that were in trouble at the last check.
     private var troubled: Set<ProviderID> = []
@@ -69,6 +69,7 @@ package struct Resolver {
         case .forgotten(let scope): forget(scope, now: now)
         case .flushed(let scope): flush(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
+        case .fetchWaits(let id): fetchWaits(id, now: now)
         case .fetchAwaitsFleet(let id): fetchAwaitsFleet(id, now: now)
         case .fetchSent(let id): fetchSent(id, now: now)
         case .fetchShared(let id, let answer): fetchShared(id, answer, now: now)
@@ -199,16 +200,16 @@ package struct Resolver {
         _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, for client: ClientID? = nil,
         isRefresh: Bool, now: Instant, _ join: (inout Lookup, inout ResolverState) -> Void
     ) {
-        let holder = ShareHolder(question.name, client)
-        makeRoom(for: holder, now: now)
+        let providerRecordsEnd = plan.providerRecordsEnd(question)
+        let holder = ShareHolder(question.name, client, isKnown: providerRecordsEnd != nil)
         let number = freeNumbers.popLast() ?? lookups.count
         if number == lookups.count { lookups.append(nil) }
-        shares.add(number, for: holder)
+        holders.add(number, for: holder)
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
             question, of: holder, along: route, policy: policy, isRefresh: isRefresh,
-            hasRecords: plan.hasRecords(question), providerRecordsEnd: plan.providerRecordsEnd(question),
+            hasRecords: plan.hasRecords(question), providerRecordsEnd: providerRecordsEnd,
             terms(for: route, isRefresh: isRefresh, now: now), now: now)
         let changeEnd = changeEnd(now)
         change(number, now: now) { lookup, state in
@@ -222,6 +223,7 @@ package struct Resolver {
             state.beginBackground(question, first, among: policy.upstreams, now: now)
         }
         noticeTrouble(route, now: now)
+        endSurplus(now: now)
     }
 
     /// Shortens the deadlines of lookups that began before their providers got into trouble.
@@ -332,7 +334,7 @@ package struct Resolver {
             remember(lookup, now: now)
             numberOfQuestion[lookup.question] = nil
             freeNumbers.append(number)
-            shares.remove(number)
+            holders.remove(number)
             deadlines.remove(number)
             if lookup.isRefresh { refreshesInFlight -= 1 }
         }
@@ -396,20 +398,11 @@ package struct Resolver {
         if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }
     }
 
-    // MARK: shares of the lookup slots
-    // A new lookup replaces an old one if its domain or client holds too many.
-
-    /// Ends lookups until `holder` may have one more: one for each limit at most.
-    private mutating func makeRoom(for holder: ShareHolder, now: Instant) {
-        while let number = shares.displaced(by: holder) {
-            displacedLookups += 1
-            change(number, now: now) { $0.displaced(now: now, &$1) }
-        }
-    }
-
-    /// Returns whether a refresh may start. It never replaces a client's lookup.
-    func hasRoom(for question: Question) -> Bool {
-        shares.displaced(by: ShareHolder(question.name, nil)) == nil
+    /// Ends the newest lookup of the largest holder beyond the bound. It may be the one that has just begun.
+    private mutating func endSurplus(now: Instant) {
+        guard holders.waitingCount > Bounds.maxLookups, let number = holders.waitingOfLargest else { return }
+        displacedLookups += 1
+        change(number, now: now) { $0.displaced(now: now, &$1) }
     }
 
     // MARK: refreshes
@@ -463,7 +456,7 @@ package struct Resolver {
             let retryAt = hasExpired ? min(failure.recheckAt, failure.until) : failure.until
             if retryAt > now { return plan.failed(question, retryAt: retryAt) }
         }
-        guard mayRefresh, hasRoom(for: question) else { return plan.postponed(question, now: now) }
+        guard mayRefresh else { return plan.postponed(question, now: now) }
         let route = route(question, policy, charged: prospect.chargedTo, now: now)
         // Clients have its expired answer, and another request tests whether the provider replies.
         if route.isUnresponsive, !route.isSystemFirst, let first = route.providers.first,
@@ -526,7 +519,7 @@ package struct Resolver {
         let fullRoute = route(question, policy, now: now)
         let route = fullRoute.without(source)
         guard !route.isEmpty, !route.hasOnlyThrottled,
-            number == nil ? mayRefresh && hasRoom(for: question) : forged != nil
+            number == nil ? mayRefresh : forged != nil
         else {
             // The next client starts the lookup.
             if forged != nil, source == .system, !route.isEmpty { state.withdraw(question, from: source) }

@@ -16,14 +16,14 @@ from places import eventually
 from programs import Daemon, ctl
 from wire import Datagrams, Stream, opt, query
 
-# Bounds.maxLookups for one domain and StreamConnection.maxInFlight; what stub resolvers wait.
-MAX_LOOKUPS, IN_FLIGHT, PATIENCE = 128, 64, 5
+# StreamConnection.maxInFlight; what stub resolvers wait.
+IN_FLIGHT, PATIENCE = 64, 5
 
 
 class Flood(Case):
     expected_seconds = 8
 
-    def test_more_names_at_once_than_are_looked_up(self):
+    def test_more_names_at_once_than_are_asked(self):
         """Every question is answered within a client's patience, though no upstream says anything."""
         provider = self.lab()
         provider.fault("hang")
@@ -40,8 +40,7 @@ class Flood(Case):
             self.assertEqual({wire.SERVFAIL}, {reply.rcode for reply in replies})
             errors += [reply.extended_error for reply in replies]
         self.assertLess(time.monotonic() - began, PATIENCE * places.slack())
-        # 14: not ready (RFC 8914), for those beyond the bound, and for those that found no connection.
-        self.assertGreaterEqual(errors.count(14), 20 * IN_FLIGHT - MAX_LOOKUPS)
+        # 14: not ready (RFC 8914), for those that found no connection.
         self.assertLessEqual(set(errors), {14, 22, 23})
         eventually(lambda: server.stats()["inflight"] == 0)
         self.assertSums(server.stats())

@@ -68,7 +68,7 @@ struct UnservedNamesTests {
         names.refused(other, by: provider, now: start)
         for number in 0..<6000 { names.refused(try name("n\(number).flood.example"), by: provider, now: start) }
         #expect(names.isPaused(other, at: provider, start))
-        #expect(names.count == Bounds.maxUnservedNames / Bounds.shareDivisor + 1)
+        #expect(names.count == Bounds.maxUnservedNames)
         #expect(!names.isPaused(try name("n0.flood.example"), at: provider, start))
         #expect(names.isPaused(try name("n5999.flood.example"), at: provider, start))
     }

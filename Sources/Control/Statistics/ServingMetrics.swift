@@ -48,10 +48,12 @@ extension MetricFamily {
         .counter("cache_misses", "Queries not answered from the cache.") { [MetricSample($0.cache.misses)] },
         .counter("cache_insertions", "Answers inserted into the cache.") { [MetricSample($0.cache.insertions)] },
         .counter("cache_evictions", "Answers evicted from the full cache.") { [MetricSample($0.cache.evictions)] },
-        .counter("lookups_displaced", "Lookups ended because their domain or client exceeded its share.") {
+        .counter("lookups_displaced", "Lookups ended because there were too many.") {
             [MetricSample($0.shares.lookupsDisplaced)]
         },
-        .counter("requests_without_place", "Requests to providers ended because of the limit, by state.") {
+        .counter(
+            "requests_without_place", "Requests that gave up their place at a provider or got none in time, by state."
+        ) {
             [
                 MetricSample($0.shares.requestsDisplaced, ("was", "running")),
                 MetricSample($0.shares.requestsExpired, ("was", "waiting")),

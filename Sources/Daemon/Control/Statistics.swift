@@ -100,8 +100,8 @@ struct Statistics {
         report.prefetch.failed = Int(resolving.refreshes.failed)
         report.prefetch.used = Int(resolving.refreshes.used)
         report.shares.lookupsDisplaced = Int(resolving.displacedLookups)
-        report.shares.requestsDisplaced = Int(resolving.providers.shares.displaced)
-        report.shares.requestsExpired = Int(resolving.providers.shares.expired)
+        report.shares.requestsDisplaced = Int(resolving.providers.queue.displaced)
+        report.shares.requestsExpired = Int(resolving.providers.queue.expired)
         for cause in StaleCause.allCases { report.stale[cause.rawValue] = Int(resolving.staleCauses[cause] ?? 0) }
         if let store = resolving.store?.counts {
             report.store.loaded = Int(store.restoredEntries)

@@ -74,7 +74,8 @@ final class FlightRecorder {
             event.network = network.number
             records.ofMainThread.record(event)
         case .asked, .prefetchDue, .servedAgain, .answeredFromCache, .hitsCounted, .requested, .restored, .forgotten,
-            .flushed, .volunteered, .fetchAwaitsFleet, .fetchSent, .fetchShared, .fetchDeferred, .demandElsewhere,
+            .flushed, .volunteered, .fetchWaits, .fetchAwaitsFleet, .fetchSent, .fetchShared, .fetchDeferred,
+            .demandElsewhere,
             .evidence,
             .probeFinished, .probeRequested,
             .switchedOff, .throttled, .overQuota,

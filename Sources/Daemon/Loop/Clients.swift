@@ -66,9 +66,8 @@ extension Client {
 
 /// Invariant: a waiter is in the table from the time it is passed to the resolver until it is answered.
 struct Clients {
-    /// Bound of waiting clients. The resolver runs at most 1,024 lookups and few of them are shared by many clients, so
-    /// a full table would indicate a leak.
-    static let maxWaiting = 16_384
+    /// Bound of waiting clients: as many as lookups, and as many again that share one.
+    static let maxWaiting = 2 * Bounds.maxLookups
 
     private var waiting: [Waiter: Client] = [:]
     private var nextNumber: UInt64 = 0

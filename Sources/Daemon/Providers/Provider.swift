@@ -179,19 +179,13 @@ final class Provider {
 
     func distrustsConnections(now: Instant) -> Bool { distrustsConnectionsUntil.map { now < $0 } ?? false }
 
-    /// An endpoint, and how it is dialled.
-    struct Way {
-        let endpoint: HTTPEndpoint
-        let dialled: HTTPEndpoint
-    }
-
     /// Returns the endpoint to dial first, the alternatives, and how long the first may be silent. Nil if no address is
     /// known.
     ///
     /// - Parameter avoided: endpoints whose replies were of no use to the same question.
     func chooseEndpoints(
         avoiding avoided: [HTTPEndpoint] = [], now: Instant
-    ) -> (first: Way, others: [Way], silence: Duration)? {
+    ) -> (first: RequestWay, others: [RequestWay], silence: Duration)? {
         guard !endpoints.isEmpty else { return nil }
         let isReachable = { [ways, endpoints] in ways[$0] != nil && !avoided.contains(endpoints[$0]) }
         let chosen = addresses.choose(where: isReachable, now: now)
@@ -204,8 +198,8 @@ final class Provider {
         zip(endpoints, ways).contains { endpoint, way in way != nil && !avoided.contains(endpoint) }
     }
 
-    private func way(_ index: Int) -> Way {
-        Way(endpoint: endpoints[index], dialled: ways[index] ?? endpoints[index])
+    private func way(_ index: Int) -> RequestWay {
+        RequestWay(endpoint: endpoints[index], dialled: ways[index] ?? endpoints[index])
     }
 
     /// How long a request may wait for a free place: about as long as an answer takes.
@@ -342,7 +336,7 @@ extension FetchFailure {
         case .tls: self = .tls
         case .reset: self = .reset
         case .oversized, .garbage, .badRequest: self = .garbage
-        case .busy, .local: self = .overload
+        case .busy, .crowded, .local: self = .overload
         }
     }
 

@@ -18,16 +18,18 @@ final class ProviderFetches: LoopPart {
     /// Fetches that wait to share a request.
     private var batches = FetchBatches()
     /// Decides which requests run; one-off requests (`ownRequests`) are not included.
-    private(set) var shares = RequestShares()
+    private(set) var queue = RequestQueue()
     /// Requests by number. Free numbers are reused.
     private var requests: [Request?] = []
-    private var freeNumbers: [RequestShares.ID] = []
-    private var requestOfFetch: [FetchID: RequestShares.ID] = [:]
-    private var requestOfTransfer: [TransferID: RequestShares.ID] = [:]
+    private var freeNumbers: [RequestQueue.ID] = []
+    private var requestOfFetch: [FetchID: RequestQueue.ID] = [:]
+    private var requestOfTransfer: [TransferID: RequestQueue.ID] = [:]
     /// Questions in flight in requests with questions of other domains, with the number of such requests.
     private var questionsTogether: [Question: Int] = [:]
     /// True if a place became free since the last `takePlaces`.
     private var hasFreePlace = false
+    /// Fetches that wait for a place, and those that got it.
+    private var placeNews: [Event] = []
     private var finished: [(id: FetchID, result: FetchResult)] = []
     /// Requests that belong to no fetch, with their completions.
     private var ownRequests: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
@@ -47,42 +49,7 @@ final class ProviderFetches: LoopPart {
     /// The kernel has by then sent the request twice over the old connection and dialled once more.
     private static let unacknowledgedAfter: Duration = .milliseconds(500)
 
-    /// A request for one or more fetches. A class, so that no event copies it.
-    private final class Request {
-        let provider: ProviderID
-        /// Includes those that were abandoned in flight. The others are in `requestOfFetch`.
-        var fetches: [FetchBatches.Fetch]
-        var wantedCount: Int
-        /// Questions as sent: those of the fetches and possibly more.
-        let questions: [Question]
-        let earlier: EarlierReplies
-        /// Whether it has fetches of several domains.
-        let isShared: Bool
-        /// Nil while it waits for a place.
-        var flight: Flight?
-        /// Flushed since it was sent: answers in its reply to questions that no fetch has are dropped.
-        var flushed: [QuestionScope] = []
-
-        init(
-            _ fetches: [FetchBatches.Fetch], asking questions: [Question], of provider: ProviderID,
-            after earlier: EarlierReplies
-        ) {
-            self.provider = provider
-            self.fetches = fetches
-            wantedCount = fetches.count
-            self.questions = questions
-            self.earlier = earlier
-            isShared = fetches.dropFirst().contains { $0.holder?.domain != fetches[0].holder?.domain }
-        }
-    }
-
-    /// What the replies to earlier requests for the same questions showed.
-    private struct EarlierReplies {
-        /// The request is dated by the provider's clock as a reply showed it.
-        var isRedated = false
-        /// Endpoints whose replies were of no use.
-        var failedEndpoints: [HTTPEndpoint] = []
-    }
+    typealias Request = PendingRequest
 
     /// An address that a provider reported for this machine.
     struct ReportedExit {
@@ -90,27 +57,6 @@ final class ProviderFetches: LoopPart {
         let provider: ProviderID
         /// When the request was sent.
         let askedAt: Instant
-    }
-
-    /// What is known of a request since it was sent.
-    private struct Flight {
-        let transfer: TransferID
-        /// Kept here because new settings may remove the provider while its answer is in flight.
-        let dialect: any Dialect
-        /// The provider's name if its questions are billed.
-        let account: String?
-        /// The clock that dated the request; another reply may have corrected the provider's clock meanwhile.
-        let clock: ServerClock
-        let startedAt: Instant
-        /// How it was sent first.
-        let first: Provider.Way
-        let others: [Provider.Way]
-
-        /// The endpoint as configured, however it was dialled.
-        func endpoint(dialledAs dialled: HTTPEndpoint) -> HTTPEndpoint {
-            if first.dialled == dialled { return first.endpoint }
-            return others.first { $0.dialled == dialled }?.endpoint ?? dialled
-        }
     }
 
     /// Flushes that a request remembers one by one.
@@ -122,13 +68,15 @@ final class ProviderFetches: LoopPart {
     }
 
     var nextDeadline: Instant? {
-        let ofBatches = Instant.earliest(batches.nextDeadline, inPlace { $0.nextDeadline(now: Clock.now()) })
+        let ofBatches = Instant.earliest(batches.nextDeadline, inPlace { $0.nextDeadline })
         return Instant.earliest(http.nextDeadline, ofBatches)
     }
 
     /// Requests in flight, and those that wait for a place.
-    var requestCounts: (running: Int, waiting: Int) { (shares.runningCount, shares.waitingCount) }
-    var hasFinished: Bool { !finished.isEmpty || http.hasFinished || hasFreePlace && shares.waitingCount > 0 }
+    var requestCounts: (running: Int, waiting: Int) { (queue.runningCount, queue.waitingCount) }
+    var hasFinished: Bool {
+        !finished.isEmpty || !placeNews.isEmpty || http.hasFinished || hasFreePlace && queue.waitingCount > 0
+    }
 
     /// Replaces the providers. Those with unchanged endpoints and secrets keep their state.
     func setProviders(_ accounts: [ProviderAccount]) -> [ProviderTraits] {
@@ -140,7 +88,7 @@ final class ProviderFetches: LoopPart {
             new.setReach(reachability)
             return new
         }
-        shares.keep(providers.map(\.id))
+        queue.keep(providers.map(\.id))
         return providers.map(\.traits)
     }
 
@@ -156,20 +104,21 @@ final class ProviderFetches: LoopPart {
     /// Starts a fetch. If the provider's requests can carry several questions, it may wait shortly for others to
     /// join.
     ///
-    /// - Parameter holder: the domain and the client of the question; nil for a background measurement.
+    /// - Parameter holder: that the request's place counts for; nil for a background measurement.
     func start(
         _ id: FetchID, _ question: Question, _ provider: ProviderID, for holder: ShareHolder? = nil,
         _ cause: RequestCause = .measurement, now: Instant
     ) {
         let holder = holder ?? ShareHolder(question.name, nil)
+        let index = index(of: provider)
+        let pool = index.map { self.pool(of: providers[$0]) } ?? provider
         // Asked again because a shared request is slow: alone, so that it does not delay the same questions once
         // more.
-        let isSlow =
-            inPlace { $0.isAskedAlone(holder.domain, now: now) }
+        let isAlone =
+            inPlace { $0.isAskedAlone(holder.parent, at: pool, now: now) }
             || !questionsTogether.isEmpty && questionsTogether[question] != nil
-        let index = index(of: provider)
         let fetch = FetchBatches.Fetch(
-            id, question, startedAt: now, holder: holder, isSlow: isSlow, cause: cause,
+            id, question, startedAt: now, holder: holder, isAlone: isAlone, cause: cause,
             parameters: index.map { providers[$0].parameters.number(for: question.name) } ?? 0)
         guard let dialect = index.map({ providers[$0].dialect }) else { return fail([fetch], .unreachable) }
         // Checked here, because later it would fail the other questions of its batch.
@@ -215,8 +164,10 @@ final class ProviderFetches: LoopPart {
             redirected.removeAll(keepingCapacity: true)
             throttled.removeAll(keepingCapacity: true)
             volunteered.removeAll(keepingCapacity: true)
+            placeNews.removeAll(keepingCapacity: true)
         }
-        var events = redirected
+        var events = placeNews
+        events += redirected
         events += silent.map { .unacknowledged($0) }
         events += throttled
         // Failures first: an answer in the same reply is the latest information about the provider.
@@ -317,14 +268,28 @@ final class ProviderFetches: LoopPart {
         let request = Request(fetches, asking: questions, of: provider, after: earlier)
         let id = number(request)
         for fetch in fetches { requestOfFetch[fetch.id] = id }
-        shares.add(
-            id, to: provider, for: fetches[0].holder ?? ShareHolder(questions[0].name, nil),
-            others: request.isShared ? Array(Set(fetches.compactMap { $0.holder?.domain })) : [],
-            places: places(at: providers[index]), usualLatency: providers[index].usualLatency, now: now)
+        let until = now + Bounds.answerWithin - providers[index].usualLatency
+        queue.add(
+            id, to: pool(of: providers[index]), for: fetches[0].holder,
+            others: request.isShared ? parents(of: fetches) : [], places: places(at: providers[index]), until: until,
+            now: now)
         takePlaces(now: now)
+        if requests[id] === request, request.flight == nil { awaitPlace(request) }
     }
 
-    private func number(_ request: Request) -> RequestShares.ID {
+    /// Each once, in the order of the fetches.
+    private func parents(of fetches: [FetchBatches.Fetch]) -> [Name] {
+        var seen: Set<Name> = []
+        return fetches.map(\.holder.parent).filter { seen.insert($0).inserted }
+    }
+
+    /// Tells the resolver that the fetches of the request wait for a place.
+    private func awaitPlace(_ request: Request) {
+        request.isAwaited = true
+        for fetch in request.fetches where requestOfFetch[fetch.id] != nil { placeNews.append(.fetchWaits(fetch.id)) }
+    }
+
+    private func number(_ request: Request) -> RequestQueue.ID {
         if let number = freeNumbers.popLast() {
             requests[number] = request
             return number
@@ -333,7 +298,7 @@ final class ProviderFetches: LoopPart {
         return requests.count - 1
     }
 
-    private func begin(_ id: RequestShares.ID, now: Instant) {
+    private func begin(_ id: RequestQueue.ID, now: Instant) {
         guard let request = requests[id] else { return }
         let (fetches, questions) = (request.fetches, request.questions)
         guard let index = index(of: request.provider),
@@ -347,6 +312,10 @@ final class ProviderFetches: LoopPart {
         } catch {
             return end(id, .other, with: FetchFailure(error), now: now)
         }
+        if request.isAwaited {
+            (request.isAwaited, request.countsFrom) = (false, now)
+            for fetch in fetches where requestOfFetch[fetch.id] != nil { placeNews.append(.fetchSent(fetch.id)) }
+        }
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
         let timeouts = RequestTimeouts(providers[index].timeout)
@@ -355,10 +324,10 @@ final class ProviderFetches: LoopPart {
                 message, to: first.dialled, timeout: timeouts.transfer, connectTimeout: timeouts.connect,
                 needsOwnConnection: providers[index].distrustsConnections(now: now),
                 stallTimeout: timeouts.stall, silenceTimeout: silence,
-                deadPathTimeout: timeouts.deadPath - fetches[0].startedAt.duration(to: now),
+                deadPathTimeout: timeouts.deadPath - request.countsFrom.duration(to: now),
                 unacknowledgedAfter: ProviderFetches.unacknowledgedAfter,
-                subject: fetches[0].holder?.domain, elsewhere: others.map(\.dialled)), now: now)
-        request.flight = Flight(
+                subject: fetches[0].holder.parent, elsewhere: others.map(\.dialled)), now: now)
+        request.flight = RequestFlight(
             transfer: transfer, dialect: providers[index].dialect,
             account: providers[index].settings.isBilled ? providers[index].name : nil, clock: providers[index].clock,
             startedAt: now, first: first, others: others)
@@ -384,9 +353,10 @@ final class ProviderFetches: LoopPart {
     // MARK: results
 
     private func conclude(
-        _ id: RequestShares.ID, _ result: Result<TransferReply, TransferFailure>, dialled: HTTPEndpoint, now: Instant
+        _ id: RequestQueue.ID, _ result: Result<TransferReply, TransferFailure>, dialled: HTTPEndpoint, now: Instant
     ) {
         guard let request = requests[id], let flight = request.flight else { return }
+        if case .failure(.crowded) = result { return waitAgain(id, request, flight) }
         let wanted = release(id, result.end, now: now)
         let endpoint = flight.endpoint(dialledAs: dialled)
         switch result {
@@ -395,6 +365,7 @@ final class ProviderFetches: LoopPart {
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: isAddress, now: now)
             fail(wanted, FetchFailure(failure))
         case .success(let transfer):
+            setPlaces(of: request.provider, dialled, afterStatus: transfer.status, now: now)
             let reply = HTTPReply(transfer)
             // Over TLS a redirect is the provider's own reply, and says nothing about the network.
             if flight.first.endpoint.scheme == .http, let host = reply.redirectHost {
@@ -426,7 +397,7 @@ final class ProviderFetches: LoopPart {
         }
     }
 
-    private func noteExit(in reply: HTTPReply, to request: Request, _ flight: Flight, now: Instant) {
+    private func noteExit(in reply: HTTPReply, to request: Request, _ flight: RequestFlight, now: Instant) {
         guard let provider = provider(request.provider), let clients = request.questions.first?.clients,
             let address = provider.exit(in: reply, toClients: clients, now: now)
         else { return }
@@ -495,7 +466,7 @@ final class ProviderFetches: LoopPart {
     }
 
     /// Returns true if the provider's clock differs from the one that dated the request.
-    private func learnClock(from reply: HTTPReply, of provider: ProviderID, _ flight: Flight) -> Bool {
+    private func learnClock(from reply: HTTPReply, of provider: ProviderID, _ flight: RequestFlight) -> Bool {
         guard let provider = self.provider(provider) else { return false }
         provider.clock.learn(from: reply, in: flight.dialect, wallMilliseconds: Clock.wallMilliseconds())
         return provider.clock.differs(from: flight.clock)
@@ -504,7 +475,8 @@ final class ProviderFetches: LoopPart {
     /// Updates the provider's state: a request counts as one failure at most, and any answered question shows that
     /// the provider is up.
     private func judge(
-        _ request: Request, _ flight: Flight, _ results: [Result<Answer, DialectError>], _ outcomes: [FetchResult],
+        _ request: Request, _ flight: RequestFlight, _ results: [Result<Answer, DialectError>],
+        _ outcomes: [FetchResult],
         of reply: TransferReply, at endpoint: HTTPEndpoint, now: Instant
     ) {
         let errors = results.compactMap(\.failure)
@@ -569,7 +541,7 @@ final class ProviderFetches: LoopPart {
     }
 
     // MARK: places
-    // A place is a concurrent request of a provider. `RequestShares` decides who gets one.
+    // A place is a concurrent request of a provider. `RequestQueue` decides who gets one.
 
     /// Abandons a fetch. Its request ends with the last fetch that wants it.
     func abandon(_ fetch: FetchID, now: Instant) {
@@ -584,7 +556,7 @@ final class ProviderFetches: LoopPart {
         }
         // The resolver abandons a fetch at its time-out; an earlier abandon means that another answer won.
         let timeout = provider(request.provider)?.timeout ?? Bounds.providerTimeout
-        let isLate = request.fetches[0].startedAt.duration(to: now) >= timeout
+        let isLate = request.countsFrom.duration(to: now) >= timeout
         guard request.wantedCount == 0 else {
             if !isLate { overtaken(fetch, in: request, id) }
             return
@@ -596,31 +568,62 @@ final class ProviderFetches: LoopPart {
         }
     }
 
-    private func overtaken(_ fetch: FetchID, in request: Request, _ id: RequestShares.ID) {
-        guard let domain = request.fetches.first(where: { $0.id == fetch })?.holder?.domain else { return }
-        let isWanted = request.fetches.contains { $0.holder?.domain == domain && requestOfFetch[$0.id] != nil }
-        if !isWanted { shares.leave(id, domain) }
+    private func overtaken(_ fetch: FetchID, in request: Request, _ id: RequestQueue.ID) {
+        guard let parent = request.fetches.first(where: { $0.id == fetch })?.holder.parent else { return }
+        let isWanted = request.fetches.contains { $0.holder.parent == parent && requestOfFetch[$0.id] != nil }
+        if !isWanted { queue.leave(id, parent) }
     }
 
-    /// Returns how many requests the provider's connections carry at once.
-    private func places(at provider: Provider) -> Int {
-        var places = 1
+    /// Providers with an equal endpoint share its connections, and with them its places: those of the first of them.
+    private func pool(of provider: Provider) -> ProviderID {
+        let first = providers.first { other in
+            other === provider || other.endpoints.contains(where: provider.endpoints.contains)
+        }
+        return first?.id ?? provider.id
+    }
+
+    /// Returns how many requests the provider's connections carry at once: now, and at most.
+    private func places(at provider: Provider) -> (now: Int, most: Int) {
+        var places = (now: 1, most: 1)
         for index in provider.endpoints.indices {
             let dialled = provider.ways[index] ?? provider.endpoints[index]
-            places = max(places, http.parallelRequests(to: dialled))
+            let parallel = http.parallelRequests(to: dialled)
+            places = (max(places.now, parallel.now), max(places.most, parallel.most))
         }
         return places
     }
 
-    /// Reads the shares in place: a call on the property copies them, which retains all their tables.
-    private func inPlace<Value>(_ read: (inout RequestShares) -> Value) -> Value { read(&shares) }
+    /// Lets more requests run in parallel if some wait although the provider answers, and fewer if it asks for fewer.
+    private func setPlaces(of id: ProviderID, _ dialled: HTTPEndpoint, afterStatus status: Int, now: Instant) {
+        guard let provider = provider(id) else { return }
+        let pool = pool(of: provider)
+        if status == 429 || status == 503 {
+            http.wantsFewer(of: dialled, now: now)
+        } else if queue.wantsMore(at: pool) {
+            http.wantsMore(of: dialled, now: now)
+        }
+        queue.set(places(at: provider), of: pool)
+    }
 
-    /// Starts and ends requests as `shares` decides.
+    /// Lets a request wait for another place, because its connection was refused.
+    private func waitAgain(_ id: RequestQueue.ID, _ request: Request, _ flight: RequestFlight) {
+        if let provider = provider(request.provider) { queue.set(places(at: provider), of: pool(of: provider)) }
+        queue.suspend(id)
+        hasFreePlace = true
+        ground(request, flight)
+        awaitPlace(request)
+    }
+
+    /// Reads the queue in place: a call on the property copies it, which retains all its tables.
+    private func inPlace<Value>(_ read: (inout RequestQueue) -> Value) -> Value { read(&queue) }
+
+    /// Starts and ends requests as `queue` decides.
     private func takePlaces(now: Instant) {
         hasFreePlace = false
-        while let step = shares.next(now: now) {
+        while let step = queue.next(now: now) {
             switch step {
             case .start(let id): begin(id, now: now)
+            case .suspend(let id): suspend(id, now: now)
             case .displace(let id):
                 guard let request = requests[id], let flight = request.flight else { continue }
                 bill(request, at: http.cancel(flight.transfer, now: now))
@@ -630,30 +633,42 @@ final class ProviderFetches: LoopPart {
         }
     }
 
+    /// Takes the place of a request, which waits for another one.
+    private func suspend(_ id: RequestQueue.ID, now: Instant) {
+        guard let request = requests[id], let flight = request.flight else { return }
+        bill(request, at: http.cancel(flight.transfer, now: now))
+        ground(request, flight)
+        awaitPlace(request)
+    }
+
+    /// Ends the flight of a request.
+    private func ground(_ request: Request, _ flight: RequestFlight) {
+        request.flight = nil
+        requestOfTransfer[flight.transfer] = nil
+        if request.isShared { for fetch in request.fetches { noLongerTogether(fetch.question) } }
+    }
+
     /// Removes the request and frees its place. `takePlaces` must follow before the loop sleeps.
     ///
     /// - Returns: the fetches that are still wanted.
     @discardableResult
-    private func release(_ id: RequestShares.ID, _ end: RequestShares.End, now: Instant) -> [FetchBatches.Fetch] {
-        shares.end(id, end, now: now)
+    private func release(_ id: RequestQueue.ID, _ end: RequestQueue.End, now: Instant) -> [FetchBatches.Fetch] {
+        queue.end(id, end, now: now)
         hasFreePlace = true
         return remove(id)
     }
 
     /// Ends a request that cannot be sent.
-    private func end(_ id: RequestShares.ID, _ end: RequestShares.End, with failure: FetchFailure, now: Instant) {
+    private func end(_ id: RequestQueue.ID, _ end: RequestQueue.End, with failure: FetchFailure, now: Instant) {
         fail(release(id, end, now: now), failure)
     }
 
     /// - Returns: the fetches that are still wanted.
-    private func remove(_ id: RequestShares.ID) -> [FetchBatches.Fetch] {
+    private func remove(_ id: RequestQueue.ID) -> [FetchBatches.Fetch] {
         guard let request = requests[id] else { return [] }
         requests[id] = nil
         freeNumbers.append(id)
-        if let flight = request.flight {
-            requestOfTransfer[flight.transfer] = nil
-            if request.isShared { for fetch in request.fetches { noLongerTogether(fetch.question) } }
-        }
+        if let flight = request.flight { ground(request, flight) }
         return request.fetches.filter { requestOfFetch.removeValue(forKey: $0.id) != nil }
     }
 

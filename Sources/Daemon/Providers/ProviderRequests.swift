@@ -24,7 +24,7 @@ extension TransferRequest {
 }
 
 extension Result<TransferReply, TransferFailure> {
-    var end: RequestShares.End {
+    var end: RequestQueue.End {
         switch self {
         case .success: .answered
         case .failure(.timeout): .timedOut

@@ -76,7 +76,7 @@ final class HTTP2Connection {
         }
     }
 
-    var hasFreeStream: Bool { session.openStreams < min(session.maxStreams, ConnectionSet.maxStreams) }
+    var hasFreeStream: Bool { session.openStreams < min(session.maxStreams, ParallelRequests.maxStreams) }
 
     var isEstablished: Bool { connectedAt != nil }
 

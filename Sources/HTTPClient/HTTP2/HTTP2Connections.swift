@@ -17,6 +17,8 @@ final class HTTP2Connections: Connections {
     /// Transfers of a server that does not speak HTTP/2.
     private var refusedTransfers: [Transfer] = []
 
+    /// A server may allow few streams on each.
+    private static let maxConnections = 8
     /// By connections that have processed nothing.
     private static let maxRefusals = 1
 
@@ -123,7 +125,7 @@ final class HTTP2Connections: Connections {
         if let free = connections.last(where: { $0.isUsable && $0.hasFreeStream }) { return free }
         // Without a free stream, the request waits for one. Connections that drain do not count: each ends with its
         // last transfer.
-        if connections.count(where: \.isUsable) >= ConnectionSet.maxConnections,
+        if connections.count(where: \.isUsable) >= HTTP2Connections.maxConnections,
             let usable = connections.reversed().filter(\.isUsable).min(by: { $0.transfers.count < $1.transfers.count })
         {
             return usable

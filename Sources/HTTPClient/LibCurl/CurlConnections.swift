@@ -129,8 +129,8 @@ extension Transfer {
         guard let raw = unsafe curl_multi_init() else { throw .local("no memory for a connection pool") }
         unsafe self.raw = raw
         _ = unsafe ccurl_multi_set_long(raw, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX)
-        _ = unsafe ccurl_multi_set_long(raw, CURLMOPT_MAX_HOST_CONNECTIONS, ConnectionSet.maxConnections)
-        _ = unsafe ccurl_multi_set_long(raw, CURLMOPT_MAXCONNECTS, ConnectionSet.maxConnections)
+        _ = unsafe ccurl_multi_set_long(raw, CURLMOPT_MAX_HOST_CONNECTIONS, ParallelRequests.maxConnections)
+        _ = unsafe ccurl_multi_set_long(raw, CURLMOPT_MAXCONNECTS, ParallelRequests.maxConnections)
         _ = unsafe ledger.watch(raw)
     }
 

@@ -7,8 +7,10 @@ struct FailureRecord {
     private(set) var hasSilentUpstream = false
     /// An upstream failed other than by a timeout.
     private var hasFailedUpstream = false
-    /// A request got no slot within the daemon's limits, which is no reason to ask the system resolver.
+    /// A request got no place within the daemon's limits, which is no reason to ask the system resolver.
     private(set) var lacksRoom = false
+    /// A request got no place or had to give it up, which says nothing about the name.
+    private(set) var wasUnplaced = false
     /// Error replies.
     private var verdict: NameFailure?
     /// How each provider failed that was asked.
@@ -82,13 +84,14 @@ struct FailureRecord {
         self.contradiction = self.contradiction ?? contradiction
     }
 
-    /// A request waited for a slot while its provider replied to nothing.
+    /// A request waited for a place while its provider replied to nothing.
     mutating func waitedInVain(for provider: ProviderID, since instant: Instant) {
         timedOut.append(provider)
         ended(provider, .noReply(since: instant))
+        wasUnplaced = true
     }
 
-    mutating func foundNoSlot() { lacksRoom = true }
+    mutating func foundNoSlot() { (lacksRoom, wasUnplaced) = (true, true) }
     mutating func lostRoute() { hasSilentUpstream = true }
     mutating func failedForIPv4() { hasFailedUpstream = true }
 

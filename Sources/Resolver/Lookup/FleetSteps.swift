@@ -67,7 +67,8 @@ extension Lookup {
         else { return }
         running[index].isSent = false
         running[index].until = giveUpAt
-        providers.holdHedge()
+        // Another provider may have a place.
+        if !running[index].awaitsPlace { providers.holdHedge() }
         state.ranking.unbegun(provider, running[index].domain, now: now)
     }
 
@@ -76,11 +77,12 @@ extension Lookup {
             let provider = running[index].provider
         else { return }
         running[index].isSent = true
+        running[index].awaitsPlace = false
         running[index].startedAt = now
         running[index].until = now + state.ranking.timeout(of: provider)
         state.ranking.begun(provider, running[index].domain, now: now)
         if providers.isHedgeHeld {
-            providers.hedge(after: state.ranking.hedgeDelay(provider), startedAt: now, state.ranking, now: now)
+            providers.hedge(after: state.ranking.hedgeDelay(provider), startedAt: now, state.ranking, at: now)
         }
     }
 

@@ -67,7 +67,7 @@ struct Lookup {
     }
 
     let question: Question
-    /// Its domain and the client that started it, for the shares of the slots.
+    /// Its domain and the client that started it, for the places of its requests.
     let holder: ShareHolder
     /// Started before the answer's expiry, and not by a client.
     let isRefresh: Bool

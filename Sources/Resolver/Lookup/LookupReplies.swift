@@ -145,17 +145,21 @@ extension Lookup {
         providers.makeNextDue(now)
     }
 
-    /// Handles a request that got no slot. If the provider replies to others, the question fails. If it is silent, its
-    /// unanswered requests hold the slots. Then the request is queued again until the system resolver's answer is due.
+    /// Handles a request that got no place in time, or that had to give it up because it was overdue. If the provider
+    /// replies to others, the question fails. If it is silent, its unanswered requests hold the places. Then the last
+    /// request is queued again until the system resolver's answer is due.
     private mutating func foundNoSlot(
         _ attempt: Attempt, at provider: ProviderID, now: Instant, _ state: inout ResolverState
     ) {
         providers.makeNextDue(now)
+        // What was not sent says nothing about the provider.
+        if attempt.isSent {
+            state.ranking.failed(provider, .overload, of: attempt.domain, startedAt: attempt.startedAt, now: now)
+        }
         if !state.ranking.mayBeSilent(provider, now) {
             failures.foundNoSlot()
-        } else if waiters.isEmpty || isHoldOver(now) {
+        } else if waiters.isEmpty || isHoldOver(now) || !providers.isEmpty {
             failures.waitedInVain(for: provider, since: attempt.startedAt)
-            state.ranking.failed(provider, .overload, of: attempt.domain, startedAt: attempt.startedAt, now: now)
         } else {
             providers.requeue(provider, now: now)
         }
@@ -369,7 +373,7 @@ extension Lookup {
         // Remembers no failure if a source was excluded, if a local limit was reached, if the settings have changed, or
         // if no time was left to ask on this network.
         let isRemembered =
-            held.excludedSource == nil && !failures.lacksRoom && !isObsolete && startedAt < giveUpAt
+            held.excludedSource == nil && !failures.wasUnplaced && !isObsolete && startedAt < giveUpAt
         phase = .finished(.failed(isRemembered ? failure : nil))
     }
 

@@ -122,6 +122,8 @@ extension Lookup {
         var isSent = true
         /// When its turn in the provider's budget is, while it waits for it; nil: it does not.
         var turnAt: Instant?
+        /// It waits for a place at the provider.
+        var awaitsPlace = false
 
         var source: Source {
             switch upstream {

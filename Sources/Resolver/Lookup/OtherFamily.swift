@@ -112,8 +112,8 @@ extension Resolver {
         _ other: Question, _ policy: NamePolicy, _ waiter: Waiter, now: Instant
     ) {
         let route = route(other, policy, now: now)
-        guard failures.failure(of: other, hasExpired: false, now: now) == nil, hasRoom(for: other),
-            !route.hasOnlyThrottled
+        guard failures.failure(of: other, hasExpired: false, now: now) == nil,
+            lookupsInFlight < Bounds.maxLookups, !route.hasOnlyThrottled
         else { return state.actions.append(.fail(waiter, .notReady)) }
         beginRefreshNow(other, along: route, policy, now: now) { lookup, _ in lookup.waiters.append(waiter) }
     }

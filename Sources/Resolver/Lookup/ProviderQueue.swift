@@ -129,9 +129,9 @@ struct ProviderQueue {
         if nextAt == nil { makeNextDue(now) }
     }
 
-    /// Queues a provider again whose request got no slot. Without another one to ask it is asked after a pause.
+    /// Queues a provider again whose request got no place: it is asked after a pause.
     mutating func requeue(_ provider: ProviderID, now: Instant) {
-        if untried.isEmpty { makeNextDue(now + Bounds.queueFloor) }
+        makeNextDue(now + Bounds.placeCheck)
         untried.append(provider)
         attemptsLeft += 1
     }

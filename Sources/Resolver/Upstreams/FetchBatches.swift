@@ -12,23 +12,23 @@ package struct FetchBatches {
         package let question: Question
         /// When the resolver requested it; its timeout counts from here.
         package let startedAt: Instant
-        /// The domain and client that the request's slot counts for; nil for a request that is not counted.
-        package let holder: ShareHolder?
-        /// The domain is slow, so it shares no request with other domains, which would have to wait too.
-        package let isSlow: Bool
+        /// That the request's place counts for.
+        package let holder: ShareHolder
+        /// Names of its parent hang, so it shares no request with others, which would have to wait too.
+        package let isAlone: Bool
         package let cause: RequestCause
         /// Fetches with different parameters share no request; a number for each set of parameters of the provider.
         package let parameters: Int
 
         package init(
-            _ id: FetchID, _ question: Question, startedAt: Instant, holder: ShareHolder? = nil, isSlow: Bool = false,
+            _ id: FetchID, _ question: Question, startedAt: Instant, holder: ShareHolder? = nil, isAlone: Bool = false,
             cause: RequestCause = .client, parameters: Int = 0
         ) {
             self.id = id
             self.question = question
             self.startedAt = startedAt
-            self.holder = holder
-            self.isSlow = isSlow
+            self.holder = holder ?? ShareHolder(question.name, nil)
+            self.isAlone = isAlone
             self.cause = cause
             self.parameters = parameters
         }
@@ -69,9 +69,9 @@ package struct FetchBatches {
 
         fileprivate func fits(_ fetch: Fetch) -> Bool {
             let question = fetch.question
-            guard fetches[0].isSlow == fetch.isSlow, !fetch.isSlow || fetches[0].holder == fetch.holder else {
-                return false
-            }
+            guard fetches[0].isAlone == fetch.isAlone,
+                !fetch.isAlone || fetches[0].holder.parent == fetch.holder.parent
+            else { return false }
             let isOfType =
                 capacity.bothFamilies && question.type.isAddress
                 ? fetches[0].question.type.isAddress : fetches[0].question.type == question.type

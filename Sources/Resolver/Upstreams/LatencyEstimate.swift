@@ -32,6 +32,7 @@ struct LatencyEstimate: Sendable {
 
     /// Nearest rank; nil until the first answer.
     var percentile95: Double? { sorted.isEmpty ? nil : sorted[(sorted.count * 95 + 99) / 100 - 1] }
+    var percentile99: Double? { sorted.isEmpty ? nil : sorted[(sorted.count * 99 + 99) / 100 - 1] }
 
     /// Time to wait for an answer. A few samples do not show the spread. After the first sample it is three times the
     /// sample (as in RFC 6298), with 64 the 95th percentile plus 3 %.

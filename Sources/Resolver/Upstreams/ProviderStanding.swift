@@ -164,12 +164,14 @@ final class ProviderStanding {
             || unanswered[domain()] ?? 0 >= Bounds.unansweredOfDomain
     }
 
-    /// Whether requests are in flight and the provider is not known to reply: no reply arrived within
-    /// `Bounds.heardLately`, or a silence ended less than `Bounds.hopelessAfter` ago.
+    /// Whether requests are in flight, and no reply has arrived for more than twice the usual time.
+    func owesReply(_ now: Instant) -> Bool { outstanding > 0 && isOverdue(since: silentSince, now) }
+
+    /// Whether requests are in flight and the provider is not known to reply: it owes a reply, or a silence ended less
+    /// than `Bounds.hopelessAfter` ago.
     func mayBeSilent(_ now: Instant) -> Bool {
-        let isHeard = heardAt.map { now - $0 <= Bounds.heardLately } ?? false
         let wasSilent = lastSilenceEndedAt.map { now - $0 <= Bounds.hopelessAfter } ?? false
-        return outstanding > 0 && (!isHeard || wasSilent)
+        return owesReply(now) || outstanding > 0 && wasSilent
     }
 
     /// Whether more than twice the usual answer time has passed.

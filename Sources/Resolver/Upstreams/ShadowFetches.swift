@@ -68,6 +68,13 @@ struct ShadowFetches {
         return ended
     }
 
+    /// Removes a running fetch.
+    ///
+    /// - Returns: the fetch; nil if it is unknown or has ended before.
+    mutating func drop(_ id: FetchID) -> Pending? {
+        pending.firstIndex { $0.id == id && $0.isRunning }.map { pending.remove(at: $0) }
+    }
+
     /// Removes the fetches and comparisons of the selected providers.
     ///
     /// - Returns: the running ones among them.

@@ -1,8 +1,8 @@
 // Names that providers do not serve, such as those that are not registered for a vendor's account. A request for one
 // costs money and gives nothing, so each is repeated after a pause only, which doubles with every refusal.
 //
-// Invariants: each entry has one place, which `keys` and `shares` have too. There are at most `Bounds.maxUnservedNames`
-// entries, and an eighth of them for one domain; a new one replaces the oldest of that domain or of the largest one.
+// Invariants: each entry has one number, which `keys` and `queue` have too. There are at most `Bounds.maxUnservedNames`
+// entries; beyond that, the oldest of the domain with the most leaves.
 
 import DNSWire
 
@@ -13,7 +13,7 @@ struct UnservedNames {
     }
 
     private struct Entry {
-        let place: FairShare.ID
+        let place: FairQueue.ID
         var pause: Duration
         var until: Instant
     }
@@ -21,8 +21,8 @@ struct UnservedNames {
     private var entries: [Key: Entry] = [:]
     /// By place. Free places are reused.
     private var keys: [Key?] = []
-    private var freePlaces: [FairShare.ID] = []
-    private var shares = FairShare(capacity: Bounds.maxUnservedNames)
+    private var freePlaces: [FairQueue.ID] = []
+    private var queue = FairQueue(capacity: 0, leaving: .oldest)
     /// Entries that had to make room for others. Their names may be asked again at once.
     private(set) var evictions: UInt64 = 0
 
@@ -76,16 +76,15 @@ struct UnservedNames {
         for key in entries.keys where isMeant(key) { remove(key) }
     }
 
-    private mutating func enter(_ key: Key) -> FairShare.ID {
-        let holder = ShareHolder(key.name, nil)
-        if let displaced = shares.displaced(by: holder).flatMap({ keys[$0] }) {
-            remove(displaced)
+    private mutating func enter(_ key: Key) -> FairQueue.ID {
+        if entries.count >= Bounds.maxUnservedNames, let oldest = queue.waitingOfLargest.flatMap({ keys[$0] }) {
+            remove(oldest)
             evictions += 1
         }
         let place = freePlaces.popLast() ?? keys.count
         if place == keys.count { keys.append(nil) }
         keys[place] = key
-        shares.add(place, for: holder)
+        queue.add(place, for: ShareHolder(key.name, nil))
         return place
     }
 
@@ -93,6 +92,6 @@ struct UnservedNames {
         guard let place = entries.removeValue(forKey: key)?.place else { return }
         keys[place] = nil
         freePlaces.append(place)
-        shares.remove(place)
+        queue.remove(place)
     }
 }

@@ -389,6 +389,11 @@ struct UpstreamRanking {
         index(of: provider).map { standings[$0].isOverdue(since: instant, now) } ?? false
     }
 
+    /// Whether requests are in flight, and no reply has arrived for more than twice the usual time.
+    func owesReply(_ provider: ProviderID, _ now: Instant) -> Bool {
+        index(of: provider).map { standings[$0].owesReply(now) } ?? false
+    }
+
     /// Whether requests are in flight and the provider is not known to reply, so that they may hold all its slots.
     func mayBeSilent(_ provider: ProviderID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].mayBeSilent(now) } ?? false

@@ -1,0 +1,75 @@
+// A request to a provider: its fetches and questions, and what is known of it since it was sent.
+
+import DNSWire
+import HTTPClient
+import HTTPDNS
+import Resolver
+
+/// A request for one or more fetches. A class, so that no event copies it.
+final class PendingRequest {
+    let provider: ProviderID
+    /// Includes those that were abandoned in flight. The others are in `requestOfFetch`.
+    var fetches: [FetchBatches.Fetch]
+    var wantedCount: Int
+    /// Questions as sent: those of the fetches and possibly more.
+    let questions: [Question]
+    let earlier: EarlierReplies
+    /// Flushed since it was sent: answers in its reply to questions that no fetch has are dropped.
+    var flushed: [QuestionScope] = []
+    /// Whether it has fetches for names of several parents.
+    let isShared: Bool
+    /// Nil while it waits for a place.
+    var flight: RequestFlight?
+    /// The resolver knows that it waits.
+    var isAwaited = false
+    /// Start of its time-out: when it was asked for, or got a place after a wait.
+    var countsFrom: Instant
+
+    init(
+        _ fetches: [FetchBatches.Fetch], asking questions: [Question], of provider: ProviderID,
+        after earlier: EarlierReplies
+    ) {
+        self.provider = provider
+        self.fetches = fetches
+        wantedCount = fetches.count
+        self.questions = questions
+        self.earlier = earlier
+        countsFrom = fetches[0].startedAt
+        isShared = fetches.dropFirst().contains { $0.holder.parent != fetches[0].holder.parent }
+    }
+}
+
+/// What the replies to earlier requests for the same questions showed.
+struct EarlierReplies {
+    /// The request is dated by the provider's clock as a reply showed it.
+    var isRedated = false
+    /// Endpoints whose replies were of no use.
+    var failedEndpoints: [HTTPEndpoint] = []
+}
+
+/// An endpoint, and how it is dialled.
+struct RequestWay {
+    let endpoint: HTTPEndpoint
+    let dialled: HTTPEndpoint
+}
+
+/// What is known of a request since it was sent.
+struct RequestFlight {
+    let transfer: TransferID
+    /// Kept here because new settings may remove the provider while its answer is in flight.
+    let dialect: any Dialect
+    /// The provider's name if its questions are billed.
+    let account: String?
+    /// The clock that dated the request; another reply may have corrected the provider's clock meanwhile.
+    let clock: ServerClock
+    let startedAt: Instant
+    /// How it was sent first.
+    let first: RequestWay
+    let others: [RequestWay]
+
+    /// The endpoint as configured, however it was dialled.
+    func endpoint(dialledAs dialled: HTTPEndpoint) -> HTTPEndpoint {
+        if first.dialled == dialled { return first.endpoint }
+        return others.first { $0.dialled == dialled }?.endpoint ?? dialled
+    }
+}

@@ -1,0 +1,78 @@
+// How many requests to one endpoint run in parallel: few at first, more while questions wait and the server answers,
+// fewer when it refuses connections.
+
+import DNSWire
+
+struct ParallelRequests {
+    /// Nil until a reply shows the protocol.
+    private var isHTTP1: Bool?
+    private let isOverTLS: Bool
+    private var count: Int
+    /// The connections that the server kept when it last refused one, and when that was.
+    private var refusal: (kept: Int, at: Instant)?
+
+    /// Assumes HTTP/2 for TLS.
+    init(isOverTLS: Bool) {
+        self.isOverTLS = isOverTLS
+        count = ParallelRequests.first(isHTTP1: !isOverTLS)
+    }
+
+    private var speaksHTTP1: Bool { isHTTP1 ?? !isOverTLS }
+
+    /// Now, and at most.
+    var range: (now: Int, most: Int) { (count, most) }
+
+    private var most: Int {
+        min(speaksHTTP1 ? ParallelRequests.maxConnections : ParallelRequests.mostStreams, refusal?.kept ?? .max)
+    }
+
+    /// Over HTTP/2 the streams of one connection.
+    private static func first(isHTTP1: Bool) -> Int {
+        isHTTP1 ? firstConnections : maxStreams
+    }
+
+    /// Browsers use 6 connections for HTTP/1.1.
+    private static let firstConnections = 8
+    /// Most servers take more from one client.
+    static let maxConnections = 32
+    /// The smallest stream limit that RFC 9113 section 6.5.2 recommends to servers.
+    static let maxStreams = 100
+    /// A server that refused connections may take more after this.
+    private static let refusalMemory: Duration = .seconds(10)
+    /// The streams of four connections.
+    private static let mostStreams = 4 * maxStreams
+
+    mutating func speaks(http1: Bool) {
+        guard isHTTP1 != http1 else { return }
+        isHTTP1 = http1
+        count = min(ParallelRequests.first(isHTTP1: http1), most)
+    }
+
+    /// One more: with one for each answer the number doubles in the time of an answer.
+    mutating func grow(now: Instant) {
+        if let at = refusal?.at, at + ParallelRequests.refusalMemory <= now { refusal = nil }
+        count = min(count + 1, most)
+    }
+
+    /// The server refused an HTTP/1.1 connection.
+    ///
+    /// - Parameter open: connections that it keeps.
+    /// - Returns: whether fewer requests may run than before.
+    mutating func refused(keeping open: Int, now: Instant) -> Bool {
+        guard speaksHTTP1, open > 0, open < count else { return false }
+        refusal = (open, now)
+        count = open
+        return true
+    }
+
+    /// The server has asked for fewer requests (429, 503).
+    mutating func shrink(now: Instant) {
+        let first = ParallelRequests.first(isHTTP1: speaksHTTP1)
+        if count > first { (refusal, count) = ((first, now), first) }
+    }
+
+    /// Idle: the next requests begin with few.
+    mutating func rest() {
+        count = min(count, ParallelRequests.first(isHTTP1: speaksHTTP1))
+    }
+}

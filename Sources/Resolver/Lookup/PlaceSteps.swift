@@ -1,0 +1,37 @@
+// Fetches that wait for a place at their provider. The wait is no latency of the provider, and no reason for the system
+// resolver to stand in.
+
+import DNSWire
+
+extension Resolver {
+    mutating func fetchWaits(_ id: FetchID, now: Instant) {
+        guard let number = lookupOfFetch[id] else { return state.dropBackground(id, now: now) }
+        change(number, now: now) { $0.fetchWaits(id, now: now, &$1) }
+    }
+}
+
+extension ResolverState {
+    /// Drops a background fetch that got no place: no client waits for it.
+    fileprivate mutating func dropBackground(_ id: FetchID, now: Instant) {
+        guard let fetch = shadows.drop(id) else { return }
+        portal.trialEnded(id)
+        actions.append(.abandon(id))
+        ranking.unbegun(fetch.provider, fetch.domain, now: now)
+    }
+}
+
+extension Lookup {
+    /// - Parameter id: of a fetch that got no place yet, or had to give it up because it was overdue.
+    mutating func fetchWaits(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
+        guard let index = running.firstIndex(where: { $0.id == id && $0.isSent }),
+            let provider = running[index].provider
+        else { return }
+        let attempt = running[index]
+        running[index].awaitsPlace = true
+        fetchAwaitsFleet(id, now: now, &state)
+        // One that gave its place up was sent, and had no reply.
+        if attempt.startedAt < now {
+            state.ranking.failed(provider, .overload, of: domain, startedAt: attempt.startedAt, now: now)
+        }
+    }
+}

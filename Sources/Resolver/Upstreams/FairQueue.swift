@@ -1,0 +1,252 @@
+// Shares places among clients, their domains and the parents of the names: a free place goes to the next that asks; if
+// none is free, the next one goes to the holder with the fewest. No holder has a limit of its own.
+//
+// Invariants: an entry waits in its leaf or is in the list of holders; the counts of a node are the sums of its leaves;
+// a node without entries does not exist. Each step costs the logarithm of the number of neighbours in the tree.
+
+package struct FairQueue: Sendable {
+    /// Number of an entry, given by the owner: small, as a table has a row for each.
+    package typealias ID = Int
+
+    private struct Place: Hashable, Sendable {
+        let above: Int
+        let part: ShareHolder.Part
+    }
+
+    private struct Node: Sendable {
+        let place: Place
+        let depth: Int
+        var held = 0
+        var waiting = 0
+        /// When it got a place last, or was made.
+        var turn: UInt64
+        /// Children that wait: those with the fewest places first.
+        var next = Ranks()
+        /// Children that wait: those with the most waiting entries first; of equal ones by `leaving`.
+        var largest = Ranks()
+        /// Of a leaf: entries that wait. Names that were answered lately go first.
+        var known = List()
+        var unknown = List()
+    }
+
+    private struct List: Sendable {
+        var first: ID?
+        var last: ID?
+    }
+
+    private struct Entry: Sendable {
+        let leaf: Int
+        let isKnown: Bool
+        /// Rises with each entry.
+        let serial: UInt64
+        var isHeld = false
+        var previous: ID?
+        var next: ID?
+    }
+
+    /// Existing entries beyond a reduced capacity keep their places.
+    package var capacity: Int
+    private var entries: [Entry?] = []
+    /// Those in `freeNodes` are not in the tree.
+    private var nodes: [Node]
+    private var freeNodes: [Int] = []
+    private var numberOfPlace: [Place: Int] = [:]
+    /// Where each node stands in `next` and in `largest` of the one above.
+    private var positions = Ranks.Positions()
+    private var largestPositions = Ranks.Positions()
+    /// Entries with a place, in the order in which they got it.
+    private var holders = List()
+    private var nextSerial: UInt64 = 0
+
+    private let leaving: Age
+
+    private static let root = 0
+
+    package enum Age: Sendable { case oldest, newest }
+
+    /// - Parameter leaving: the waiting entry that makes room at the owner's bound.
+    package init(capacity: Int, leaving: Age = .newest) {
+        self.capacity = capacity
+        self.leaving = leaving
+        nodes = [Node(place: Place(above: -1, part: .root), depth: 0, turn: 0)]
+    }
+
+    /// Entries with a place.
+    package var heldCount: Int { nodes[FairQueue.root].held }
+    package var waitingCount: Int { nodes[FairQueue.root].waiting }
+
+    package func contains(_ id: ID) -> Bool { entries.indices.contains(id) && entries[id] != nil }
+    package func isHeld(_ id: ID) -> Bool { entries.indices.contains(id) && entries[id]?.isHeld ?? false }
+
+    // MARK: changes
+
+    /// Queues an entry. An entry with the same number is replaced.
+    package mutating func add(_ id: ID, for holder: ShareHolder) {
+        remove(id)
+        while entries.count <= id { entries.append(nil) }
+        let leaf = leaf(of: holder)
+        entries[id] = Entry(leaf: leaf, isKnown: holder.isKnown, serial: nextSerial)
+        nextSerial += 1
+        enqueue(id, in: leaf)
+        count(leaf, held: 0, waiting: 1)
+    }
+
+    /// The entry that gets the next place; nil: none waits.
+    package var next: ID? {
+        var node = FairQueue.root
+        while let child = nodes[node].next.first { node = child }
+        return nodes[node].known.first ?? nodes[node].unknown.first
+    }
+
+    /// Gives the next place, if one is free.
+    package mutating func take() -> ID? { heldCount < capacity ? takeNext() : nil }
+
+    /// Gives a place even if none is free: for an owner with bounds of its own.
+    package mutating func takeNext() -> ID? {
+        guard let id = next else { return nil }
+        hold(id)
+        return id
+    }
+
+    /// Gives a place to an entry that waits.
+    package mutating func hold(_ id: ID) {
+        guard contains(id), !isHeld(id), let leaf = entries[id]?.leaf else { return }
+        dequeue(id)
+        entries[id]?.isHeld = true
+        FairQueue.append(id, to: &holders, &entries)
+        var node = leaf
+        while node != FairQueue.root {
+            nodes[node].turn = nextSerial
+            node = nodes[node].place.above
+        }
+        nextSerial += 1
+        count(leaf, held: 1, waiting: -1)
+    }
+
+    /// Lets an entry with a place wait again.
+    package mutating func suspend(_ id: ID) {
+        guard isHeld(id), let leaf = entries[id]?.leaf else { return }
+        FairQueue.remove(id, from: &holders, &entries)
+        entries[id]?.isHeld = false
+        enqueue(id, in: leaf)
+        count(leaf, held: -1, waiting: 1)
+    }
+
+    /// Removes an entry. An unknown number is ignored.
+    package mutating func remove(_ id: ID) {
+        guard contains(id), let entry = entries[id] else { return }
+        if entry.isHeld { FairQueue.remove(id, from: &holders, &entries) } else { dequeue(id) }
+        entries[id] = nil
+        count(entry.leaf, held: entry.isHeld ? -1 : 0, waiting: entry.isHeld ? 0 : -1)
+    }
+
+    // MARK: who leaves
+
+    /// The entry that got its place first.
+    package var oldestHeld: ID? { holders.first }
+
+    /// The entry that got its place next after this one.
+    package func held(after id: ID) -> ID? { entries[id]?.next }
+
+    /// Whether the first entry's holder would have at least as many places as the second one's after giving it one.
+    /// Compares the holders where their paths part.
+    package func outweighs(_ one: ID, _ other: ID) -> Bool {
+        guard contains(one), contains(other), var left = entries[one]?.leaf, var right = entries[other]?.leaf,
+            left != right
+        else { return false }
+        while nodes[left].place.above != nodes[right].place.above {
+            let depths = (nodes[left].depth, nodes[right].depth)
+            if depths.0 >= depths.1 { left = nodes[left].place.above }
+            if depths.1 >= depths.0 { right = nodes[right].place.above }
+        }
+        return nodes[left].held > nodes[right].held + 1
+    }
+
+    /// The waiting entry that makes room: of the holder with the most waiting entries. Nil: none waits.
+    package var waitingOfLargest: ID? {
+        var node = FairQueue.root
+        while let child = nodes[node].largest.first { node = child }
+        let (known, unknown) = (nodes[node].known, nodes[node].unknown)
+        let isOldest = leaving == .oldest
+        guard let one = isOldest ? known.first : known.last, let other = isOldest ? unknown.first : unknown.last else {
+            return isOldest ? known.first ?? unknown.first : known.last ?? unknown.last
+        }
+        let isOneOlder = entries[one]?.serial ?? 0 < entries[other]?.serial ?? 0
+        return isOneOlder == isOldest ? one : other
+    }
+
+    // MARK: the tree
+
+    private mutating func leaf(of holder: ShareHolder) -> Int {
+        var node = FairQueue.root
+        if let network = holder.client?.network { node = child(of: node, .network(network)) }
+        node = child(of: node, .client(holder.client))
+        node = child(of: node, .name(holder.domain))
+        return child(of: node, .name(holder.parent))
+    }
+
+    private mutating func child(of above: Int, _ part: ShareHolder.Part) -> Int {
+        let place = Place(above: above, part: part)
+        if let number = numberOfPlace[place] { return number }
+        let node = Node(place: place, depth: nodes[above].depth + 1, turn: nextSerial)
+        let number = freeNodes.popLast() ?? nodes.count
+        if number == nodes.count { nodes.append(node) } else { nodes[number] = node }
+        numberOfPlace[place] = number
+        return number
+    }
+
+    /// Changes the counts from a leaf up to the root, and the order of each node among its neighbours.
+    private mutating func count(_ leaf: Int, held moreHeld: Int, waiting moreWaiting: Int) {
+        var number = leaf
+        while true {
+            nodes[number].held += moreHeld
+            nodes[number].waiting += moreWaiting
+            guard number != FairQueue.root else { return }
+            let above = nodes[number].place.above
+            let (held, waiting, turn) = (nodes[number].held, nodes[number].waiting, nodes[number].turn)
+            if waiting > 0 {
+                nodes[above].next.set(number, (held, turn), &positions)
+                let order = leaving == .oldest ? turn : .max - turn
+                nodes[above].largest.set(number, (-waiting, order), &largestPositions)
+            } else {
+                nodes[above].next.remove(number, &positions)
+                nodes[above].largest.remove(number, &largestPositions)
+                if held == 0 {
+                    numberOfPlace[nodes[number].place] = nil
+                    freeNodes.append(number)
+                }
+            }
+            number = above
+        }
+    }
+
+    private mutating func enqueue(_ id: ID, in leaf: Int) {
+        if entries[id]?.isKnown ?? false {
+            FairQueue.append(id, to: &nodes[leaf].known, &entries)
+        } else {
+            FairQueue.append(id, to: &nodes[leaf].unknown, &entries)
+        }
+    }
+
+    private mutating func dequeue(_ id: ID) {
+        guard let entry = entries[id] else { return }
+        if entry.isKnown {
+            FairQueue.remove(id, from: &nodes[entry.leaf].known, &entries)
+        } else {
+            FairQueue.remove(id, from: &nodes[entry.leaf].unknown, &entries)
+        }
+    }
+
+    private static func append(_ id: ID, to list: inout List, _ entries: inout [Entry?]) {
+        entries[id]?.previous = list.last
+        entries[id]?.next = nil
+        if let last = list.last { entries[last]?.next = id } else { list.first = id }
+        list.last = id
+    }
+
+    private static func remove(_ id: ID, from list: inout List, _ entries: inout [Entry?]) {
+        guard let entry = entries[id] else { return }
+        if let previous = entry.previous { entries[previous]?.next = entry.next } else { list.first = entry.next }
+        if let next = entry.next { entries[next]?.previous = entry.previous } else { list.last = entry.previous }
+    }
+}

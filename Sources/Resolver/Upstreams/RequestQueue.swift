@@ -1,0 +1,448 @@
+// Decides which requests to providers run, which wait for a place, and which overdue ones give theirs up. Has neither
+// clock nor timers; its owner carries out each step. Copies share the requests.
+//
+// Invariants: a request is in one queue of its pool, and also in `all` from the time that it has a place there; it runs
+// if it has a place in both. Each step costs a logarithm, and one pass over the overdue requests of a full pool.
+
+package import DNSWire
+
+package struct RequestQueue {
+    /// Number of a request, given by the owner: small, as the tables have a row for each.
+    package typealias ID = FairQueue.ID
+
+    package enum Step: Equatable, Sendable {
+        case start(ID)
+        /// The request gives its place to another one, and waits for the next.
+        case suspend(ID)
+        /// The same, and it ends: its name hangs.
+        case displace(ID)
+        /// The request got no place in time, or could not.
+        case expire(ID)
+    }
+
+    /// Result of a request that was started.
+    package enum End: Sendable {
+        case answered
+        case timedOut
+        /// Any other result, or unknown.
+        case other
+    }
+
+    /// A class, so that no pass copies it.
+    private final class Request {
+        let pool: Pool
+        let holder: ShareHolder
+        /// Parents of the names that are still wanted, each once; more than one in a shared request.
+        var parents: [Name]
+        /// End of the wait for a place.
+        let until: Instant
+        /// Nil while it waits.
+        var startedAt: Instant?
+        /// In the queue of names that hang.
+        var hangs: Bool
+        var wasSuspended = false
+
+        init(_ holder: ShareHolder, and others: [Name], at pool: Pool, until: Instant, hangs: Bool) {
+            self.until = until
+            (self.pool, self.holder, self.hangs) = (pool, holder, hangs)
+            parents = [holder.parent] + others.filter { $0 != holder.parent }
+        }
+    }
+
+    /// The requests over connections that one or more providers share. A class, so that no step copies it.
+    private final class Pool {
+        let id: ProviderID
+        /// Requests that its connections carry now, and at most.
+        var places: Int
+        var maxPlaces: Int
+        var usual = FairQueue(capacity: .max)
+        /// Names below parents that hang: they hold half of the places, so that names of other parents find one.
+        var hanging = FairQueue(capacity: .max)
+        var latency = LatencyEstimate()
+        var answers = Answers()
+        /// When a running request may have to give its place up; nil: no request waits for that.
+        var checkAt: Instant?
+        /// The request that is next, and the number of answers, when none had to. Nil: not known.
+        private var checked: (next: ID, answers: Int)?
+
+        init(_ id: ProviderID, _ places: (now: Int, most: Int)) {
+            self.id = id
+            (self.places, maxPlaces) = places
+        }
+
+        var running: Int { usual.heldCount + hanging.heldCount }
+        var waiting: Int { usual.waitingCount + hanging.waitingCount }
+        var hangingLimit: Int { max(1, places / 2) }
+
+        /// Time after which a running request is overdue if the provider answers others.
+        var overdueAfter: Duration {
+            guard let p99 = latency.percentile99 else { return Bounds.hopelessAfter }
+            let multiple = Duration.milliseconds(p99 * Bounds.overdueFactor)
+            return min(max(multiple, Bounds.overdueFloor), Bounds.hopelessAfter)
+        }
+
+        /// The request that gets the next place.
+        var next: ID? { usual.next ?? hanging.next }
+
+        /// Whether no running request has to give its place up: nothing has changed since the last check.
+        func isChecked(_ now: Instant) -> Bool {
+            guard let checked, checkAt.map({ now < $0 }) ?? true else { return false }
+            return checked.answers == answers.count && checked.next == next
+        }
+
+        func setChecked(until instant: Instant?) {
+            checkAt = instant
+            checked = next.map { ($0, answers.count) }
+        }
+
+        func forgetCheck() { (checkAt, checked) = (nil, nil) }
+
+        /// The running request after this one, in the order of their starts; nil: the first.
+        func running(after id: ID?, hangs: Bool) -> ID? {
+            guard let id else { return hangs ? hanging.oldestHeld : usual.oldestHeld }
+            return hangs ? hanging.held(after: id) : usual.held(after: id)
+        }
+
+        func holds(_ id: ID, hangs: Bool) -> Bool { hangs ? hanging.isHeld(id) : usual.isHeld(id) }
+
+        func remove(_ id: ID, hangs: Bool) { if hangs { hanging.remove(id) } else { usual.remove(id) } }
+
+        func suspend(_ id: ID, hangs: Bool) { if hangs { hanging.suspend(id) } else { usual.suspend(id) } }
+
+        func add(_ id: ID, for holder: ShareHolder, hangs: Bool, isRunning: Bool = false) {
+            if hangs { hanging.add(id, for: holder) } else { usual.add(id, for: holder) }
+            if isRunning { if hangs { hanging.hold(id) } else { usual.hold(id) } }
+        }
+
+        /// Gives a free place. One request of a parent that hangs always runs, to show whether it still does.
+        func grant() -> ID? {
+            guard running < places else { return nil }
+            let mayHang = hanging.waitingCount > 0 && hanging.heldCount < hangingLimit
+            if mayHang, usual.waitingCount == 0 || hanging.heldCount == 0 { return hanging.takeNext() }
+            return usual.takeNext()
+        }
+
+        /// A waiting request that cannot have a place in time at the present rate: the newest of the largest holder.
+        var surplus: ID? {
+            let turns = Bounds.answerWithin / Bounds.hopelessAfter
+            if Double(hanging.waitingCount) > Double(hangingLimit) * turns { return hanging.waitingOfLargest }
+            guard let latency = latency.smoothed, latency > 0 else { return nil }
+            let inTime = Bounds.answerWithin.milliseconds / latency * Double(maxPlaces)
+            return Double(usual.waitingCount) > inTime ? usual.waitingOfLargest : nil
+        }
+    }
+
+    private struct Answers {
+        var count = 0
+        /// The last answer, and the last one for another parent than that.
+        var parent: Name?
+        var at: Instant?
+        var otherAt: Instant?
+        /// Since when an answer is owed; nil: no request has run since the last one.
+        var owedSince: Instant?
+        /// The last answer that was owed for longer than `Bounds.hopelessAfter`.
+        var silenceEndedAt: Instant?
+
+        /// Whether a name of another parent was answered since.
+        func include(otherThan parent: Name, since instant: Instant) -> Bool {
+            (parent == self.parent ? otherAt : at).map { $0 >= instant } ?? false
+        }
+    }
+
+    private struct PoolName: Hashable {
+        let pool: ProviderID
+        let parent: Name
+    }
+
+    /// A parent whose names hang: each counts two, and each answer for another name takes one away.
+    private struct Hang {
+        var weight = 0
+        var until: Instant
+    }
+
+    private var all: FairQueue
+    private var pools: [Pool] = []
+    private var requests: [Request?] = []
+    /// When waiting requests expire.
+    private var ends = DeadlineQueue()
+    private var hangs: [PoolName: Hang] = [:]
+    /// Parents of a shared request that hung. Asking each alone shows which one hangs.
+    private var suspectUntil: [PoolName: Instant] = [:]
+    /// Requests that gave up their place, and requests that got none.
+    package private(set) var displaced: UInt64 = 0
+    package private(set) var expired: UInt64 = 0
+
+    package init(capacity: Int = Bounds.maxRequests) {
+        all = FairQueue(capacity: capacity)
+    }
+
+    package var runningCount: Int { all.heldCount }
+    package var waitingCount: Int { all.waitingCount + pools.reduce(0) { $0 + $1.waiting } }
+
+    /// Whether requests wait for a place among these connections that more connections would help.
+    package func wantsMore(at pool: ProviderID) -> Bool { self.pool(pool).map { $0.usual.waitingCount > 0 } ?? false }
+
+    private func pool(_ id: ProviderID) -> Pool? { pools.first { $0.id == id } }
+
+    /// When `next` may have a new step; nil if no request waits.
+    package var nextDeadline: Instant? {
+        var earliest = ends.earliest
+        for pool in pools { earliest = Instant.earliest(earliest, pool.checkAt) }
+        return earliest
+    }
+
+    /// Whether names of this parent hang while the provider answers others.
+    package func hangs(_ parent: Name, at pool: ProviderID, now: Instant) -> Bool {
+        // A look-up in an empty table hashes the name, too.
+        !hangs.isEmpty && hangs[PoolName(pool: pool, parent: parent)].map { now < $0.until } ?? false
+    }
+
+    /// Whether names of this parent share no request with others, which would have to wait too.
+    package func isAskedAlone(_ parent: Name, at pool: ProviderID, now: Instant) -> Bool {
+        hangs(parent, at: pool, now: now)
+            || !suspectUntil.isEmpty && suspectUntil[PoolName(pool: pool, parent: parent)].map { now < $0 } ?? false
+    }
+
+    /// Drops the state of removed pools.
+    package mutating func keep(_ kept: [ProviderID]) {
+        pools.removeAll { !kept.contains($0.id) && $0.running + $0.waiting == 0 }
+        hangs = hangs.filter { kept.contains($0.key.pool) }
+        suspectUntil = suspectUntil.filter { kept.contains($0.key.pool) }
+    }
+
+    // MARK: requests
+
+    /// Queues a request. `next` starts it.
+    ///
+    /// - Parameters:
+    ///   - others: the parents of its other names.
+    ///   - places: concurrent requests that the connections of the pool carry now, and at most.
+    ///   - until: end of the wait for a place.
+    package mutating func add(
+        _ id: ID, to pool: ProviderID, for holder: ShareHolder, others: [Name] = [], places: (now: Int, most: Int),
+        until: Instant, now: Instant
+    ) {
+        let pool = setPlaces(places, of: pool)
+        let hangs = !holder.isKnown && hangs(holder.parent, at: pool.id, now: now)
+        while requests.count <= id { requests.append(nil) }
+        requests[id] = Request(holder, and: others, at: pool, until: until, hangs: hangs)
+        pool.add(id, for: holder, hangs: hangs)
+        ends.set(until, for: id)
+    }
+
+    /// - Parameter places: concurrent requests that the connections of the pool carry now, and at most.
+    package mutating func set(_ places: (now: Int, most: Int), of id: ProviderID) { _ = setPlaces(places, of: id) }
+
+    private mutating func setPlaces(_ places: (now: Int, most: Int), of id: ProviderID) -> Pool {
+        if let pool = pool(id) {
+            (pool.places, pool.maxPlaces) = places
+            return pool
+        }
+        let pool = Pool(id, places)
+        pools.append(pool)
+        return pool
+    }
+
+    /// Removes a parent whose names the request no longer serves. The request's end then says nothing about it.
+    package mutating func leave(_ id: ID, _ parent: Name) {
+        if requests.indices.contains(id) { requests[id]?.parents.removeAll { $0 == parent } }
+    }
+
+    /// Ends a request, started or not. An unknown one is ignored.
+    package mutating func end(_ id: ID, _ end: End, now: Instant) {
+        guard requests.indices.contains(id), let request = requests[id] else { return }
+        remove(id, request)
+        guard let startedAt = request.startedAt else { return }
+        switch end {
+        case .answered: noteAnswer(of: request, startedAt: startedAt, now: now)
+        case .timedOut: noteHang(of: request, startedAt: startedAt, now: now)
+        case .other: if request.pool.running == 0 { request.pool.answers.owedSince = nil }
+        }
+        if case .timedOut = end, request.parents.count > 1 {
+            for parent in request.parents { suspect(PoolName(pool: request.pool.id, parent: parent), now: now) }
+        }
+    }
+
+    private mutating func remove(_ id: ID, _ request: Request) {
+        requests[id] = nil
+        ends.remove(id)
+        all.remove(id)
+        request.pool.remove(id, hangs: request.hangs)
+    }
+
+    // MARK: steps
+
+    /// Returns the next step; nil if there is none until `nextDeadline`, `add` or `end`.
+    package mutating func next(now: Instant) -> Step? {
+        if let id = ends.popDue(now) { return expire(id) }
+        while true {
+            if let id = all.take() { return start(id, now: now) }
+            var hasGranted = false
+            for pool in pools {
+                guard pool.waiting > 0 else {
+                    pool.forgetCheck()
+                    continue
+                }
+                if let id = pool.surplus { return expire(id) }
+                if let id = pool.grant() {
+                    if let holder = requests[id]?.holder { all.add(id, for: holder) }
+                    hasGranted = true
+                } else if !pool.isChecked(now), let id = overdue(of: pool, now: now) {
+                    return giveUp(id, now: now)
+                }
+            }
+            if !hasGranted { return nil }
+        }
+    }
+
+    private mutating func start(_ id: ID, now: Instant) -> Step {
+        ends.remove(id)
+        requests[id]?.startedAt = now
+        if let pool = requests[id]?.pool {
+            pool.answers.owedSince = pool.answers.owedSince ?? now
+            if pool.checkAt != nil { pool.checkAt = Instant.earliest(pool.checkAt, now + pool.overdueAfter) }
+        }
+        return .start(id)
+    }
+
+    private mutating func expire(_ id: ID) -> Step {
+        if let request = requests[id] { remove(id, request) }
+        expired += 1
+        return .expire(id)
+    }
+
+    // MARK: overdue requests
+
+    /// The running request that gives its place to the one that is next; nil: each may still be answered. Sets when that
+    /// may change.
+    private func overdue(of pool: Pool, now: Instant) -> ID? {
+        guard let waiting = pool.next else { return nil }
+        let limits = (pool.overdueAfter, max(pool.overdueAfter, Bounds.silenceAfter), Bounds.hopelessAfter)
+        var checkAt: Instant?
+        for hangs in pool.usual.waitingCount > 0 ? [true, false] : [true] {
+            var candidate = pool.running(after: nil, hangs: hangs)
+            while let id = candidate {
+                candidate = pool.running(after: id, hangs: hangs)
+                // One that waits for its place in `all` has no start.
+                guard let startedAt = requests[id]?.startedAt else { continue }
+                for limit in [limits.0, limits.1, limits.2] where startedAt + limit > now {
+                    checkAt = Instant.earliest(checkAt, startedAt + limit)
+                    break
+                }
+                if startedAt + limits.0 <= now, mayGiveUp(id, startedAt, for: waiting, at: pool, now: now) { return id }
+            }
+        }
+        pool.setChecked(until: checkAt)
+        return nil
+    }
+
+    /// Whether a request that is overdue makes room for the waiting one.
+    private func mayGiveUp(
+        _ id: ID, _ startedAt: Instant, for waiting: ID, at pool: Pool, now: Instant
+    ) -> Bool {
+        guard let request = requests[id], let next = requests[waiting] else { return false }
+        let answers = pool.answers
+        // What is sent after a silence is answered sooner.
+        if let endedAt = answers.silenceEndedAt, startedAt <= endedAt { return true }
+        let isHopeless = startedAt + Bounds.hopelessAfter <= now
+        let isSilent = answers.at.map { $0 < startedAt } ?? true
+        if request.hangs != next.hangs || isHopeless && isSilent { return true }
+        guard !isSameHolder(request.holder, next.holder) else { return false }
+        if isHopeless || isSilent && startedAt + Bounds.silenceAfter <= now { return true }
+        if request.parents.allSatisfy({ answers.include(otherThan: $0, since: startedAt) }) { return true }
+        return request.hangs ? pool.hanging.outweighs(id, waiting) : pool.usual.outweighs(id, waiting)
+    }
+
+    private func isSameHolder(_ one: ShareHolder, _ other: ShareHolder) -> Bool {
+        one.client == other.client && one.parent == other.parent
+    }
+
+    /// Takes the place of a running request. It waits for another one, once, unless its name hangs.
+    private mutating func giveUp(_ id: ID, now: Instant) -> Step? {
+        guard let request = requests[id], let startedAt = request.startedAt else { return nil }
+        displaced += 1
+        noteHang(of: request, startedAt: startedAt, now: now)
+        guard !request.hangs, !request.wasSuspended else {
+            remove(id, request)
+            return .displace(id)
+        }
+        request.wasSuspended = true
+        suspend(id)
+        return .suspend(id)
+    }
+
+    /// Lets a running request wait for another place.
+    package mutating func suspend(_ id: ID) {
+        guard requests.indices.contains(id), let request = requests[id] else { return }
+        request.startedAt = nil
+        all.remove(id)
+        request.pool.suspend(id, hangs: request.hangs)
+        ends.set(request.until, for: id)
+    }
+
+    // MARK: what answers and silences show
+
+    private mutating func noteAnswer(of request: Request, startedAt: Instant, now: Instant) {
+        let pool = request.pool
+        var answers = pool.answers
+        answers.count += 1
+        pool.latency.measure(startedAt.duration(to: now), now: now)
+        if answers.owedSince.map({ $0 + Bounds.hopelessAfter <= now }) ?? false { answers.silenceEndedAt = now }
+        answers.owedSince = pool.running == 0 ? nil : now
+        for parent in request.parents {
+            if answers.parent != parent { (answers.otherAt, answers.parent) = (answers.at, parent) }
+            answers.at = now
+            let name = PoolName(pool: request.pool.id, parent: parent)
+            if !suspectUntil.isEmpty { suspectUntil[name] = nil }
+            guard !hangs.isEmpty, var hang = hangs[name] else { continue }
+            hang.weight -= 1
+            hangs[name] = hang.weight > 0 ? hang : nil
+            if hang.weight == 0 { move(name, toHanging: false) }
+        }
+        pool.answers = answers
+    }
+
+    /// Records that names of the request's parent hang, if the provider answered others meanwhile. Those of a shared
+    /// request are only suspected.
+    private mutating func noteHang(of request: Request, startedAt: Instant, now: Instant) {
+        for parent in request.parents where request.pool.answers.include(otherThan: parent, since: startedAt) {
+            let name = PoolName(pool: request.pool.id, parent: parent)
+            guard request.parents.count == 1 else {
+                suspect(name, now: now)
+                continue
+            }
+            var hang = hangs[name] ?? Hang(until: now)
+            let isNew = hang.until <= now
+            hang.weight = min(isNew ? 2 : hang.weight + 2, Bounds.maxHangWeight)
+            hang.until = now + Bounds.hangMemory
+            if hangs[name] == nil, hangs.count >= Bounds.maxHangs {
+                hangs = hangs.filter { now < $0.value.until }
+                guard hangs.count < Bounds.maxHangs else { return }
+            }
+            hangs[name] = hang
+            if isNew { move(name, toHanging: true) }
+        }
+    }
+
+    /// Moves the requests of a parent between the two queues of the pool.
+    private mutating func move(_ name: PoolName, toHanging hangs: Bool) {
+        pool(name.pool)?.forgetCheck()
+        for (id, request) in requests.enumerated() {
+            guard let request, request.hangs != hangs, request.pool.id == name.pool,
+                request.holder.parent == name.parent, !request.holder.isKnown
+            else { continue }
+            let isRunning = request.pool.holds(id, hangs: request.hangs)
+            request.pool.remove(id, hangs: request.hangs)
+            request.hangs = hangs
+            request.pool.add(id, for: request.holder, hangs: hangs, isRunning: isRunning)
+        }
+    }
+
+    private mutating func suspect(_ name: PoolName, now: Instant) {
+        if suspectUntil[name] == nil, suspectUntil.count >= Bounds.maxHangs {
+            suspectUntil = suspectUntil.filter { now < $0.value }
+            guard suspectUntil.count < Bounds.maxHangs else { return }
+        }
+        suspectUntil[name] = now + Bounds.hangMemory
+    }
+}
