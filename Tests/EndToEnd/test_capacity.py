@@ -1,0 +1,311 @@
+# Many names at once, slow names and names that hang: what the providers can answer is answered, and clients that ask
+# little do not notice those that ask much. Each story prints a row for each client: answered by a provider, by plain DNS,
+# SERVFAIL and unanswered, and the median and the 99th percentile in milliseconds.
+
+import json
+import selectors
+import shutil
+import socket
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+from pathlib import Path
+
+import places
+import wire
+from cases import Case
+from certificates import Authority
+from fakes import FakeNameserver, reply
+from places import free_port
+from programs import Program
+from slow_provider import name_of
+
+PROVIDER, SYSTEM = {"192.0.2.7"}, "192.0.2.222"
+
+
+class CapacityProvider(Program):
+    def __init__(self, dialect, milliseconds=20, most=1000, files=None, streams=100):
+        super().__init__("capacity_provider")
+        self.dialect, self.files = dialect, files
+        self.arguments = [dialect, milliseconds, most, *([*files[:2], streams] if files else [])]
+
+    def up(self):
+        self.start(sys.executable, Path(__file__).parent / "capacity_provider.py", *map(str, self.arguments))
+        self.port = int(self.wait_for("^port (.*)$").group(1))
+        self.control = int(self.wait_for("^control (.*)$").group(1)) if self.files else self.port
+        return self
+
+    def page(self, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.control}{path}", timeout=5) as page:
+            return json.load(page)
+
+    @property
+    def counts(self):
+        return self.page("/counts")
+
+    def provider(self, name="slow"):
+        path = {"doh": "/dns-query", "json": "/resolve", "dnspod": "/d"}[self.dialect]
+        if self.files:
+            return {"name": name, "dialect": "doh", "method": "POST",
+                    "url": f"https://provider.example:{self.port}{path}",
+                    "addresses": ["127.0.0.1"], "ca-file": str(self.files[2])}
+        return {"name": name, "dialect": self.dialect, "url": f"http://127.0.0.1:{self.port}{path}"}
+
+
+class Asker:
+    """A client with an address of its own that asks names at a rate, or all at once."""
+
+    def __init__(self, what, source, name, count, rate=None):
+        self.what, self.source, self.name, self.count, self.rate = what, source, name, count, rate
+        self.sent, self.results = {}, {}
+
+    def begin(self, server):
+        self.client = wire.Datagrams(server.address, source=self.source)
+        self.client.socket.setblocking(False)
+        self.client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
+
+    def proceed(self, elapsed):
+        due = self.count if self.rate is None else min(self.count, int(elapsed * self.rate) + 1)
+        # The daemon's socket has to hold what is sent at once.
+        for number in range(len(self.sent), min(due, len(self.sent) + 50)):
+            self.sent[number] = time.monotonic()
+            self.client.send(wire.query(self.name(number), id=number))
+
+    def receive(self):
+        while True:
+            try:
+                message = self.client.receive()
+            except BlockingIOError:
+                return
+            self.results.setdefault(message.id, (time.monotonic() - self.sent[message.id], message))
+
+    @property
+    def is_done(self):
+        return len(self.results) == self.count
+
+    @property
+    def row(self):
+        messages = [message for _, message in self.results.values()]
+        seconds = sorted(seconds for seconds, message in self.results.values() if message.rcode == wire.NOERROR)
+        at = lambda part: round(1000 * seconds[min(len(seconds) - 1, int(len(seconds) * part))]) if seconds else None
+        return {
+            "asked": self.count, "provider": sum(message.addresses == PROVIDER for message in messages),
+            "plain": sum(message.addresses == {SYSTEM} for message in messages),
+            "servfail": sum(message.rcode == wire.SERVFAIL for message in messages),
+            "none": self.count - len(messages), "p50": at(0.5), "p99": at(0.99)}
+
+
+def run(server, askers, patience=6.0):
+    """Lets the clients ask; a row for each."""
+    for asker in askers:
+        asker.begin(server)
+    began, ended = time.monotonic(), None
+    with selectors.DefaultSelector() as selector:
+        for asker in askers:
+            selector.register(asker.client.socket, selectors.EVENT_READ, asker)
+        while not all(asker.is_done for asker in askers):
+            elapsed = time.monotonic() - began
+            for asker in askers:
+                asker.proceed(elapsed)
+            if ended is None and all(len(asker.sent) == asker.count for asker in askers):
+                ended = time.monotonic()
+            if ended is not None and time.monotonic() - ended > patience:
+                break
+            for key, _ in selector.select(0.002):
+                key.data.receive()
+    for asker in askers:
+        asker.client.socket.close()
+    return [asker.row for asker in askers]
+
+
+def tell(story, askers, rows):
+    for asker, row in zip(askers, rows):
+        print(f"{story:44} {asker.what:12}", *(f"{name} {value}" for name, value in row.items()), file=sys.stderr)
+
+
+class Capacity(Case):
+    """Not a test by itself: a system resolver that answers everything."""
+
+    def setUp(self):
+        self.system = FakeNameserver(
+            lambda query, _: [reply(query, [(name_of(query), 1, 60, socket.inet_aton(SYSTEM))])])
+        self.addCleanup(self.system.close)
+        self.serial = 0
+
+    def files(self):
+        directory = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        # The daemon reads it as another user.
+        directory.chmod(0o755)
+        authority = Authority(directory / "authority")
+        return [*authority.certificate("provider.example"), authority.ca_file]
+
+    def http1(self, dialect="doh", milliseconds=20, most=1000):
+        return self.own(CapacityProvider(dialect, milliseconds, most)).up()
+
+    def http2(self, milliseconds=20, streams=100):
+        return self.own(CapacityProvider("doh", milliseconds, files=self.files(), streams=streams)).up()
+
+    def serve(self, *providers, sections=""):
+        stands = [provider.provider(f"slow{number}") for number, provider in enumerate(providers)]
+        server = self.daemon(stands, system=[self.system.server], sections="[probe]\nenabled = false\n" + sections)
+        # The first moments of a network, and the first measurements.
+        self.ask("", server, [Asker("first", "127.0.0.1", self.names("n{}.first.example"), 20, rate=20)])
+        return server
+
+    def names(self, pattern):
+        self.serial += 1
+        serial = self.serial
+        return lambda number: pattern.format(f"{serial}x{number}")
+
+    def ask(self, story, server, askers, patience=6.0):
+        rows = run(server, askers, patience)
+        if story:
+            tell(story, askers, rows)
+        return rows
+
+    def assertAllByProvider(self, row):
+        self.assertEqual(row["asked"], row["provider"], row)
+
+
+class Bursts(Capacity):
+    """Many names at once, and many a second, of one domain."""
+
+    expected_seconds = 40
+
+    def test_names_at_once_over_http1(self):
+        cases = [("doh", 30, 20), ("dnspod", 100, 50), ("json", 200, 50), ("doh", 60, 200)]
+        if places.is_full:
+            cases = [(dialect, count, milliseconds) for dialect in ("doh", "dnspod", "json")
+                     for count in (30, 60, 100, 200, 1000) for milliseconds in (20, 50, 100, 200)
+                     if count * milliseconds / 32 <= 4000]
+        for dialect, count, milliseconds in cases:
+            with self.subTest(dialect=dialect, count=count, milliseconds=milliseconds):
+                server = self.serve(self.http1(dialect, milliseconds))
+                story = f"(c) {count} at once, {dialect}, {milliseconds} ms"
+                asker = Asker("client", "127.0.0.2", self.names("n{}.burst.example"), count)
+                [row] = self.ask(story, server, [asker])
+                self.assertAllByProvider(row)
+
+    def test_names_a_second_over_http2(self):
+        for rate in (160, 300, 600) if places.is_full else (160,):
+            server = self.serve(self.http2(300))
+            asker = Asker("client", "127.0.0.2", self.names("n{}.corp.com"), 6 * rate if places.is_full else 320, rate)
+            [row] = self.ask(f"(a) {rate}/s, HTTP/2, 300 ms", server, [asker])
+            self.assertAllByProvider(row)
+
+    def test_a_server_that_keeps_few_connections(self):
+        server = self.serve(self.http1("doh", 50, most=6))
+        asker = Asker("client", "127.0.0.2", self.names("n{}.burst.example"), 100)
+        [row] = self.ask("(c) 100 at once, doh, 50 ms, 6 connections", server, [asker])
+        self.assertAllByProvider(row)
+
+
+class Neighbours(Capacity):
+    """Clients beside one that asks much, or what hangs."""
+
+    expected_seconds = 40
+
+    def beside(self, story, server, much, little):
+        [alone] = self.ask(story, server, [little("B alone")])
+        a, b = self.ask(story, server, [much, little("B beside")])
+        self.assertAllByProvider(b)
+        return alone, a, b
+
+    def test_random_names_of_one_domain(self):
+        seconds = 8 if places.is_full else 4
+        for name, provider in (("HTTP/2", self.http2(20)), ("HTTP/1.1", self.http1("json", 20))):
+            with self.subTest(name):
+                server = self.serve(provider)
+                little = lambda what: Asker(
+                    what, "127.0.0.3", self.names("b{}-150-500.corp.com"), 10 * seconds, rate=10)
+                much = Asker("A", "127.0.0.2", self.names("a{}-150-500.corp.com"), 500 * seconds, rate=500)
+                alone, _, b = self.beside(f"(b) A 500/s of corp.com, {name}", server, much, little)
+                if places.is_full:
+                    self.assertLessEqual(b["p99"], 1.5 * alone["p99"])
+
+    def test_names_that_hang_over_http1(self):
+        seconds = 10 if places.is_full else 5
+        server = self.serve(self.http1("doh", 40))
+        little = lambda what: Asker(what, "127.0.0.3", self.names("b{}.good.example"), 10 * seconds, rate=10)
+        much = Asker("A", "127.0.0.2", self.names("n{}.hang.example"), 30 * seconds, rate=30)
+        alone, _, b = self.beside("(e) A 30/s that hang, doh, 40 ms", server, much, little)
+        if places.is_full:
+            self.assertLessEqual(b["p50"], 2 * alone["p50"])
+
+    def test_siblings_of_names_that_hang(self):
+        seconds = 10 if places.is_full else 5
+        server = self.serve(self.http1("doh", 40), self.http1("json", 40))
+        much = Asker("hang.corp.com", "127.0.0.2", self.names("n{}.hang.corp.com"), 20 * seconds, rate=20)
+        little = Asker("www.corp.com", "127.0.0.2", self.names("n{}.www.corp.com"), 20 * seconds, rate=20)
+        _, good = self.ask("(g) 20/s below hang.corp.com", server, [much, little])
+        self.assertAllByProvider(good)
+        if places.is_full:
+            self.assertLessEqual(good["p99"], 300)
+
+    def test_two_accounts_share_connections(self):
+        stand = self.http1("json", 50)
+        stands = [{**stand.provider(name), "names": None} for name in ("one", "two")]
+        for provider in stands:
+            provider.pop("names")
+        rules = "".join(f'[[rule]]\nmatch = ["{domain}"]\nresolver = "{name}"\n' for domain, name in
+                        (("a.example", "one"), ("b.example", "two")))
+        server = self.daemon(stands, system=[self.system.server], sections="[probe]\nenabled = false\n" + rules)
+        self.ask("", server, [Asker("first", "127.0.0.1", self.names("n{}.first.example"), 20, rate=20)])
+        a = Asker("A", "127.0.0.2", self.names("n{}.a.example"), 400, rate=None)
+        b = Asker("B", "127.0.0.3", self.names("n{}.b.example"), 20, rate=20)
+        for row in self.ask("(i) two accounts, json, 50 ms", server, [a, b]):
+            self.assertAllByProvider(row)
+        self.assertLessEqual(stand.counts["most"], 40)
+
+
+class Forwarder(Capacity):
+    expected_seconds = 20
+
+    def test_one_forwarder_with_300_domains(self):
+        seconds = 10 if places.is_full else 4
+        server = self.serve(self.http1("doh", 40), self.http1("json", 60))
+        serial = iter(range(1 << 20))
+        name = lambda number: f"n{next(serial)}.d{number % 300}.example"
+        [row] = self.ask("(d) one client, 300 domains, 200/s", server, [
+            Asker("forwarder", "127.0.0.2", name, 200 * seconds, rate=200)])
+        self.assertAllByProvider(row)
+
+    def test_a_nameserver_of_one_zone(self):
+        zone = FakeNameserver(lambda query, _: [
+            reply(query, [(name_of(query), 1, 60, socket.inet_aton("192.0.2.7"))])])
+        self.addCleanup(zone.close)
+        server = self.serve(self.http1("doh", 40), sections=f"""
+[[nameserver]]
+name = "corp"
+servers = ["{zone.server}"]
+[[rule]]
+match = ["corp.example"]
+resolver = "corp"
+""")
+        [row] = self.ask("(f) 500 at once by a nameserver", server, [
+            Asker("client", "127.0.0.2", self.names("n{}.corp.example"), 500)])
+        self.assertAllByProvider(row)
+
+
+class Slow(Capacity):
+    """(h) A provider that becomes slow, and recovers."""
+
+    expected_seconds = 60
+
+    def test_a_provider_becomes_slow(self):
+        scale = 1.0 if places.is_full else 0.25
+        stand = self.http1("doh", 12)
+        server = self.serve(stand, sections='[cache]\nmax-ttl = "2s"\n')
+        stages = [(0, 0.012), (5, 0.3), (22, 1.5), (42, 0.012)]
+        stand.page("/usual?" + "&".join(f"{since * scale}={seconds}" for since, seconds in stages))
+        count, total = 60, int(68 * scale)
+        name = lambda number: f"n{number % count}.zone.corp.com"
+        asker = Asker("client", "127.0.0.2", name, 30 * total, rate=30)
+        [row] = self.ask("(h) 12 ms, 300 ms, 1.5 s, 12 ms", server, [asker])
+        late = [message for number, (_, message) in asker.results.items() if number >= 30 * (total - 26 * scale + 2)]
+        expired = sum(message.extended_error == 3 for message in late)
+        print(f"(h) expired afterwards: {expired} of {len(late)}", file=sys.stderr)
+        self.assertEqual(row["asked"], row["provider"], row)
+        self.assertLessEqual(expired, len(late) // 20)
