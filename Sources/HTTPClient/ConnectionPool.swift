@@ -321,9 +321,11 @@ final class ConnectionPool {
 
     /// Whether the server refused or closed a connection while it keeps others, so that fewer requests may run at once.
     private func isCrowded(_ result: Result<TransferReply, TransferFailure>, now: Instant) -> Bool {
-        switch result {
-        case .failure(.refused), .failure(.reset):
-            parallelRequests.refused(keeping: sets.reduce(0) { $0 + $1.openSockets }, now: now)
+        let open = sets.reduce(0) { $0 + $1.openSockets }
+        return switch result {
+        case .failure(.refused): parallelRequests.refused(keeping: open, now: now)
+        // The one that was closed may still be counted.
+        case .failure(.reset): parallelRequests.refused(keeping: open - 1, now: now)
         case .success, .failure: false
         }
     }

@@ -62,8 +62,8 @@ package final class HTTPClient {
 
     package var transfersInFlight: Int { pools.reduce(0) { $0 + $1.exchangeCount } }
 
-    /// Returns how many requests to the endpoint run in parallel: now, and at most. Assumes HTTP/2 for TLS until a reply
-    /// shows HTTP/1.1.
+    /// Returns how many requests to the endpoint run in parallel: now, and at most. Assumes HTTP/2 for TLS until a
+    /// reply shows HTTP/1.1.
     package func parallelRequests(to endpoint: HTTPEndpoint) -> (now: Int, most: Int) {
         guard let pool = pools.first(where: { $0.endpoint == endpoint }) else {
             return ParallelRequests(isOverTLS: endpoint.scheme == .https).range

@@ -108,8 +108,8 @@ package enum Bounds {
     /// Time for which a provider that rejects the account is not asked. Its SDKs wait one hour too (providers.md 9.3).
     static let accountBlock: Duration = .seconds(3600)
     /// A provider that throttles is asked last for a time that doubles from the first to the second value, or for the
-    /// pause that it names, up to the second value: then a request tells whether the pause still holds. Throttling is no
-    /// failure: the provider keeps its measurements, and its circuit breaker is unaffected.
+    /// pause that it names, up to the second value: then a request tells whether the pause still holds. Throttling is
+    /// no failure: the provider keeps its measurements, and its circuit breaker is unaffected.
     static let throttleFloor: Duration = .seconds(1)
     static let throttleCeiling: Duration = .seconds(10)
 
@@ -214,7 +214,7 @@ package enum Bounds {
     static let domainsToFail = 5
     static let failingFor: Duration = .seconds(2)
     static let namesToSuspect = 3
-    /// Longest wait for a turn in a provider's budget of questions; below `answerWithin` by the usual time of an answer.
+    /// Longest wait for a turn in a provider's budget of questions; below `answerWithin` by the usual answer time.
     static let longestTurn: Duration = .seconds(4)
     /// Pause before a question is repeated at a provider whose failure may pass, such as HTTP 503.
     static let repeatPause: Duration = .milliseconds(250)

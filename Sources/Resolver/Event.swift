@@ -187,8 +187,9 @@ package struct ProviderTraits: Hashable, Sendable {
 
     package init(
         id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
-        budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, whenUsedUp: WhenUsedUp = .next, shadowShare: Double? = nil,
-        verifies: Bool = true, hasOwnNames: Bool = false, carriesAliases: Bool = true, carriesDNSSEC: Bool = false, isBilled: Bool = false,
+        budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, whenUsedUp: WhenUsedUp = .next,
+        shadowShare: Double? = nil, verifies: Bool = true, hasOwnNames: Bool = false, carriesAliases: Bool = true,
+        carriesDNSSEC: Bool = false, isBilled: Bool = false,
         mayHedge: Bool = true, isNameserver: Bool = false, timeout: Duration = Bounds.providerTimeout
     ) {
         self.id = id

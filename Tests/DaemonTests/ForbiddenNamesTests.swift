@@ -36,7 +36,7 @@ struct ForbiddenNamesTests {
         #expect(subjects == [.name, .name, .account])
     }
 
-    @Test("without a list of names, a 403 for three names in a row concerns all, also of a provider that answered others")
+    @Test("without a list of names, a 403 for three names in a row concerns all names")
     func withoutList() throws {
         var forbidden = ForbiddenNames()
         forbidden.answered(try name("served.example"), now: now)

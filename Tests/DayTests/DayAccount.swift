@@ -142,10 +142,15 @@ struct DayAccount {
 
     mutating func fetchBegun(_ subject: Subject, _ upstream: Int, _ fate: DayUpstream.Fate?) throws {
         requests += 1
-        // A lookup may end and another one begin within one event.
-        if let earlier = open[subject], earlier.running == 0, earlier.asked[upstream] != nil { open[subject] = nil }
+        // A lookup may end and another one begin within one event. A failure that may pass is repeated by the same one.
+        if let earlier = open[subject], earlier.running == 0, case .wouldAnswer = earlier.asked[upstream] {
+            open[subject] = nil
+        }
         var lookup = open[subject] ?? Lookup(startedAt: now, asleepBefore: asleep)
-        try require(lookup.asked[upstream] == nil, "\(subject): upstream \(upstream) is asked twice by one lookup")
+        // The system resolver may be asked again after the gate to plain DNS was closed.
+        let mayBeAsked =
+            if case .wouldAnswer = lookup.asked[upstream] { upstream == lookup.asked.count - 1 } else { true }
+        try require(mayBeAsked, "\(subject): upstream \(upstream) is asked twice by one lookup")
         lookup.running += 1
         lookup.asked[upstream] = fate.map { $0.isSuccess ? .wouldAnswer(at: $0.at) : .wouldFail } ?? .wouldFail
         open[subject] = lookup
@@ -185,7 +190,9 @@ struct DayAccount {
         // Earlier where all providers are known to be down: then some are not asked in time.
         guard what != StaleCause.timeout.rawValue || now >= due else { return }
         let end = min(now, due)
-        for (index, upstream) in upstreams.enumerated() where upstream.works(from: lookup.startedAt, to: end) {
+        // The system resolver, which is the last, may answer only if no provider can.
+        for (index, upstream) in upstreams.dropLast().enumerated()
+        where upstream.works(from: lookup.startedAt, to: end) {
             switch lookup.asked[index] {
             case .wouldFail: continue
             case .wouldAnswer(let at) where at > end: continue

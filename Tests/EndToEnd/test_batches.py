@@ -105,7 +105,8 @@ class Batches(Paid):
         for number in (0, 1, 2, 4, 5, 6, 7):
             self.assertEqual({"192.0.2.99"}, replies[number].addresses)
         stats = self.stats(server)
-        self.assertEqual({"status": 1}, stats["failures"])
+        # Asked once more, as an HTTP error may pass.
+        self.assertEqual({"status": 2}, stats["failures"])
 
     def test_one_name_that_is_left_out_does_not_hurt_the_others(self):
         seen = []

@@ -40,7 +40,8 @@ class Remembered(Case):
     def test_a_hundred_questions_cost_one_round(self):
         self.provider.fault("status", value=500)
         self.assertGreaterEqual(self.ask(4), 100)
-        self.assertEqual((1, 1), (self.provider.asked(BROKEN), self.system_asked(BROKEN)))
+        # An HTTP status may pass, so the provider is asked twice. The system resolver does not stand in for one name.
+        self.assertEqual((2, 0), (self.provider.asked(BROKEN), self.system_asked(BROKEN)))
         stats = self.server.stats()
         self.assertEqual(stats["queries"]["total"], stats["responses"]["failure"])
         self.assertSums(stats)
@@ -57,9 +58,9 @@ class Remembered(Case):
             self.assertEqual({"192.0.2.99"}, client.ask(f"n{next(numbers)}.any.lab.example").addresses)
         with Datagrams(self.server.address) as client:
             self.assertGreaterEqual(self.ask(4, something_else), 50)
-        # Once more at most, as the provider has answered another question since.
-        self.assertLessEqual(self.provider.asked(BROKEN), 2)
-        self.assertLessEqual(self.system_asked(BROKEN), 2)
+        # Two rounds at most, as the provider has answered another question since.
+        self.assertLessEqual(self.provider.asked(BROKEN), 4)
+        self.assertEqual(self.system_asked(BROKEN), 0)
 
     def test_the_recovery_is_noticed_by_any_name(self):
         self.provider.fault("reset")

@@ -118,7 +118,7 @@ class Metrics(Case):
         names = json.loads(scraping.get(self.server.page, "/names.json").text)
         self.assertEqual("www.lab.example", names["asked"][0]["name"])
         self.assertEqual(
-            [("gone.elsewhere.example", "A", "every upstream failed", ["json: REFUSED"], 1, False)],
+            [("gone.elsewhere.example", "A", "the upstream replied REFUSED", ["json: REFUSED"], 1, False)],
             [tuple(each[key] for key in ("name", "type", "reason", "sources", "times", "over"))
              for each in names["failed"]])
         self.assertEqual([], names["evidence"])

@@ -117,4 +117,4 @@ class Nameservers(Case):
             with self.subTest(title):
                 server = self.serve(lambda query, _: [reply(query, flags=flags)])
                 answer = dig(server, "right.example", "TXT")
-                self.assertEqual(("SERVFAIL", True), (answer.status, answer.extended_error in (22, 23)))
+                self.assertEqual(("SERVFAIL", True), (answer.status, answer.extended_error in (0, 22)))

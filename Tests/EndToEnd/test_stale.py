@@ -175,7 +175,8 @@ class Unverified(Expired):
     def test_the_system_resolver_does_not_replace_an_expired_answer(self):
         nsd = self.nsd(zone=NSD.ZONE + f"\nold.lab A {NEW}\nnew.lab A {NEW}")
         for stale in ("", 'client-timeout = "500ms"'):
-            for trouble in (lambda: self.provider.fault("hang"), lambda: self.provider.fault("status", value=500)):
+            for trouble, new in ((lambda: self.provider.fault("hang"), {"192.0.2.202"}),
+                                 (lambda: self.provider.fault("status", value=500), set())):
                 with self.subTest(stale):
                     self.provider.reset()
                     self.provider.record("old.lab.example", "A", OLD, ttl=1)
@@ -183,7 +184,8 @@ class Unverified(Expired):
                     self.learn(server, "old.lab.example")
                     trouble()
                     self.assertStale(dig(server, "old.lab.example", "A"))
-                    self.assertEqual({"192.0.2.202"}, dig(server, "new.lab.example", "A").data)
+                    # One HTTP error does not show that the provider fails for every name.
+                    self.assertEqual(new, dig(server, "new.lab.example", "A").data)
 
 
 class Limits(Expired):

@@ -166,7 +166,7 @@ class Views(Case):
         self.assertEqual(asked, self.everyone.asked("b.lab.example"), "no provider of others is asked for a guest")
         # The system resolver knows no filter.
         self.assertIn("SERVFAIL", self.lan.dig(self.GUEST, "b.any.lab.example"))
-        self.everyone.fault("status", "json", value=500)
+        self.everyone.fault("reset", "json")
         self.gets("203.0.113.99", client=self.ORDINARY, name="b.any.lab.example")
 
     def test_the_store_has_no_answer_of_a_view(self):

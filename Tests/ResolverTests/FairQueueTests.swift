@@ -92,13 +92,14 @@ struct FairQueueTests {
         #expect(queue.next != nil && queue.take() == nil)
     }
 
+    private struct Entry {
+        let id: Int
+        let holder: ShareHolder
+        var isHeld = false
+    }
+
     @Test("it agrees with a model over 20,000 random steps", arguments: 1...4 as ClosedRange<UInt64>)
     mutating func model(_ seed: UInt64) throws {
-        struct Entry {
-            let id: Int
-            let holder: ShareHolder
-            var isHeld = false
-        }
         var random = SeededRandom(seed: seed)
         var model: [Entry] = []
         func held(_ isMeant: (ShareHolder) -> Bool) -> Int { model.count { $0.isHeld && isMeant($0.holder) } }

@@ -92,7 +92,9 @@ struct ScenarioVocabulary {
 
     private func whenUsedUp(_ part: inout ScenarioLine) throws -> WhenUsedUp {
         let word = try part.word("wait, next or system")
-        guard let setting = WhenUsedUp(rawValue: word) else { throw part.error("\"\(word)\" instead of wait, next or system") }
+        guard let setting = WhenUsedUp(rawValue: word) else {
+            throw part.error("\"\(word)\" instead of wait, next or system")
+        }
         return setting
     }
 

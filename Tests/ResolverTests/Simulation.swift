@@ -288,6 +288,7 @@ struct Simulation {
         }
         guard let result = coming.popLast() else { return }
         var answer: Answer?
+        if case .notServed = result.result { account.refused(result.id) }
         switch result.result {
         case .success(let said): answer = said
         case .failure(.throttled) where chance(2):

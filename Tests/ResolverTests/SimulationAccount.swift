@@ -72,6 +72,8 @@ struct SimulationAccount {
     private var leftAlone: [ProviderID] = []
     private var leftAloneAt: [ProviderID: Instant] = [:]
     private var pausedUntil: [ProviderID: Instant] = [:]
+    /// By name: providers that do not serve it.
+    private var refusers: [Name: Set<ProviderID>] = [:]
     private var providers: [ProviderTraits] = []
     private var hasSystem = false
     private var repliedAt: [ProviderID: Instant] = [:]
@@ -114,6 +116,11 @@ struct SimulationAccount {
     func provider(of id: FetchID) -> ProviderID? {
         if case .provider(let provider) = running[id]?.upstream { return provider }
         return shadows[id]
+    }
+
+    mutating func refused(_ id: FetchID) {
+        guard let fetch = running[id], case .provider(let provider) = fetch.upstream else { return }
+        refusers[fetch.question.name, default: []].insert(provider)
     }
 
     mutating func throttled(_ provider: ProviderID, until instant: Instant) {
@@ -212,12 +219,16 @@ struct SimulationAccount {
             try checkAppetite(provider, question, now: now)
         }
         // A lookup may end and another one begin within one event.
-        let mayBeAskedAgain = lookups[question]?.withoutPlace.contains(upstream) == true
+        // A lookup repeats a failure that may pass.
+        let mayBeAskedAgain =
+            lookups[question]?.withoutPlace.contains(upstream) == true || lookups[question]?.asked[upstream] == .fails
         let hasEnded =
             lookups[question]?.running == 0 && lookups[question]?.asked[upstream] != nil && !mayBeAskedAgain
         if hasEnded || lookups[question] == nil { try lookupBegun(question, upstream, now: now) }
         let isNew = lookups[question]?.asked.updateValue(fate, forKey: upstream) == nil
-        try require(isNew || mayBeAskedAgain, "\(upstream) is asked twice by one lookup for \(question)")
+        try require(
+            isNew || mayBeAskedAgain || upstream == .system,
+            "\(upstream) is asked twice by one lookup for \(question)")
         lookups[question]?.running += 1
         lookups[question]?.withoutPlace.remove(upstream)
         running[id] = Fetch(question: question, upstream: upstream, fate: fate, startedAt: now)
@@ -229,10 +240,14 @@ struct SimulationAccount {
         let others = providers.filter {
             $0.id != provider && $0.supports(question.kind) && $0.shadowShare == nil && $0.questionsPerSecond == nil
                 && !$0.hasOwnNames && !unreachable.contains($0.id) && !leftAlone.contains($0.id)
+                && refusers[question.name]?.contains($0.id) != true
                 && (pausedUntil[$0.id] ?? now) <= now
         }
         let isLastResort =
             !(lookup?.hasSystem ?? hasSystem) || lookup?.asked[.system] != nil
+            // A lookup asks again, after a pause without requests.
+            || debts.values.contains { $0.question == question && $0.at < now }
+            || (lookup?.asked.count ?? 0) >= Bounds.maxProviderAttempts
             || others.allSatisfy { lookup?.asked[.provider($0.id)] != nil }
         try require(isLastResort || (pausedUntil[provider] ?? now) <= now, "\(provider) is asked during its pause")
         guard let most = providers.first(where: { $0.id == provider })?.questionsPerSecond else { return }
@@ -366,18 +381,17 @@ struct SimulationAccount {
                 !hasSystem && LocalNames.route(question, .none) == .system
                 || !hasSystem && candidates.allSatisfy { leftAlone.contains($0.id) }
             try require(
-                cause == .failure && (isAlone || lookups.count >= Bounds.maxLookups), "\(question): \(cause), no lookup"
+                cause == .failure && (isAlone || lookups.count >= Bounds.maxLookups)
+                    || candidates.contains { $0.questionsPerSecond != nil }, "\(question): \(cause), no lookup"
             )
             return question
         }
         // What came during a sleep has not been heard.
         guard lookup.slept == slept else { return question }
         let end = min(now, lookup.startedAt + patience)
-        // The answer given may be another client's than what this one's cache held, as after a doubt about the network.
-        let isProviders = origin == .provider
         for (upstream, fate) in lookup.asked where !lookup.asked.values.contains(.misleads) {
-            guard case .answers(let at) = fate, !isProviders || upstream != .system else { continue }
-            if lookup.hasVerdict, upstream == .system { continue }
+            // The gate may have closed after the system resolver was asked.
+            guard case .answers(let at) = fate, upstream != .system else { continue }
             // What time brings in the same instant comes first.
             try require(at >= end, "\(question): expired by \(cause), and \(upstream) has answered in time")
         }

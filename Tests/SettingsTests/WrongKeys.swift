@@ -141,6 +141,10 @@ let wrongKeys: [Mistake] = [
         period is missing: write "1000/month"
         """
     ),
+    (
+        "when-used-up = \"later\"", 16,
+        "provider.when-used-up: found \"later\"; allowed: \"wait\", \"next\", \"system\""
+    ),
     ("hedge = \"yes\"", 9, "provider.hedge: found \"yes\"; allowed: true or false; write true"),
     (
         "timeout = \"16s\"", 11,

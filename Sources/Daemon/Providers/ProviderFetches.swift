@@ -51,14 +51,6 @@ final class ProviderFetches: LoopPart {
 
     typealias Request = PendingRequest
 
-    /// An address that a provider reported for this machine.
-    struct ReportedExit {
-        let address: Address
-        let provider: ProviderID
-        /// When the request was sent.
-        let askedAt: Instant
-    }
-
     /// Flushes that a request remembers one by one.
     private static let maxFlushed = 16
 

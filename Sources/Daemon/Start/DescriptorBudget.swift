@@ -4,8 +4,8 @@ import LinuxIO
 import Serving
 
 struct DescriptorBudget: Equatable {
-    /// Reserved for files, listeners, serving threads, commands and the store. HTTP/1.1 connections (32 per address) and
-    /// probes (64) have their own bounds, which fit beside the other two shares from a limit of 1,024 descriptors.
+    /// Reserved for files, listeners, serving threads, commands and the store. HTTP/1.1 connections (32 per address)
+    /// and probes (64) have their own bounds, which fit beside the other two shares from a limit of 1,024 descriptors.
     static let reserved = 128
     /// Bound of sockets open to nameservers, reached only if RLIMIT_NOFILE is raised above most systems' default. A
     /// lookup holds up to four.

@@ -103,6 +103,7 @@ extension Lookup {
         guard let attempt = takeUnsent(id, now: now, &state), let provider = attempt.provider else { return }
         state.ranking.overBudget(provider, until: end)
         if isRefreshAlone, isAsking, !isSystemFirst, running.isEmpty { return displaced(now: now, &state) }
+        failures.ended(provider, .usedUp)
         providers.spare(provider, now: now)
         proceed(now: now, &state)
     }

@@ -296,7 +296,8 @@ struct Lookup {
             if waiters.isEmpty, let systemLead { providers.advanceNext(to: now + systemLead) }
             waiters.append(waiter)
             compareSystemAnswer(state.verification)
-            if askExcludedSource(now: now) || mayAskThrottled(at: now) || mayAskBlocked || wasOutranked {
+            if askExcludedSource(now: now) || mayAskThrottled(at: now)
+                || mayAskBlocked(state.ranking, now: now) || wasOutranked {
                 proceed(now: now, &state)
             }
         } else {
@@ -417,8 +418,16 @@ struct Lookup {
             if case .waiting = system { system = .waiting(until: now + Bounds.systemHedge) }
             holdUntil = min(max(holdUntil, now + policy.systemPatience), giveUpAt)
         }
-        if hasSystemFailed || systemIsOutranked || trialsDueAt <= now { providers.askTrialPending(now: now) }
-        if providers.takeDue(state.ranking, now: now) { askNextProvider(now: now, &state) }
+        let areTrialsOver =
+            providers.hasTrialPending && areProvidersDone
+            && standIn(state.ranking, isAsking: true, now: now) == nil
+        if hasSystemFailed || systemIsOutranked || trialsDueAt <= now || areTrialsOver {
+            providers.askTrialPending(now: now)
+        }
+        if providers.takeDue(state.ranking, now: now) {
+            for provider in providers.takeUsedUp() { failures.ended(provider, .usedUp) }
+            askNextProvider(now: now, &state)
+        }
         if case .waiting(let until) = system, isSystemDue(at: until, state.ranking, now: now) {
             system = .running
             begin(.system, until: giveUpAt, now: now, &state)
@@ -426,7 +435,7 @@ struct Lookup {
         if mayAskThrottled(at: now) {
             providers.addThrottled()
             askNextProvider(now: now, &state)
-        } else if mayAskBlocked {
+        } else if mayAskBlocked(state.ranking, now: now) {
             providers.addBlocked()
             askNextProvider(now: now, &state)
         }
@@ -452,8 +461,14 @@ struct Lookup {
 
     /// Sends the requests whose turn it is.
     private mutating func takeTurns(now: Instant, _ state: inout ResolverState) {
-        for index in running.indices {
-            guard let turnAt = running[index].turnAt, turnAt <= now, let provider = running[index].provider else {
+        for attempt in running where attempt.turnAt.map({ $0 <= now }) ?? false {
+            guard let provider = attempt.provider, let index = running.firstIndex(where: { $0.id == attempt.id }) else {
+                continue
+            }
+            // The settings may have changed.
+            guard state.ranking.mayAsk(provider, for: question.kind, among: upstreams) else {
+                state.abandon(running.remove(at: index), now: now)
+                providers.makeNextDue(now)
                 continue
             }
             (running[index].isSent, running[index].turnAt, running[index].startedAt) = (true, nil, now)
@@ -478,7 +493,9 @@ struct Lookup {
     /// failed at another provider. They precede the system resolver, unless the settings allow it after any failure.
     private func mayAskThrottled(at instant: Instant) -> Bool {
         guard providers.hasThrottled, mayAskLastResort else { return false }
-        guard isSystemFirst || policy.standsIn == .anyFailure else { return areProvidersDone || isHoldOver(instant) }
+        guard isSystemFirst || policy.standsIn == .anyFailure else {
+            return areProvidersDone || isHoldOver(instant) && providers.isEmpty
+        }
         switch system {
         case .absent, .failed: return areProvidersDone || isHoldOver(instant)
         case .running: return isHoldOver(instant)
@@ -489,8 +506,9 @@ struct Lookup {
 
     /// Whether providers that reject the account may be asked: every other upstream has failed, and the clients would
     /// get a failure or an address known not to work.
-    private var mayAskBlocked: Bool {
-        providers.hasBlocked && mayAskLastResort && areProvidersDone && !isWaitingForSystem
+    private func mayAskBlocked(_ ranking: UpstreamRanking, now: Instant) -> Bool {
+        guard providers.hasBlocked, mayAskLastResort, areProvidersDone else { return false }
+        return !isWaitingForSystem || standIn(ranking, isAsking: true, now: now) == nil
     }
 
     private var isWaitingForSystem: Bool {
@@ -550,7 +568,8 @@ struct Lookup {
     /// Ends the request to the system resolver when no provider will be asked any more and the gate to plain DNS is
     /// closed.
     private mutating func dropStandIn(now: Instant, _ state: inout ResolverState) {
-        guard case .running = system, !isSystemName, areProvidersDone, !mayAskThrottled(at: now), !isAwaitingNetwork(now),
+        guard case .running = system, !isSystemName, areProvidersDone, !mayAskThrottled(at: now),
+            !isAwaitingNetwork(now),
             standIn(state.ranking, isAsking: true, now: now) == nil
         else { return }
         for attempt in running where attempt.upstream == .system { state.abandon(attempt, now: now) }
@@ -562,7 +581,9 @@ struct Lookup {
     ///
     /// - Returns: whether it will.
     mutating func askAgain(now: Instant, _ ranking: UpstreamRanking) -> Bool {
-        guard let (provider, at) = repeatable(ranking, now: now), at + Bounds.repeatTime < giveUpAt else { return false }
+        guard let (provider, at) = repeatable(ranking, now: now), at + Bounds.repeatTime < giveUpAt else {
+            return false
+        }
         hasRepeated = true
         providers.repeat(provider, at: at)
         return true

@@ -362,7 +362,8 @@ extension Lookup {
 
     mutating func fail(now: Instant, _ state: inout ResolverState) {
         let failure = failures.reason(
-            isKeptFromView: upstreams == .nameserver(.noneOfView), isPortalSuspected: state.portal.isSuspected, hasNoRoute: state.ranking.isCutOff,
+            isKeptFromView: upstreams == .nameserver(.noneOfView), isPortalSuspected: state.portal.isSuspected,
+            hasNoRoute: state.ranking.isCutOff,
             isUnserved: isUnserved(state.ranking, now))
         replyExpired(.failure, &state)
         if let fallback = policy.fallback(for: question) { replyToAll(fallback, from: .fallback, &state) }

@@ -44,7 +44,8 @@ extension Lookup {
 
         /// None of its providers is in trouble.
         func isHealthy(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
-            trialPending.isEmpty && throttled.isEmpty && blocked.isEmpty && !providers.contains { ranking.isInTrouble($0, now) }
+            trialPending.isEmpty && throttled.isEmpty && blocked.isEmpty
+                && !providers.contains { ranking.isInTrouble($0, now) }
         }
 
         var isEmpty: Bool {

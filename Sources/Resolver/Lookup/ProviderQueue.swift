@@ -15,6 +15,8 @@ struct ProviderQueue {
     private var throttled: [ProviderID]
     /// Providers that reject the account: asked only if a client would get a failure.
     private var blocked: [ProviderID]
+    /// Providers whose budget or quota was used up when they were due.
+    private var usedUp: [ProviderID] = []
     private var attemptsLeft = Bounds.maxProviderAttempts
     /// Those of last resort are among `untried`.
     private(set) var areLastResorts = false
@@ -101,7 +103,8 @@ struct ProviderQueue {
         nextAt = nil
         guard untried.contains(where: { ranking.isThrottled($0, now) }) else { return true }
         let spared = untried.filter { ranking.isThrottled($0, now) }
-        blocked += spared.filter { ranking.isBlocked($0, now) }
+        usedUp += spared.filter { ranking.isUsedUp($0, now) }
+        blocked += spared.filter { ranking.isBlocked($0, now) && !ranking.isUsedUp($0, now) }
         throttled += spared.filter { !ranking.isBlocked($0, now) && !ranking.isUsedUp($0, now) }
         untried.removeAll(where: spared.contains)
         return true
@@ -111,6 +114,12 @@ struct ProviderQueue {
     mutating func holdHedge() { if hedge != nil { nextAt = nil } }
 
     var isHedgeHeld: Bool { hedge != nil && nextAt == nil }
+
+    mutating func takeUsedUp() -> [ProviderID] {
+        guard !usedUp.isEmpty else { return [] }
+        defer { usedUp = [] }
+        return usedUp
+    }
 
     mutating func countRepeatedRequest() { attemptsLeft -= 1 }
 

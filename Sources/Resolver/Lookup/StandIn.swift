@@ -131,7 +131,7 @@ extension Lookup {
                 ranking.isOverdue(provider, since: attempt.startedAt, now), !ranking.isUnreached(provider, now),
                 !ranking.hasReplied(provider, since: attempt.startedAt)
             else { continue }
-            ranking.waitedInVain(provider, domain, now: now)
+            ranking.waitedInVain(provider, domain, startedAt: attempt.startedAt, now: now)
         }
     }
 }

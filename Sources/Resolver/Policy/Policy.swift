@@ -142,7 +142,9 @@ package struct Policy: Equatable, Sendable {
     /// The direction of a name that may not go to providers. The system resolver does not filter: clients of a view
     /// with providers of its own are sent there only by a rule.
     func keptFromProviders(_ rule: Rule?, _ grounds: RouteGrounds) -> Direction {
-        guard providers != nil, rule?.upstreams != .system else { return Direction(upstreams: .system, grounds: grounds) }
+        guard providers != nil, rule?.upstreams != .system else {
+            return Direction(upstreams: .system, grounds: grounds)
+        }
         return Direction(upstreams: .nameserver(.noneOfView), grounds: grounds)
     }
 

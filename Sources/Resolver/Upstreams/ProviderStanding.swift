@@ -22,8 +22,9 @@ final class ProviderStanding {
     private var serviceFailures = ServiceFailures()
     /// Time of the last reply of any kind.
     private var repliedAt: Instant?
-    /// Registrable domain of the last question that waited in vain for any reply of the provider; nil since a reply.
-    private var domainWaitedInVain: Name?
+    /// Registrable domain of the last question that waited in vain for any reply of the provider, and the start of its
+    /// request; nil since a reply.
+    private var waitInVain: (domain: Name, startedAt: Instant)?
     private var pausedUntil: Instant?
     /// The pause was chosen by the resolver; the provider named none.
     private var hasOwnPause = false
@@ -75,7 +76,7 @@ final class ProviderStanding {
         (copy.breaker, copy.hasLostConnection, copy.isUnacknowledged) = (breaker, hasLostConnection, isUnacknowledged)
         (copy.streak, copy.trust) = (streak, trust)
         (copy.serviceFailures, copy.repliedAt) = (serviceFailures, repliedAt)
-        copy.domainWaitedInVain = domainWaitedInVain
+        copy.waitInVain = waitInVain
         (copy.pausedUntil, copy.hasOwnPause, copy.pausesInARow) = (pausedUntil, hasOwnPause, pausesInARow)
         (copy.overQuotaUntil, copy.overBudgetUntil) = (overQuotaUntil, overBudgetUntil)
         (copy.outstanding, copy.outstandingDomains) = (outstanding, outstandingDomains)
@@ -267,7 +268,7 @@ final class ProviderStanding {
         new.hasOwnPause = false
         new.pausesInARow = 0
         new.silentSince = nil
-        (new.serviceFailures, new.repliedAt, new.domainWaitedInVain) = (ServiceFailures(), nil, nil)
+        (new.serviceFailures, new.repliedAt, new.waitInVain) = (ServiceFailures(), nil, nil)
         new.isUnacknowledged = false
         (new.unansweredSince, new.unanswered) = (nil, [:])
         return new
@@ -365,7 +366,7 @@ final class ProviderStanding {
     }
 
     /// Records a reply of any kind.
-    private func heardReply(now: Instant) { (repliedAt, domainWaitedInVain) = (now, nil) }
+    private func heardReply(now: Instant) { (repliedAt, waitInVain) = (now, nil) }
 
     private func proved(hasFailed: Bool, now: Instant) -> Bool {
         heardReply(now: now)
@@ -428,9 +429,12 @@ final class ProviderStanding {
     func refused(now: Instant) { breaker.refused(now: now) }
 
     /// Records that a question of this domain waited in vain for any reply. The second domain opens the breaker: the
-    /// provider cannot be reached, and no later question waits as long.
-    func waitedInVain(_ domain: Name, now: Instant) {
-        guard let other = domainWaitedInVain, other != domain else { return domainWaitedInVain = domain }
+    /// provider cannot be reached, and no later question waits as long. Questions that may have shared a request count
+    /// once.
+    func waitedInVain(_ domain: Name, startedAt: Instant, now: Instant) {
+        guard let other = waitInVain, other.domain != domain else { return waitInVain = (domain, startedAt) }
+        let between = max(startedAt - other.startedAt, other.startedAt - startedAt)
+        guard traits.maxNames == 1 || between > Bounds.gatherWithin else { return }
         hasLostConnection = true
         breaker.failed(ceiling: Bounds.unheardBackOffCeiling, now: now)
     }

@@ -313,8 +313,8 @@ package struct RequestQueue {
 
     // MARK: overdue requests
 
-    /// The running request that gives its place to the one that is next; nil: each may still be answered. Sets when that
-    /// may change.
+    /// The running request that gives its place to the one that is next; nil: each may still be answered. Sets when
+    /// that may change.
     private func overdue(of pool: Pool, now: Instant) -> ID? {
         guard let waiting = pool.next else { return nil }
         let limits = (pool.overdueAfter, max(pool.overdueAfter, Bounds.silenceAfter), Bounds.hopelessAfter)

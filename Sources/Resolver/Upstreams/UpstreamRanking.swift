@@ -510,8 +510,8 @@ struct UpstreamRanking {
     }
 
     /// Records that a question waited in vain for any reply of the provider.
-    mutating func waitedInVain(_ provider: ProviderID, _ domain: Name, now: Instant) {
-        update(provider) { $0.waitedInVain(domain, now: now) }
+    mutating func waitedInVain(_ provider: ProviderID, _ domain: Name, startedAt: Instant, now: Instant) {
+        update(provider) { $0.waitedInVain(domain, startedAt: startedAt, now: now) }
     }
 
     /// Records that the provider failed for a name without giving a reason while another provider had an answer.

@@ -81,8 +81,8 @@ extension ProviderDraft {
             clientSubnet: clientSubnet, clientSubnetForm: clientSubnetForm ?? .clear, proxy: proxy,
             proxyKeyFile: proxyKeyFile, method: method ?? .get, trustAD: trustAD ?? false,
             budgetPerSecond: budgetPerSecond, whenUsedUp: whenUsedUp ?? .next, shadow: shadow, names: names,
-            namesFile: namesFile, exclusive: exclusive ?? false, viewsOnly: viewsOnly ?? false, quota: quota, hedge: hedge,
-            timeout: timeout, idle: idle, connectionRequests: connectionRequests)
+            namesFile: namesFile, exclusive: exclusive ?? false, viewsOnly: viewsOnly ?? false, quota: quota,
+            hedge: hedge, timeout: timeout, idle: idle, connectionRequests: connectionRequests)
     }
 }
 

@@ -15,6 +15,7 @@ extension Settings.Provider {
         (common.parameters, common.parametersOfNames) = (Settings.RequestParameters(), [:])
         (common.clientSubnet, common.caFile) = (nil, nil)
         (common.accessKey, common.keyFile, common.cipherKeyFile, common.proxyKeyFile) = (nil, nil, nil, nil)
+        common.whenUsedUp = .next
         (common.budgetPerSecond, common.shadow, common.connectionRequests) = (nil, nil, nil)
         (common.timeout, common.idle) = (.seconds(3), .seconds(10))
         return common.section
