@@ -199,6 +199,37 @@ class Flags(Machine):
         self.assertEqual("640 root", self.status_of(FILE))
         self.assertEqual(self.place.read(FILE), self.place.read(f"{FILE}.old-2"))
 
+    def test_what_setup_does_not_ask_about_stays_and_the_rest_is_named(self):
+        kept = """[[nameserver]]
+name = "corp"
+servers = ["192.0.2.53"]
+names = ["corp.example"]
+
+# Not to be lost.
+[[rule]]
+match = ["a.example"]
+resolver = "corp"
+"""
+        provider = '[[provider]]\nname = "own"\nurl = "https://192.0.2.1/hunter2"\ndialect = "doh"\n'
+        # Of clients that are none by the answers, and for a provider that is gone.
+        lost = ('\n[[view]]\nname = "children"\nclients = ["192.0.2.128/25"]\n'
+                '\n[[rule]]\nmatch = ["b.example"]\nresolver = "own"\n')
+        self.place.write(FILE, provider + kept + lost)
+        named = ["lines 1 to 4: table provider", "lines 15 to 17: table view", "lines 19 to 21: table rule"]
+        shown = self.run_setup("--replace", "--dry-run", *FLAGS)
+        self.assertIn(kept, shown.stdout)
+        self.assertEqual(["left out of the former file:", *(f"    {part}" for part in named)], shown.stderr.splitlines())
+        ended = self.run_setup("--replace", "--json", *FLAGS)
+        self.assertEqual(0, ended.returncode, ended.stderr)
+        self.assertEqual(named, json.loads(ended.stdout)["left_out"])
+        written = self.place.read(FILE)
+        self.assertTrue(written.endswith("\n" + kept), written)
+        self.assertNotIn("hunter2", written)
+        self.assertEqual(shown.stdout, written)
+        again = self.run_setup("--replace", *FLAGS)
+        self.assertNotIn("left out", again.stdout)
+        self.assertEqual(written, self.place.read(FILE))
+
     def test_what_is_not_a_regular_file_is_not_replaced(self):
         self.place.run("ln", "-s", "/proc/self/fd/1", "/etc/link.toml")
         self.place.run("mkfifo", "/etc/fifo.toml")

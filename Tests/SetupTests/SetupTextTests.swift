@@ -21,7 +21,7 @@ struct SetupTextTests {
 
     private func check(_ answers: SetupAnswers, _ line: String) throws {
         #expect(answers.missing.isEmpty, "\(line)")
-        let text = try answers.settingsFile()
+        let text = try answers.settingsFile().text
         let settings = try parsed(text)
         let isEmpty = answers.providers?.isEmpty == true && answers.service == nil
         #expect(settings.onlyListed == isEmpty, "\(line)")
@@ -55,14 +55,14 @@ struct SetupTextTests {
         #expect(words.prefix(3) == ["httpdnsctl", "setup", "--replace"])
         let again = try httpdnsctl.SetupFlags(Array(words.dropFirst(2)), output: "")
         #expect(again.output == "" && again.replaces)
-        #expect(try SetupAnswers(again, machine: sampleMachine).settingsFile() == text, "\(words)")
+        #expect(try SetupAnswers(again, machine: sampleMachine).settingsFile().text == text, "\(words)")
     }
 
     @Test("a file as a whole")
     func whole() throws {
         let line = "--providers google --account baidu --account-id 100 --key-file /etc/httpdnsd/baidu.key "
         #expect(
-            try answers(line + "--lan 192.168.7.5 --take-over no").settingsFile() == """
+            try answers(line + "--lan 192.168.7.5 --take-over no").settingsFile().text == """
                 # Settings of httpdnsd, written by "httpdnsctl setup". This command writes the same file:
                 #   httpdnsctl setup --replace --providers google --account baidu --account-id 100 \\
                 #       --key-file /etc/httpdnsd/baidu.key --lan 192.168.7.5 --take-over no
@@ -99,7 +99,7 @@ struct SetupTextTests {
     @Test("another path stands in the commands of the file's comment")
     func otherPath() throws {
         let answers = try answers("--providers google --account no --lan no --take-over no")
-        let text = try answers.settingsFile(at: "/srv/my files/dns.toml")
+        let text = try answers.settingsFile(at: "/srv/my files/dns.toml").text
         #expect(text.contains("#   httpdnsctl setup --replace --output '/srv/my files/dns.toml' --providers google"))
         #expect(text.contains("# Check a changed file: httpdnsd --check --config '/srv/my files/dns.toml'\n"))
         for wrong in ["/a\nlisten = 1", "/a\"b"] {
@@ -116,9 +116,9 @@ struct SetupTextTests {
         #expect(typed.needsKey)
         try typed.takeKey("hunter2")
         #expect(!typed.needsKey && typed.missing.isEmpty)
-        #expect(!(try typed.settingsFile()).contains("hunter2"))
+        #expect(!(try typed.settingsFile()).text.contains("hunter2"))
         #expect(!typed.command(at: "/x").joined().contains("hunter2"))
-        #expect(SetupSummary(typed, former: nil).rows.allSatisfy { !$0.joined().contains("hunter2") })
+        #expect(SetupSummary(typed, former: nil, leftOut: []).rows.allSatisfy { !$0.joined().contains("hunter2") })
         for wrong in ["", "two words", "ключ", String(repeating: "k", count: 1024)] {
             #expect(throws: SetupRefusal.self) { try typed.takeKey(wrong) }
         }

@@ -17,6 +17,8 @@ package struct SetupReport: Codable, Equatable, Sendable {
     package let path: String
     /// Where the former file is kept; nil without one.
     package let former: String?
+    /// Lines of the former file that the new one does not have, with their keys.
+    package var leftOut: [String] = []
     /// The key file that was written; nil if none was.
     package var keyFile: String?
     /// The text of the file, which was not written; nil unless in a dry run.
@@ -39,6 +41,7 @@ package struct SetupReport: Codable, Equatable, Sendable {
 
     package enum CodingKeys: String, CodingKey {
         case path, former, settings, daemon, findings, next
+        case leftOut = "left_out"
         case keyFile = "key_file"
         case isTakeOverAsked = "take_over_asked"
         case daemonFile = "daemon_file"
@@ -75,9 +78,17 @@ package struct SetupReport: Codable, Equatable, Sendable {
         next.isEmpty ? "" : SetupReport.shown(["Next:"] + next.map { "    \($0)" })
     }
 
+    /// Empty if the new file has everything.
+    package var leftOutText: String { SetupReport.shown(leftOutLines) }
+
+    private var leftOutLines: [String] {
+        leftOut.isEmpty ? [] : ["left out of the former file:"] + leftOut.map { "    \($0)" }
+    }
+
     private var text: String {
         var lines = ["wrote \(path)"]
         if let former { lines.append("kept the former file as \(former)") }
+        lines += leftOutLines
         if let keyFile { lines.append("wrote the key to \(keyFile)") }
         switch daemon {
         case .absent: lines.append("no daemon answers now")

@@ -26,9 +26,10 @@ struct Setup {
         if !answers.missing.isEmpty || answers.needsKey {
             answers = try completed(answers, files)
         }
-        let text = try answers.settingsFile(at: files.path)
-        guard !flags.isDryRun else { return showText(text, files) }
-        var report = write(text, answers, files)
+        let new = try answers.settingsFile(at: files.path, replacing: flags.replaces ? files.formerSettings : .none)
+        guard !flags.isDryRun else { return show(new, files) }
+        var report = write(new.text, answers, files)
+        report.leftOut = new.leftOut
         report.isTakeOverAsked = answers.takesOver == true
         use(report)
     }
@@ -92,7 +93,8 @@ struct Setup {
                 "\(file) does not exist; put the key there: install -m 600 -o \(SetupFiles.userName) KEYFILE \(file)",
                 Exit.failed)
         }
-        var dialogue = SetupDialogue(answers, output: files.path, former: files.formerPath)
+        var dialogue = SetupDialogue(
+            answers, output: files.path, former: files.formerPath, settings: files.formerSettings)
         do throws(SystemError) {
             let lines = try TerminalLines()
             try converse(&dialogue, lines)
@@ -123,10 +125,15 @@ struct Setup {
 
     // MARK: after the questions
 
-    private func showText(_ text: String, _ files: SetupFiles) {
-        guard wantsJSON else { return StandardStreams.writeOutput(text) }
+    private func show(_ new: FormerSettings.Result, _ files: SetupFiles) {
         var report = SetupReport(path: files.path, former: nil)
-        report.settings = text
+        report.settings = new.text
+        report.leftOut = new.leftOut
+        guard wantsJSON else {
+            StandardStreams.writeOutput(new.text)
+            StandardStreams.writeError(report.leftOutText)
+            return
+        }
         StandardStreams.writeOutput(report.rendered(asJSON: true))
     }
 

@@ -11,6 +11,7 @@ struct SetupDialogue: Sendable {
     private let output: String
     /// Where an existing file is kept; nil without one.
     private let former: String?
+    private let settings: FormerSettings
     /// The operator has an account, of a service that is asked for next.
     private var hasAccount = false
     /// Nil while not asked.
@@ -18,10 +19,11 @@ struct SetupDialogue: Sendable {
 
     static let greeting = "Four questions. Enter takes the answer in [brackets], and Ctrl-C ends without a change.\n"
 
-    init(_ answers: SetupAnswers, output: String, former: String?) {
+    init(_ answers: SetupAnswers, output: String, former: String?, settings: FormerSettings = .none) {
         self.answers = answers
         self.output = output
         self.former = former
+        self.settings = settings
     }
 
     /// The next question; nil at the end.
@@ -182,7 +184,9 @@ struct SetupDialogue: Sendable {
     }
 
     private var confirmation: SetupQuestion {
-        let summary = LineFormat.aligned(SetupSummary(answers, former: former).rows).map { "   \($0)" }
+        let leftOut = (try? answers.settingsFile(at: output, replacing: settings).leftOut) ?? []
+        let rows = SetupSummary(answers, former: former, leftOut: leftOut).rows
+        let summary = LineFormat.aligned(rows).map { "   \($0)" }
         return SetupQuestion(
             subject: .confirmation, lines: ["", output] + summary, usual: "yes", prompt: "Write it?")
     }

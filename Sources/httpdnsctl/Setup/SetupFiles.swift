@@ -29,6 +29,11 @@ struct SetupFiles {
 
     var exists: Bool { former != .absent }
 
+    /// What the former file says; of a link, the file that it leads to. Without one, or if it can't be read: nothing.
+    var formerSettings: FormerSettings {
+        (try? TextFile.read(path, maxBytes: SetupFiles.maxBytes)).map { FormerSettings($0) } ?? .none
+    }
+
     /// Whether the path can be written: it is free, or has a regular file, or a link that leads to one or nowhere. What
     /// the links of /dev lead to depends on the process.
     var isReplaceable: Bool {

@@ -7,7 +7,7 @@ struct SetupSummary {
     /// Label and value.
     let rows: [[String]]
 
-    init(_ answers: SetupAnswers, former: String?) {
+    init(_ answers: SetupAnswers, former: String?, leftOut: [String]) {
         let companies = (answers.providers ?? []).map(\.company) + [answers.service?.company].compactMap(\.self)
         let nameservers = "the network's nameservers"
         var rows =
@@ -26,6 +26,7 @@ struct SetupSummary {
         rows.append(["clients", listen.isEmpty ? "this machine" : "this machine, and \(networks) at \(listen)"])
         if let takesOver = answers.takesOver { rows.append(["take over", takesOver ? "yes" : "no"]) }
         if let former { rows.append(["former file", "kept as \(former)"]) }
+        for (index, words) in leftOut.enumerated() { rows.append([index == 0 ? "left out of it" : "", words]) }
         self.rows = rows
     }
 }

@@ -5,16 +5,21 @@ import DNSWire
 import Settings
 
 extension SetupAnswers {
-    /// - Parameter path: where the file will be.
+    /// - Parameters:
+    ///   - path: where the file will be.
+    ///   - former: what is kept of it is added.
     /// - Throws: complaints of the settings' parser, if the answers do not fit together.
-    func settingsFile(at path: String = ExaminedSettings.standardPath) throws(SetupRefusal) -> String {
+    func settingsFile(
+        at path: String = ExaminedSettings.standardPath, replacing former: FormerSettings = .none
+    ) throws(SetupRefusal) -> FormerSettings.Result {
         // The path stands in a comment.
         try SetupAnswers.requirePlain(path)
-        let parts = [header(at: path), onlySystem, server, publicTables, accountTable]
-        let text = parts.filter { !$0.isEmpty }.joined(separator: "\n")
+        func section(_ parts: String...) -> String { parts.filter { !$0.isEmpty }.joined(separator: "\n") }
+        let new = FormerSettings.NewFile(
+            top: section(header(at: path), onlySystem), server: server, tables: section(publicTables, accountTable))
         do throws(SettingsError) {
-            _ = try Settings.parse(bytes: Array(text.utf8), file: "settings")
-            return text
+            _ = try Settings.parse(bytes: Array(FormerSettings.none.added(to: new).text.utf8), file: "settings")
+            return former.added(to: new)
         } catch {
             throw SetupRefusal(error.complaints.map(\.text).joined(separator: "\n"))
         }
