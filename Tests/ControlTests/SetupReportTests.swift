@@ -62,8 +62,8 @@ struct SetupReportTests {
         #expect(
             report.rendered(asJSON: true) == """
                 {"daemon":"refuses","findings":["a finding"],"former":"/etc/httpdnsd/httpdnsd.toml.old-1",\
-                "key_file":"/etc/httpdnsd/baidu.key","need_restart":[],"next":[],"path":"/etc/httpdnsd/httpdnsd.toml",\
-                "take_over_asked":false}
+                "key_file":"/etc/httpdnsd/baidu.key","left_out":[],"need_restart":[],"next":[],\
+                "path":"/etc/httpdnsd/httpdnsd.toml","take_over_asked":false}
 
                 """)
     }

@@ -1,5 +1,6 @@
 // What `httpdnsctl setup --replace` keeps of the former settings, and what it names as left out.
 
+import DNSWire
 import Settings
 import Testing
 
@@ -107,7 +108,7 @@ struct FormerSettingsTests {
         let none = try replaced("", "--providers none --account no --lan no --take-over no").text
         let result = try replaced(none)
         #expect(try !parsed(result.text).onlyListed)
-        #expect(result.leftOut.map { String($0.drop { $0 != ":" }) } == [": only-listed"])
+        #expect(result.leftOut.map { String($0.drop { $0 != ":" }) } == [": only-listed", ": server.listen", ": server.allow"])
         #expect(try replaced(none, "--providers none --account no --lan no --take-over no").leftOut.isEmpty)
     }
 
@@ -120,6 +121,7 @@ struct FormerSettingsTests {
             cache = { size = "64MiB" }
             [ "log" ]\r
             level = "debug"\r
+
             """)
         let settings = try parsed(result.text)
         #expect(settings.cache.sizeBytes == 64 << 20 && settings.stale.maxAge == .seconds(7200))
