@@ -81,6 +81,7 @@ extension Lookup {
         running[index].startedAt = now
         running[index].until = now + state.ranking.timeout(of: provider)
         state.ranking.begun(provider, running[index].domain, now: now)
+        holdSystem(until: now + min(systemHedge, Bounds.silentFloor))
         if providers.isHedgeHeld {
             providers.hedge(after: state.ranking.hedgeDelay(provider), startedAt: now, state.ranking, at: now)
         }

@@ -517,7 +517,7 @@ struct Lookup {
 
     private var mayAskLastResort: Bool {
         // After settling, the clients have an answer.
-        isAsking && !failures.lacksRoom && !failures.isAboutName && providers.mayAskLastResort && !isRefreshAlone
+        isAsking && hasClients && !failures.lacksRoom && !failures.isAboutName && providers.mayAskLastResort
     }
 
     /// Asks the excluded source too, because a client waits.
@@ -615,6 +615,11 @@ struct Lookup {
         let askedAt = giveUpAt - Bounds.answerWithin
         let instant = min(changeEnd, askedAt + Bounds.networkPatience)
         awaitsNetworkUntil = instant
+        holdSystem(until: instant)
+    }
+
+    /// The system resolver is asked no earlier.
+    mutating func holdSystem(until instant: Instant) {
         if case .waiting(let until) = system { system = .waiting(until: max(until, instant)) }
     }
 
