@@ -130,5 +130,9 @@ struct SimulatedCache {
         entries[key(question, isSystems)] = nil
     }
 
+    mutating func remove(where isLocal: (Name) -> Bool) {
+        entries = entries.filter { !isLocal($0.key.question.name) }
+    }
+
     mutating func removeAll() { entries = [:] }
 }

@@ -115,6 +115,7 @@ struct Simulation {
             let line = "192.0.2.1 n\(Int.random(in: 0..<40, using: &random)).example\n"
             let hosts = HostsFiles([HostsTable(parsing: Array(line.utf8))])
             account.hostsChanged(hosts)
+            cache.remove { hosts.speaks(of: $0) }
             try handle(.hostsChanged(hosts))
         case 15..<30:
             if let id = account.spent.randomElement(using: &random) { try handle(.fetchFinished(id, .failure(.reset))) }

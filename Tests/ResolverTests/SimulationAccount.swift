@@ -164,6 +164,7 @@ struct SimulationAccount {
     mutating func delivered(_ id: FetchID, _ answer: Answer?, lowest: UInt32, now: Instant) {
         if shadows.removeValue(forKey: id) != nil { spent.append(id) }
         guard let fetch = end(id), let answer else { return }
+        if case .answers = fetch.fate { lookups[fetch.question]?.withoutPlace = [] }
         let end = now + .seconds(Int64(max(answer.ttlSeconds, lowest)))
         goodUntil[fetch.question] = max(goodUntil[fetch.question] ?? end, end)
     }
