@@ -175,7 +175,8 @@ package struct ProviderTraits: Hashable, Sendable {
     package let carriesAliases: Bool
     /// Its format has DO and CD, signatures, and the records that prove a denial.
     package let carriesDNSSEC: Bool
-    /// The vendor counts its questions for the account's bill: it is measured in the background at intervals only.
+    /// The vendor counts its questions for the account's bill, and may serve only names that are registered for it: it
+    /// is measured in the background at intervals only.
     package let isBilled: Bool
     /// It may be asked because another provider is late, before that one fails.
     package let mayHedge: Bool

@@ -43,8 +43,9 @@ struct ResolverState {
         let id = nextID()
         begun.append(id)
         var attempt = Lookup.Attempt(id: id, upstream: upstream, domain: domain, startedAt: now, until: until)
+        if let provider = attempt.provider { attempt.silentAfter = ranking.overdueAfter(provider) }
         if let turnAt, turnAt > now {
-            (attempt.isSent, attempt.turnAt) = (false, turnAt)
+            (attempt.isSent, attempt.hasWaited, attempt.turnAt) = (false, true, turnAt)
         } else if case .provider(let provider) = upstream {
             ranking.begun(provider, domain, isCharged: turnAt != nil, now: now)
         }

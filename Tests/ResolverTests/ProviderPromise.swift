@@ -16,12 +16,26 @@ struct ProviderPromise {
         case leavesItOpen
         case failsWithStatus
         case sendsGarbage
+        /// HTTP 429, with a pause.
+        case throttles
+        /// A filter's error, with its reason.
+        case blocks
+        case waitsForPlace
+    }
+
+    /// What a provider that cannot be counted on does with every name for a while.
+    private enum Outage: CaseIterable {
+        case refusesConnections
+        case isSilent
+        case failsForAll
     }
 
     private struct Coming {
         let at: Instant
         let id: FetchID
         let result: FetchResult
+        /// Of a result that is about the provider.
+        let provider: Int?
     }
 
     private(set) var resolver: Resolver
@@ -29,13 +43,20 @@ struct ProviderPromise {
     private(set) var broken: [String] = []
     private(set) var goodReplies = 0
     private(set) var systemReplies = 0
+    /// Answers of the system resolver without one of the two reasons, each with its time and question.
+    private(set) var unfounded: [String] = []
+    private(set) var judged = 0
     private var random: SeededRandom
     private let origin: Instant
     private var now: Instant
     private var cache = SimulatedCache()
     /// Earliest last.
     private var coming: [Coming] = []
-    private var questionOfWaiter: [Waiter: Question] = [:]
+    private var questionOfWaiter: [Waiter: (question: Question, at: Instant)] = [:]
+    private var judge: StandInJudge
+    private var outages: [Int: (outage: Outage, until: Instant)] = [:]
+    /// Requests that wait for a place, with the time that their answers take then.
+    private var waiting: [(at: Instant, id: FetchID, question: Question, number: Int)] = []
     private var waiters: UInt64 = 0
     private let providers: [ProviderTraits]
     /// The usual time of each provider's answers, in milliseconds.
@@ -69,6 +90,7 @@ struct ProviderPromise {
         var times: [Int] = []
         for _ in 0..<count { times.append([5, 30, 150, 600].randomElement(using: &random) ?? 5) }
         usualTimes = times
+        judge = StandInJudge(providers: count)
     }
 
     mutating func run(steps: Int) throws {
@@ -126,6 +148,7 @@ struct ProviderPromise {
         case 1..<5: drawHabits(of: try name(Int.random(in: 0..<ProviderPromise.names, using: &random)))
         case 5: systemTime = [2, 10, 100, 1500].randomElement(using: &random) ?? 2
         case 6..<8: try flood()
+        case 8..<11: beginOutage()
         default: try ask(try name(Int.random(in: 0..<ProviderPromise.names, using: &random)))
         }
     }
@@ -135,6 +158,12 @@ struct ProviderPromise {
         mayStandInUntil = now + ProviderPromise.excuse
         cache.change(to: key)
         handle(.network(.changed(key)))
+    }
+
+    private mutating func beginOutage() {
+        let number = Int.random(in: 0..<3, using: &random)
+        guard number >= reliable, let outage = Outage.allCases.randomElement(using: &random) else { return }
+        outages[number] = (outage, now + .seconds(Int.random(in: 2...40, using: &random)))
     }
 
     /// Names that no provider answers.
@@ -157,7 +186,7 @@ struct ProviderPromise {
             if hit.isFirstDue { handle(.prefetchDue(question)) }
         case .none(let expired):
             waiters += 1
-            questionOfWaiter[Waiter(waiters)] = question
+            questionOfWaiter[Waiter(waiters)] = (question, now)
             handle(.asked(question, Waiter(waiters), expired: expired))
         }
     }
@@ -165,7 +194,9 @@ struct ProviderPromise {
     /// Every deadline and every result on the way comes at its instant.
     private mutating func advance(to target: Instant) throws {
         var turns = 0
-        while let next = [resolver.nextDeadline, coming.last?.at].compactMap({ $0 }).min(), next <= target {
+        while let next = [resolver.nextDeadline, coming.last?.at, waiting.first?.at].compactMap({ $0 }).min(),
+            next <= target
+        {
             turns = next > now ? 0 : turns + 1
             guard turns < ProviderPromise.mostTurns else {
                 throw SimulationAccount.Broken(description: "no end of deadlines")
@@ -173,7 +204,16 @@ struct ProviderPromise {
             now = max(now, next)
             if let deadline = resolver.nextDeadline, deadline <= now {
                 handle(.timePassed)
+            } else if let first = waiting.first, first.at <= now {
+                waiting.removeFirst()
+                handle(.fetchSent(first.id))
+                judge.sent(first.id, now: now)
+                reply(first.id, first.question, first.number)
             } else if let result = coming.popLast() {
+                judge.finished(result.id, result.result, now: now)
+                if case .failure(.throttled) = result.result, let number = result.provider {
+                    handle(.throttled(ProviderID(number), for: .seconds(Int.random(in: 1...3600, using: &random))))
+                }
                 handle(.fetchFinished(result.id, result.result))
             }
         }
@@ -190,13 +230,32 @@ struct ProviderPromise {
     }
 
     private mutating func fetch(_ id: FetchID, _ question: Question, _ number: Int) {
+        judge.asked(id, question, number, now: now)
+        let outage = outages[number].flatMap { now < $0.until ? $0.outage : nil }
+        switch outage {
+        case .refusesConnections: return finish(id, .failure(.refused), after: 5, number)
+        case .isSilent: return
+        case .failsForAll: return finish(id, .failure(.status), after: 20, number)
+        case nil: break
+        }
+        if habits[question.name]?[number] == .waitsForPlace {
+            handle(.fetchWaits(id))
+            judge.waits(id)
+            let at = now + .milliseconds(Int.random(in: 50...2000, using: &random))
+            let index = waiting.firstIndex { $0.at > at } ?? waiting.endIndex
+            return waiting.insert((at, id, question, number), at: index)
+        }
+        reply(id, question, number)
+    }
+
+    private mutating func reply(_ id: FetchID, _ question: Question, _ number: Int) {
         if number >= reliable, Int.random(in: 0..<3, using: &random) == 0 {
             let failures: [FetchFailure] = [.refused, .unreachable, .tls, .reset]
             return finish(id, .failure(failures.randomElement(using: &random) ?? .reset), after: 20)
         }
         let time = usualTimes[number] + Int.random(in: 0...300, using: &random)
         switch habits[question.name]?[number] ?? .answers {
-        case .answers:
+        case .answers, .waitsForPlace:
             let ttl = UInt32.random(in: 1...120, using: &random)
             finish(id, .success(answer(question, .v4(0x0808_0000 + UInt32(number)), ttl: ttl)), after: time)
         case .hangs: break
@@ -207,6 +266,8 @@ struct ProviderPromise {
         case .leavesItOpen: finish(id, .success(Answer(negative: .ambiguousEmpty)), after: time)
         case .failsWithStatus: finish(id, .failure(.status), after: time)
         case .sendsGarbage: finish(id, .failure(.garbage), after: time)
+        case .throttles: finish(id, .failure(.throttled), after: time, number)
+        case .blocks: finish(id, .nameFailed(NameFailure(.refused, .blockedByRule)), after: time)
         }
     }
 
@@ -214,10 +275,12 @@ struct ProviderPromise {
         Answer(records: [ResourceRecord(owner: question.name, address: address, ttlSeconds: ttl)])
     }
 
-    private mutating func finish(_ id: FetchID, _ result: FetchResult, after milliseconds: Int) {
+    private mutating func finish(
+        _ id: FetchID, _ result: FetchResult, after milliseconds: Int, _ provider: Int? = nil
+    ) {
         let at = now + .milliseconds(milliseconds)
         let index = coming.lastIndex { $0.at > at }.map { $0 + 1 } ?? 0
-        coming.insert(Coming(at: at, id: id, result: result), at: index)
+        coming.insert(Coming(at: at, id: id, result: result, provider: provider), at: index)
     }
 
     // MARK: what is done
@@ -232,7 +295,10 @@ struct ProviderPromise {
         switch action {
         case .fetch(let id, let question, let upstream, _): fetch(id, question, upstream)
         case .shadow(let id, let question, let provider): fetch(id, question, provider.number)
-        case .abandon(let id): coming.removeAll { $0.id == id }
+        case .abandon(let id):
+            judge.abandoned(id, now: now)
+            coming.removeAll { $0.id == id }
+            waiting.removeAll { $0.id == id }
         case .store(let question, let answer, let source):
             cache.store(question, answer, isSystems: source == .system, now: now)
         case .reply(let waiter, _, let source): replied(waiter, by: source)
@@ -247,14 +313,20 @@ struct ProviderPromise {
     }
 
     private mutating func replied(_ waiter: Waiter, by source: Source) {
-        if let question = questionOfWaiter.removeValue(forKey: waiter) { replied(question, by: source) }
+        guard let (question, askedAt) = questionOfWaiter.removeValue(forKey: waiter) else { return }
+        replied(question, by: source)
+        guard source == .system, now > mayStandInUntil else { return }
+        judged += 1
+        guard let complaint = judge.complaint(question, askedAt: askedAt, now: now) else { return }
+        unfounded.append("\(question.name) at \(origin.duration(to: now) / .milliseconds(1)) ms: \(complaint)")
     }
 
     private mutating func replied(_ question: Question, by source: Source) {
         if source == .system { systemReplies += 1 }
-        guard keeper[question.name] != nil else { return }
+        guard let keeper = keeper[question.name] else { return }
         goodReplies += 1
-        guard source == .system, now > mayStandInUntil else { return }
+        // Two names that hang and nothing else that shows that the provider works: an outage, as far as can be known.
+        guard source == .system, now > mayStandInUntil, !judge.isSilent(keeper, now: now) else { return }
         broken.append("\(question.name) at \(origin.duration(to: now) / .milliseconds(1)) ms")
     }
 }

@@ -17,16 +17,23 @@ struct ProviderPromiseTests {
     @Test("a name that a provider answers within a second is never answered by the system resolver")
     func promise() throws {
         var (good, system) = (0, 0)
-        var broken: [String] = []
+        var (broken, unfounded): ([String], [String]) = ([], [])
+        var judged = 0
         let seeds = ProviderPromiseTests.seeds
         for seed in seeds {
             var world = ProviderPromise(seed: seed, origin: .testStart)
             try world.run(steps: ProviderPromiseTests.steps)
             good += world.goodReplies
             system += world.systemReplies
+            judged += world.judged
+            if let first = world.unfounded.first {
+                unfounded.append("seed \(seed), \(world.unfounded.count) times: \(first)")
+            }
             if let first = world.broken.first { broken.append("seed \(seed), \(world.broken.count) times: \(first)") }
         }
         #expect(broken.count == 0, "\(broken.prefix(10))")
+        #expect(unfounded.count == 0, "\(unfounded.prefix(10))")
+        #expect(judged > 5 * seeds.count, "\(judged)")
         // Good names were answered, and the system resolver stood in for others.
         #expect(good > 50 * seeds.count, "\(good)")
         #expect(system > seeds.count / 2, "\(system)")

@@ -108,7 +108,10 @@ struct FormerSettingsTests {
         let none = try replaced("", "--providers none --account no --lan no --take-over no").text
         let result = try replaced(none)
         #expect(try !parsed(result.text).onlyListed)
-        #expect(result.leftOut.map { String($0.drop { $0 != ":" }) } == [": only-listed", ": server.listen", ": server.allow"])
+        #expect(
+            result.leftOut.map { String($0.drop { $0 != ":" }) } == [
+                ": only-listed", ": server.listen", ": server.allow",
+            ])
         #expect(try replaced(none, "--providers none --account no --lan no --take-over no").leftOut.isEmpty)
     }
 

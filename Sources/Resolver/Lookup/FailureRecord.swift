@@ -46,8 +46,15 @@ struct FailureRecord {
         if failure.extendedError == nil { refusedBy.append(provider) }
     }
 
-    /// - Parameter outcome: replaces an earlier one of the provider.
+    /// - Parameter outcome: replaces an earlier one of the provider. The silence of a repeat replaces neither a reply nor
+    ///   the first silence.
     mutating func ended(_ provider: ProviderID, _ outcome: Outcome) {
+        if case .noReply = outcome {
+            switch self.outcome(of: provider) {
+            case .isAboutName, .serviceFailed, .noReply: return
+            case .disproved, .usedUp, nil: break
+            }
+        }
         outcomes.removeAll { $0.provider == provider }
         outcomes.append((provider, outcome))
     }

@@ -65,7 +65,7 @@ extension Lookup {
         guard let index = running.firstIndex(where: { $0.id == id && $0.isSent }),
             let provider = running[index].provider
         else { return }
-        running[index].isSent = false
+        (running[index].isSent, running[index].hasWaited) = (false, true)
         running[index].until = giveUpAt
         // Another provider may have a place.
         if !running[index].awaitsPlace { providers.holdHedge() }

@@ -297,7 +297,8 @@ struct Lookup {
             waiters.append(waiter)
             compareSystemAnswer(state.verification)
             if askExcludedSource(now: now) || mayAskThrottled(at: now)
-                || mayAskBlocked(state.ranking, now: now) || wasOutranked {
+                || mayAskBlocked(state.ranking, now: now) || wasOutranked
+            {
                 proceed(now: now, &state)
             }
         } else {

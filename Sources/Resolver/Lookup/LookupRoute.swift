@@ -119,8 +119,12 @@ extension Lookup {
         let domain: Name
         var startedAt: Instant
         var until: Instant
+        /// Time after which the absence of any reply of the provider is silence.
+        var silentAfter = Bounds.silentFloor
         /// False while it waits for a fleet or for its turn: nothing about it concerns the upstream.
         var isSent = true
+        /// It was sent later than it began, or is not sent yet.
+        var hasWaited = false
         /// When its turn in the provider's budget is, while it waits for it; nil: it does not.
         var turnAt: Instant?
         /// It waits for a place at the provider.

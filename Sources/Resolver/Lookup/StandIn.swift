@@ -35,6 +35,9 @@ package enum StandInReason: String, Sendable, CaseIterable {
     case failing
     /// Every answer of a provider was disproved by a TLS handshake or by a rule.
     case disproved
+    /// An account replied with nothing, which may mean that the name is not registered for it, and no other provider
+    /// knows the name.
+    case notServed = "not-served"
     /// A provider's budget or quota is used up, and its `when-used-up` names the system resolver.
     case usedUp = "used-up"
     /// The settings allow it after any failure (`stands-in = "any-failure"`, `order = "system-first"`).
@@ -45,6 +48,7 @@ package enum StandInReason: String, Sendable, CaseIterable {
         case .unreachable: .stoodIn(for: "providers unreachable")
         case .failing: .stoodIn(for: "providers fail for every name")
         case .disproved: .stoodIn(for: "providers' answers disproved")
+        case .notServed: .stoodIn(for: "the name may not be registered for the account")
         case .usedUp: .stoodIn(for: "budget or quota used up")
         case .setting: .stoodIn(for: "providers failed")
         }
@@ -63,13 +67,15 @@ extension Lookup {
             let isTime = isAsking || areProvidersDone || isHoldOver(now)
             return isTime && (isSystemFirst || policy.standsIn == .anyFailure) ? .setting : nil
         }
-        guard !failures.isAboutName, held.ambiguousEmpty?.source.isProvider != true else {
-            return nil
-        }
+        guard !failures.isAboutName else { return nil }
         var reason = StandInReason.unreachable
-        // Without an outcome, a provider is in flight, or is still to be asked.
+        if let empty = held.ambiguousEmpty, empty.source.isProvider {
+            guard isUnregistered(empty, ranking) else { return nil }
+            reason = .notServed
+        }
+        // Without an outcome, a provider is in flight, or is still to be asked. A repeat in flight does not undo one.
         for (provider, outcome) in failures.outcomes where !providers.includes(provider) {
-            if running.contains(where: { $0.provider == provider }) { continue }
+            let isRunning = running.contains { $0.provider == provider }
             switch outcome {
             case .isAboutName: return nil
             case .noReply(let instant):
@@ -79,6 +85,7 @@ extension Lookup {
             case .serviceFailed:
                 guard ranking.isFailingForAll(provider, now) else { return nil }
                 reason = .failing
+            case .disproved where isRunning, .usedUp where isRunning: break
             case .disproved: reason = .disproved
             case .usedUp:
                 guard ranking.traits(of: provider)?.whenUsedUp == .system else { return nil }
@@ -99,9 +106,20 @@ extension Lookup {
         return reason
     }
 
+    /// Whether an empty reply may mean that the name is not registered for the provider's account: most vendors have no
+    /// other word for that.
+    private func isUnregistered(_ empty: HeldAnswer, _ ranking: UpstreamRanking) -> Bool {
+        guard case .provider(let provider) = empty.source, empty.answer.remark == nil else { return false }
+        return ranking.traits(of: provider)?.isBilled ?? false
+    }
+
     /// When the absence of any reply since the request proves that its provider is silent.
     private func silenceProvenAt(_ attempt: Attempt) -> Instant {
-        max(holdUntil, attempt.startedAt + min(startedAt.duration(to: holdUntil), Bounds.silentFloor))
+        guard attempt.startedAt > startedAt else { return holdUntil }
+        // Just after a change of the network, the first answer is wanted soon.
+        let isAtFirst = systemHedge == .zero && !attempt.hasWaited
+        let hold = startedAt.duration(to: holdUntil)
+        return max(holdUntil, attempt.startedAt + (isAtFirst ? min(hold, attempt.silentAfter) : attempt.silentAfter))
     }
 
     /// When the system resolver is asked, so that its answer is there when silence is proven.

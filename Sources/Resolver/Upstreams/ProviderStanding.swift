@@ -178,9 +178,10 @@ final class ProviderStanding {
     /// Whether more than twice the usual answer time has passed.
     func isOverdue(since instant: Instant?, _ now: Instant) -> Bool {
         guard let instant else { return false }
-        let usual = expectedAnswerTime.map { $0 * 2 } ?? Bounds.hedgeCeiling
-        return now - instant > max(usual, Bounds.silentFloor)
+        return now - instant > overdueAfter
     }
+
+    var overdueAfter: Duration { max(expectedAnswerTime.map { $0 * 2 } ?? Bounds.hedgeCeiling, Bounds.silentFloor) }
 
     /// Whether the breaker is open, or half-open with a trial in flight, or the provider is silent, or its host
     /// acknowledges no request.
@@ -365,8 +366,8 @@ final class ProviderStanding {
         serviceFailures.failed(name, of: traits.hasOwnNames ? name : domain, now: now)
     }
 
-    /// Records a reply of any kind.
-    private func heardReply(now: Instant) { (repliedAt, waitInVain) = (now, nil) }
+    /// Records a reply of any kind: connections work.
+    private func heardReply(now: Instant) { (repliedAt, waitInVain, hasLostConnection) = (now, nil, false) }
 
     private func proved(hasFailed: Bool, now: Instant) -> Bool {
         heardReply(now: now)

@@ -389,6 +389,11 @@ struct UpstreamRanking {
         index(of: provider).map { standings[$0].isOverdue(since: instant, now) } ?? false
     }
 
+    /// More than twice the usual time of the provider's replies.
+    func overdueAfter(_ provider: ProviderID) -> Duration {
+        index(of: provider).map { standings[$0].overdueAfter } ?? Bounds.silentFloor
+    }
+
     /// Whether requests are in flight, and no reply has arrived for more than twice the usual time.
     func owesReply(_ provider: ProviderID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].owesReply(now) } ?? false
