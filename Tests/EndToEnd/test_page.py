@@ -181,7 +181,7 @@ class StatusPage(Opened):
             self.assertEqual(SERVFAIL, client.ask("gone.elsewhere.example").rcode)
         eventually(lambda: self.is_shown("#failed-panel"), what="the name that failed")
         self.assertIn("gone.elsewhere.example A", self.text("#failed"))
-        self.assertIn("failed: every upstream failed", self.text("#failed"))
+        self.assertIn("failed: the upstream replied REFUSED", self.text("#failed"))
         self.assertRegex(self.text("#failed"), r"\(REFUSED: .*json.*\)")
         eventually(lambda: self.is_shown("#failures-panel"), what="the failures")
         self.assertEqual([], self.browser.value(BLANK))
