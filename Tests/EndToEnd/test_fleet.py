@@ -299,7 +299,8 @@ class Fleet(FleetCase):
         time.sleep(1.6)
         for member in members:
             self.assertEqual(["192.0.2.70"], self.address(member, "a.lab.example"))
-        self.assertEqual(2, self.provider.asked("a.lab.example"))
+        # A member asks alone if Redis takes more than 5 ms.
+        self.assertIn(self.provider.asked("a.lab.example"), (2, 3))
 
     def test_while_keys_are_changed_both_are_understood(self):
         old = self.member()
