@@ -16,7 +16,7 @@ package struct Resolver {
     var plan: RefreshPlan
     private(set) var refreshesInFlight = 0
     /// The lookups in flight by their holders: it tells which one leaves at the bound.
-    private var holders = FairQueue(capacity: 0)
+    private var holders = FairQueue(capacity: 0, unsortedMost: Bounds.maxLookups / 4 * 3)
     /// Number of lookups that ended at `Bounds.maxLookups`.
     package internal(set) var displacedLookups: UInt64 = 0
     /// Providers that were in trouble at the last check.

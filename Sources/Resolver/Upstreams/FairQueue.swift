@@ -1,8 +1,12 @@
 // Shares places among clients, their domains and the parents of the names: a free place goes to the next that asks; if
 // none is free, the next one goes to the holder with the fewest. No holder has a limit of its own.
 //
-// Invariants: an entry waits in its leaf or is in the list of holders; the counts of a node are the sums of its leaves;
-// a node without entries does not exist. Each step costs the logarithm of the number of neighbours in the tree.
+// The tree of holders exists only while more entries wait than `unsortedMost`: without competition there is nothing to
+// share.
+//
+// Invariants: an entry waits in its leaf, or in `unsorted` without a tree, or is in the list of holders; the counts of a
+// node are the sums of its leaves; a node without entries does not exist. Each step costs the logarithm of the number of
+// neighbours in the tree.
 
 package struct FairQueue: Sendable {
     /// Number of an entry, given by the owner: small, as a table has a row for each.
@@ -35,8 +39,9 @@ package struct FairQueue: Sendable {
     }
 
     private struct Entry: Sendable {
-        let leaf: Int
-        let isKnown: Bool
+        let holder: ShareHolder
+        /// Nil without a tree.
+        var leaf: Int?
         /// Rises with each entry.
         let serial: UInt64
         var isHeld = false
@@ -47,6 +52,14 @@ package struct FairQueue: Sendable {
     /// Existing entries beyond a reduced capacity keep their places.
     package var capacity: Int
     private var entries: [Entry?] = []
+    /// Entries with a place.
+    package private(set) var heldCount = 0
+    package private(set) var waitingCount = 0
+    /// The tree exists.
+    private var isSorted = false
+    /// Entries that wait without a tree, in the order of their arrival.
+    private var unsorted = List()
+    private let unsortedMost: Int
     /// Those in `freeNodes` are not in the tree.
     private var nodes: [Node]
     private var freeNodes: [Int] = []
@@ -64,16 +77,17 @@ package struct FairQueue: Sendable {
 
     package enum Age: Sendable { case oldest, newest }
 
-    /// - Parameter leaving: the waiting entry that makes room at the owner's bound.
-    package init(capacity: Int, leaving: Age = .newest) {
+    /// - Parameters:
+    ///   - leaving: the waiting entry that makes room at the owner's bound.
+    ///   - unsortedMost: entries that wait without competition: the owner does not ask which one is next, or leaves.
+    package init(capacity: Int, leaving: Age = .newest, unsortedMost: Int = 1) {
         self.capacity = capacity
         self.leaving = leaving
-        nodes = [Node(place: Place(above: -1, part: .root), depth: 0, turn: 0)]
+        self.unsortedMost = unsortedMost
+        nodes = FairQueue.emptyTree
     }
 
-    /// Entries with a place.
-    package var heldCount: Int { nodes[FairQueue.root].held }
-    package var waitingCount: Int { nodes[FairQueue.root].waiting }
+    private static let emptyTree = [Node(place: Place(above: -1, part: .root), depth: 0, turn: 0)]
 
     package func contains(_ id: ID) -> Bool { entries.indices.contains(id) && entries[id] != nil }
     package func isHeld(_ id: ID) -> Bool { entries.indices.contains(id) && entries[id]?.isHeld ?? false }
@@ -84,15 +98,16 @@ package struct FairQueue: Sendable {
     package mutating func add(_ id: ID, for holder: ShareHolder) {
         remove(id)
         while entries.count <= id { entries.append(nil) }
-        let leaf = leaf(of: holder)
-        entries[id] = Entry(leaf: leaf, isKnown: holder.isKnown, serial: nextSerial)
+        entries[id] = Entry(holder: holder, serial: nextSerial)
         nextSerial += 1
-        enqueue(id, in: leaf)
-        count(leaf, held: 0, waiting: 1)
+        waitingCount += 1
+        enqueue(id)
+        if !isSorted, waitingCount > unsortedMost { sort() }
     }
 
     /// The entry that gets the next place; nil: none waits.
     package var next: ID? {
+        guard isSorted else { return unsorted.first }
         var node = FairQueue.root
         while let child = nodes[node].next.first { node = child }
         return nodes[node].known.first ?? nodes[node].unknown.first
@@ -110,34 +125,40 @@ package struct FairQueue: Sendable {
 
     /// Gives a place to an entry that waits.
     package mutating func hold(_ id: ID) {
-        guard contains(id), !isHeld(id), let leaf = entries[id]?.leaf else { return }
-        dequeue(id)
+        guard contains(id), !isHeld(id) else { return }
+        unlink(id)
         entries[id]?.isHeld = true
         FairQueue.append(id, to: &holders, &entries)
-        var node = leaf
-        while node != FairQueue.root {
-            nodes[node].turn = nextSerial
-            node = nodes[node].place.above
-        }
-        nextSerial += 1
-        count(leaf, held: 1, waiting: -1)
+        (heldCount, waitingCount) = (heldCount + 1, waitingCount - 1)
+        if let leaf = entries[id]?.leaf { count(leaf, held: 1, waiting: -1, isTurn: true) }
+        if isSorted { unsortIfQuiet() }
     }
 
     /// Lets an entry with a place wait again.
     package mutating func suspend(_ id: ID) {
-        guard isHeld(id), let leaf = entries[id]?.leaf else { return }
+        guard isHeld(id) else { return }
         FairQueue.remove(id, from: &holders, &entries)
         entries[id]?.isHeld = false
-        enqueue(id, in: leaf)
-        count(leaf, held: -1, waiting: 1)
+        (heldCount, waitingCount) = (heldCount - 1, waitingCount + 1)
+        if let leaf = entries[id]?.leaf { count(leaf, held: -1, waiting: 0, mayEnd: false) }
+        enqueue(id)
+        if !isSorted, waitingCount > unsortedMost { sort() }
     }
 
     /// Removes an entry. An unknown number is ignored.
     package mutating func remove(_ id: ID) {
         guard contains(id), let entry = entries[id] else { return }
-        if entry.isHeld { FairQueue.remove(id, from: &holders, &entries) } else { dequeue(id) }
+        if entry.isHeld {
+            FairQueue.remove(id, from: &holders, &entries)
+            heldCount -= 1
+        } else {
+            unlink(id)
+            waitingCount -= 1
+        }
         entries[id] = nil
-        count(entry.leaf, held: entry.isHeld ? -1 : 0, waiting: entry.isHeld ? 0 : -1)
+        guard let leaf = entry.leaf else { return }
+        count(leaf, held: entry.isHeld ? -1 : 0, waiting: entry.isHeld ? 0 : -1)
+        unsortIfQuiet()
     }
 
     // MARK: who leaves
@@ -164,6 +185,7 @@ package struct FairQueue: Sendable {
 
     /// The waiting entry that makes room: of the holder with the most waiting entries. Nil: none waits.
     package var waitingOfLargest: ID? {
+        guard isSorted else { return leaving == .oldest ? unsorted.first : unsorted.last }
         var node = FairQueue.root
         while let child = nodes[node].largest.first { node = child }
         let (known, unknown) = (nodes[node].known, nodes[node].unknown)
@@ -176,6 +198,38 @@ package struct FairQueue: Sendable {
     }
 
     // MARK: the tree
+
+    /// Builds the tree, if there is none: the owner compares holders.
+    package mutating func sort() {
+        guard !isSorted else { return }
+        isSorted = true
+        var held = holders.first
+        while let id = held {
+            held = entries[id]?.next
+            guard let holder = entries[id]?.holder else { continue }
+            let leaf = leaf(of: holder)
+            entries[id]?.leaf = leaf
+            count(leaf, held: 1, waiting: 0, isTurn: true)
+        }
+        var waiting = unsorted.first
+        unsorted = List()
+        while let id = waiting {
+            waiting = entries[id]?.next
+            enqueue(id)
+        }
+    }
+
+    /// Drops the tree when hardly anything competes any more.
+    private mutating func unsortIfQuiet() {
+        guard isSorted, waitingCount <= unsortedMost / 2, heldCount <= Bounds.quietHolders else { return }
+        let waiting = entries.indices.filter { contains($0) && !isHeld($0) }
+            .sorted { entries[$0]?.serial ?? 0 < entries[$1]?.serial ?? 0 }
+        for id in entries.indices { entries[id]?.leaf = nil }
+        (nodes, freeNodes, numberOfPlace) = (FairQueue.emptyTree, [], [:])
+        (positions, largestPositions) = (Ranks.Positions(), Ranks.Positions())
+        isSorted = false
+        for id in waiting { enqueue(id) }
+    }
 
     private mutating func leaf(of holder: ShareHolder) -> Int {
         var node = FairQueue.root
@@ -196,11 +250,20 @@ package struct FairQueue: Sendable {
     }
 
     /// Changes the counts from a leaf up to the root, and the order of each node among its neighbours.
-    private mutating func count(_ leaf: Int, held moreHeld: Int, waiting moreWaiting: Int) {
+    ///
+    /// - Parameters:
+    ///   - isTurn: the leaf got a place.
+    ///   - mayEnd: a node without entries ends.
+    private mutating func count(
+        _ leaf: Int, held moreHeld: Int, waiting moreWaiting: Int, isTurn: Bool = false, mayEnd: Bool = true
+    ) {
+        let turn = nextSerial
+        if isTurn { nextSerial += 1 }
         var number = leaf
         while true {
             nodes[number].held += moreHeld
             nodes[number].waiting += moreWaiting
+            if isTurn { nodes[number].turn = turn }
             guard number != FairQueue.root else { return }
             let above = nodes[number].place.above
             let (held, waiting, turn) = (nodes[number].held, nodes[number].waiting, nodes[number].turn)
@@ -211,7 +274,7 @@ package struct FairQueue: Sendable {
             } else {
                 nodes[above].next.remove(number, &positions)
                 nodes[above].largest.remove(number, &largestPositions)
-                if held == 0 {
+                if held == 0, mayEnd {
                     numberOfPlace[nodes[number].place] = nil
                     freeNodes.append(number)
                 }
@@ -220,20 +283,28 @@ package struct FairQueue: Sendable {
         }
     }
 
-    private mutating func enqueue(_ id: ID, in leaf: Int) {
-        if entries[id]?.isKnown ?? false {
+    /// Puts an entry at the end of those that wait.
+    private mutating func enqueue(_ id: ID) {
+        guard let holder = entries[id]?.holder else { return }
+        guard isSorted else { return FairQueue.append(id, to: &unsorted, &entries) }
+        let leaf = leaf(of: holder)
+        entries[id]?.leaf = leaf
+        if holder.isKnown {
             FairQueue.append(id, to: &nodes[leaf].known, &entries)
         } else {
             FairQueue.append(id, to: &nodes[leaf].unknown, &entries)
         }
+        count(leaf, held: 0, waiting: 1)
     }
 
-    private mutating func dequeue(_ id: ID) {
+    /// Takes an entry from those that wait, without counting it.
+    private mutating func unlink(_ id: ID) {
         guard let entry = entries[id] else { return }
-        if entry.isKnown {
-            FairQueue.remove(id, from: &nodes[entry.leaf].known, &entries)
+        guard let leaf = entry.leaf else { return FairQueue.remove(id, from: &unsorted, &entries) }
+        if entry.holder.isKnown {
+            FairQueue.remove(id, from: &nodes[leaf].known, &entries)
         } else {
-            FairQueue.remove(id, from: &nodes[entry.leaf].unknown, &entries)
+            FairQueue.remove(id, from: &nodes[leaf].unknown, &entries)
         }
     }
 

@@ -105,6 +105,11 @@ package struct RequestQueue {
 
         func holds(_ id: ID, hangs: Bool) -> Bool { hangs ? hanging.isHeld(id) : usual.isHeld(id) }
 
+        func sort() {
+            usual.sort()
+            hanging.sort()
+        }
+
         func remove(_ id: ID, hangs: Bool) { if hangs { hanging.remove(id) } else { usual.remove(id) } }
 
         func suspend(_ id: ID, hangs: Bool) { if hangs { hanging.suspend(id) } else { usual.suspend(id) } }
@@ -287,8 +292,9 @@ package struct RequestQueue {
                 if let id = pool.grant() {
                     if let holder = requests[id]?.holder { all.add(id, for: holder) }
                     hasGranted = true
-                } else if !pool.isChecked(now), let id = overdue(of: pool, now: now) {
-                    return giveUp(id, now: now)
+                } else if !pool.isChecked(now) {
+                    pool.sort()
+                    if let id = overdue(of: pool, now: now) { return giveUp(id, now: now) }
                 }
             }
             if !hasGranted { return nil }
