@@ -200,8 +200,8 @@ package struct Resolver {
         _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, for client: ClientID? = nil,
         isRefresh: Bool, now: Instant, _ join: (inout Lookup, inout ResolverState) -> Void
     ) {
-        let providerRecordsEnd = plan.providerRecordsEnd(question)
-        let holder = ShareHolder(question.name, client, isKnown: providerRecordsEnd != nil)
+        let records = plan.records(of: question)
+        let holder = ShareHolder(question.name, client, isKnown: records.providersEnd != nil)
         let number = freeNumbers.popLast() ?? lookups.count
         if number == lookups.count { lookups.append(nil) }
         holders.add(number, for: holder)
@@ -209,7 +209,7 @@ package struct Resolver {
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
             question, of: holder, along: route, policy: policy, isRefresh: isRefresh,
-            hasRecords: plan.hasRecords(question), providerRecordsEnd: providerRecordsEnd,
+            hasRecords: records.hasAny, providerRecordsEnd: records.providersEnd,
             terms(for: route, isRefresh: isRefresh, now: now), now: now)
         let changeEnd = changeEnd(now)
         change(number, now: now) { lookup, state in
@@ -416,7 +416,7 @@ package struct Resolver {
 
     /// Returns `stale.recheck` if the cached answer may be served after its expiry.
     private func recheckOfCached(_ question: Question, _ policy: NamePolicy, now: Instant) -> Duration? {
-        guard let end = plan.providerRecordsEnd(question), now < end + .seconds(Int64(policy.stale.maxAgeSeconds))
+        guard let end = plan.records(of: question).providersEnd, now < end + .seconds(Int64(policy.stale.maxAgeSeconds))
         else { return nil }
         return policy.stale.recheck
     }
@@ -461,7 +461,7 @@ package struct Resolver {
         // Clients have its expired answer, and another request tests whether the provider replies.
         if route.isUnresponsive, !route.isSystemFirst, let first = route.providers.first,
             state.ranking.isTried(first, now),
-            plan.providerRecordsEnd(question) != nil
+            plan.records(of: question).providersEnd != nil
         {
             return plan.deferred(question, until: failures.deferred(question, now: now))
         }

@@ -139,16 +139,13 @@ struct RefreshPlan {
 
     func isKept(_ question: Question) -> Bool { numberOf[question].map { entries[$0].isKept } ?? false }
 
-    /// Returns whether the last answer had records of the requested type.
-    func hasRecords(_ question: Question) -> Bool {
-        guard let number = numberOf[question] else { return false }
+    /// Returns whether the last answer had records of the requested type, and when the provider's records in the cache
+    /// expire or expired; nil: there are none.
+    func records(of question: Question) -> (hasAny: Bool, providersEnd: Instant?) {
+        guard let number = numberOf[question] else { return (false, nil) }
         let entry = entries[number]
-        return entry.lifetimeSeconds > 0 && !entry.isNegative && !entry.isElsewhere
-    }
-
-    /// Returns when the provider's records in the cache expire or expired; nil: there are none.
-    func providerRecordsEnd(_ question: Question) -> Instant? {
-        numberOf[question].flatMap { entries[$0].providerRecordsEnd }
+        let hasAny = entry.lifetimeSeconds > 0 && !entry.isNegative && !entry.isElsewhere
+        return (hasAny, entry.providerRecordsEnd)
     }
 
     /// Returns nil for an unknown question.

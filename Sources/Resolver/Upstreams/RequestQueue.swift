@@ -45,7 +45,8 @@ package struct RequestQueue {
         init(_ holder: ShareHolder, and others: [Name], at pool: Pool, until: Instant, hangs: Bool) {
             self.until = until
             (self.pool, self.holder, self.hangs) = (pool, holder, hangs)
-            parents = [holder.parent] + others.filter { $0 != holder.parent }
+            let parent = holder.parent
+            parents = [parent] + others.filter { $0 != parent }
         }
     }
 
@@ -197,15 +198,15 @@ package struct RequestQueue {
     }
 
     /// Whether names of this parent hang while the provider answers others.
-    package func hangs(_ parent: Name, at pool: ProviderID, now: Instant) -> Bool {
+    package func hangs(_ parent: @autoclosure () -> Name, at pool: ProviderID, now: Instant) -> Bool {
         // A look-up in an empty table hashes the name, too.
-        !hangs.isEmpty && hangs[PoolName(pool: pool, parent: parent)].map { now < $0.until } ?? false
+        !hangs.isEmpty && hangs[PoolName(pool: pool, parent: parent())].map { now < $0.until } ?? false
     }
 
     /// Whether names of this parent share no request with others, which would have to wait too.
-    package func isAskedAlone(_ parent: Name, at pool: ProviderID, now: Instant) -> Bool {
-        hangs(parent, at: pool, now: now)
-            || !suspectUntil.isEmpty && suspectUntil[PoolName(pool: pool, parent: parent)].map { now < $0 } ?? false
+    package func isAskedAlone(_ parent: @autoclosure () -> Name, at pool: ProviderID, now: Instant) -> Bool {
+        hangs(parent(), at: pool, now: now)
+            || !suspectUntil.isEmpty && suspectUntil[PoolName(pool: pool, parent: parent())].map { now < $0 } ?? false
     }
 
     /// Drops the state of removed pools.

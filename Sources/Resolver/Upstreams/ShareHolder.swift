@@ -30,19 +30,21 @@ package struct ShareHolder: Hashable, Sendable {
         case name(Name)
     }
 
+    private let name: Name
     /// The registrable domain of the name.
     package let domain: Name
-    /// The name without its first label, or the domain itself: names with one parent mostly have the same nameservers.
-    package let parent: Name
     /// Nil for the daemon's own requests.
     package let client: ClientID?
     /// The name was answered lately, so it does not hang.
     package let isKnown: Bool
 
     package init(_ name: Name, _ client: ClientID?, isKnown: Bool = false) {
+        self.name = name
         domain = name.registrableDomain
-        parent = name == domain ? domain : name.parent ?? domain
         self.client = client
         self.isKnown = isKnown
     }
+
+    /// The name without its first label, or the domain itself: names with one parent mostly have the same nameservers.
+    package var parent: Name { name == domain ? domain : name.parent ?? domain }
 }
