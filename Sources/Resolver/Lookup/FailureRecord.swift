@@ -46,8 +46,8 @@ struct FailureRecord {
         if failure.extendedError == nil { refusedBy.append(provider) }
     }
 
-    /// - Parameter outcome: replaces an earlier one of the provider. The silence of a repeat replaces neither a reply nor
-    ///   the first silence.
+    /// - Parameter outcome: replaces an earlier one of the provider. The silence of a repeat replaces neither a reply
+    ///   nor the first silence.
     mutating func ended(_ provider: ProviderID, _ outcome: Outcome) {
         if case .noReply = outcome {
             switch self.outcome(of: provider) {

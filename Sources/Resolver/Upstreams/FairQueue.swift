@@ -4,9 +4,9 @@
 // The tree of holders exists only while more entries wait than `unsortedMost`: without competition there is nothing to
 // share.
 //
-// Invariants: an entry waits in its leaf, or in `unsorted` without a tree, or is in the list of holders; the counts of a
-// node are the sums of its leaves; a node without entries does not exist. Each step costs the logarithm of the number of
-// neighbours in the tree.
+// Invariants: an entry waits in its leaf, or in `unsorted` without a tree, or is in the list of holders; the counts of
+// a node are the sums of its leaves; a node without entries does not exist. Each step costs the logarithm of the number
+// of neighbours in the tree.
 
 package struct FairQueue: Sendable {
     /// Number of an entry, given by the owner: small, as a table has a row for each.
