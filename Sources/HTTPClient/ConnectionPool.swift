@@ -322,10 +322,12 @@ final class ConnectionPool {
     /// Whether the server refused or closed a connection while it keeps others, so that fewer requests may run at once.
     private func isCrowded(_ result: Result<TransferReply, TransferFailure>, now: Instant) -> Bool {
         let open = sets.reduce(0) { $0 + $1.openSockets }
+        // With more connections than requests, the request needed no further one.
+        guard open <= exchanges.count + 1 else { return false }
         return switch result {
         case .failure(.refused): parallelRequests.refused(keeping: open, now: now)
         // The one that was closed may still be counted.
-        case .failure(.reset): parallelRequests.refused(keeping: open - 1, now: now)
+        case .failure(.reset): parallelRequests.closed(keeping: open - 1, now: now)
         case .success, .failure: false
         }
     }

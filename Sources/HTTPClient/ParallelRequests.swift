@@ -39,6 +39,7 @@ struct ParallelRequests {
     static let maxStreams = 100
     /// A server that refused connections may take more after this.
     private static let refusalMemory: Duration = .seconds(10)
+    private static let fewest = 2
     /// The streams of four connections.
     private static let mostStreams = 4 * maxStreams
 
@@ -63,6 +64,12 @@ struct ParallelRequests {
         refusal = (open, now)
         count = open
         return true
+    }
+
+    /// The server closed an HTTP/1.1 connection without a reply, perhaps because of one name: two requests may always
+    /// run.
+    mutating func closed(keeping open: Int, now: Instant) -> Bool {
+        open > 0 && refused(keeping: max(open, ParallelRequests.fewest), now: now)
     }
 
     /// The server has asked for fewer requests (429, 503).
