@@ -8,7 +8,7 @@ package enum Bounds {
     package static let maxLookups = 16_384
     /// Requests to providers in flight. Each holds a socket or a stream and up to 30 KiB.
     package static let maxRequests = 1024
-    /// With no more places taken and nothing waiting, a fair queue keeps no order of holders.
+    /// Requests with a place up to which a fair queue in which hardly any request waits keeps no order of holders.
     static let quietHolders = 8
     /// A running request is overdue after this multiple of the 99th percentile of the provider's answer times, not
     /// below the first limit, and at `hopelessAfter`. Then it may have to give its place to another holder. A name that

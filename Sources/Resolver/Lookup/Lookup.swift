@@ -447,7 +447,9 @@ struct Lookup {
         guard let (provider, isHedge) = next else { return }
         // A refresh was charged for its first request before it began, unless the system resolver was asked first.
         if isRefresh, isSystemFirst || providers.attempts > 1 { _ = state.ranking.spend(on: provider, now: now) }
-        guard let turn = state.ranking.takeTurn(at: provider, now: now), turn < giveUpAt else {
+        let turn = state.ranking.takeTurn(at: provider, now: now)
+        guard let turn, turn < giveUpAt else {
+            if turn != nil { state.ranking.returnTurn(at: provider, now: now) }
             failures.ended(provider, .usedUp)
             return providers.makeNextDue(now)
         }

@@ -73,7 +73,7 @@ extension Lookup {
             guard isUnregistered(empty, ranking) else { return nil }
             reason = .notServed
         }
-        // Without an outcome, a provider is in flight, or is still to be asked. A repeat in flight does not undo one.
+        // A provider without an outcome is in flight or not asked yet: see below. A repeat in flight keeps the outcome.
         for (provider, outcome) in failures.outcomes where !providers.includes(provider) {
             let isRunning = running.contains { $0.provider == provider }
             switch outcome {

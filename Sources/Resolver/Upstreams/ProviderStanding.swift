@@ -435,6 +435,7 @@ final class ProviderStanding {
     func waitedInVain(_ domain: Name, startedAt: Instant, now: Instant) {
         guard let other = waitInVain, other.domain != domain else { return waitInVain = (domain, startedAt) }
         let between = max(startedAt - other.startedAt, other.startedAt - startedAt)
+        guard between <= Bounds.unresponsiveMemory else { return waitInVain = (domain, startedAt) }
         guard traits.maxNames == 1 || between > Bounds.gatherWithin else { return }
         hasLostConnection = true
         breaker.failed(ceiling: Bounds.unheardBackOffCeiling, now: now)

@@ -14,7 +14,7 @@ package struct RequestQueue {
         case start(ID)
         /// The request gives its place to another one, and waits for the next.
         case suspend(ID)
-        /// The same, and it ends: its name hangs.
+        /// The request gives its place to another one and ends, because its name hangs.
         case displace(ID)
         /// The request got no place in time, or could not.
         case expire(ID)
@@ -113,11 +113,13 @@ package struct RequestQueue {
 
         func remove(_ id: ID, hangs: Bool) { if hangs { hanging.remove(id) } else { usual.remove(id) } }
 
+        func hold(_ id: ID, hangs: Bool) { if hangs { hanging.hold(id) } else { usual.hold(id) } }
+
         func suspend(_ id: ID, hangs: Bool) { if hangs { hanging.suspend(id) } else { usual.suspend(id) } }
 
         func add(_ id: ID, for holder: ShareHolder, hangs: Bool, isRunning: Bool = false) {
             if hangs { hanging.add(id, for: holder) } else { usual.add(id, for: holder) }
-            if isRunning { if hangs { hanging.hold(id) } else { usual.hold(id) } }
+            if isRunning { hold(id, hangs: hangs) }
         }
 
         /// Gives a free place. One request of a parent that hangs always runs, to show whether it still does.
@@ -262,8 +264,9 @@ package struct RequestQueue {
         switch end {
         case .answered: noteAnswer(of: request, startedAt: startedAt, now: now)
         case .timedOut: noteHang(of: request, startedAt: startedAt, now: now)
-        case .other: if request.pool.running == 0 { request.pool.answers.owedSince = nil }
+        case .other: break
         }
+        if request.pool.running == 0 { request.pool.answers.owedSince = nil }
         if case .timedOut = end, request.parents.count > 1 {
             for parent in request.parents { suspect(PoolName(pool: request.pool.id, parent: parent), now: now) }
         }
@@ -293,7 +296,7 @@ package struct RequestQueue {
                 if let id = pool.grant() {
                     if let holder = requests[id]?.holder { all.add(id, for: holder) }
                     hasGranted = true
-                } else if !pool.isChecked(now) {
+                } else if pool.running <= pool.places, !pool.isChecked(now) {
                     pool.sort()
                     if let id = overdue(of: pool, now: now) { return giveUp(id, now: now) }
                 }
@@ -307,7 +310,7 @@ package struct RequestQueue {
         requests[id]?.startedAt = now
         if let pool = requests[id]?.pool {
             pool.answers.owedSince = pool.answers.owedSince ?? now
-            if pool.checkAt != nil { pool.checkAt = Instant.earliest(pool.checkAt, now + pool.overdueAfter) }
+            if pool.waiting > 0 { pool.checkAt = Instant.earliest(pool.checkAt, now + pool.overdueAfter) }
         }
         return .start(id)
     }
@@ -347,7 +350,8 @@ package struct RequestQueue {
     private func mayGiveUp(
         _ id: ID, _ startedAt: Instant, for waiting: ID, at pool: Pool, now: Instant
     ) -> Bool {
-        guard let request = requests[id], let next = requests[waiting] else { return false }
+        // One that gave its own place up takes no other's.
+        guard let request = requests[id], let next = requests[waiting], !next.wasSuspended else { return false }
         let answers = pool.answers
         // What is sent after a silence is answered sooner.
         if let endedAt = answers.silenceEndedAt, startedAt <= endedAt { return true }
@@ -364,11 +368,14 @@ package struct RequestQueue {
         one.client == other.client && one.parent == other.parent
     }
 
-    /// Takes the place of a running request. It waits for another one, once, unless its name hangs.
+    /// Gives the place of a running request to the one that is next. The running one waits for another place, once,
+    /// unless its name hangs.
     private mutating func giveUp(_ id: ID, now: Instant) -> Step? {
         guard let request = requests[id], let startedAt = request.startedAt else { return nil }
+        let waiting = request.pool.usual.next
         displaced += 1
         noteHang(of: request, startedAt: startedAt, now: now)
+        defer { if let waiting { hand(to: waiting) } }
         guard !request.hangs, !request.wasSuspended else {
             remove(id, request)
             return .displace(id)
@@ -376,6 +383,13 @@ package struct RequestQueue {
         request.wasSuspended = true
         suspend(id)
         return .suspend(id)
+    }
+
+    /// Gives a place in its pool to a waiting request. Without this, the one that gave it up might be the next.
+    private mutating func hand(to id: ID) {
+        guard let request = requests[id], !request.hangs else { return }
+        request.pool.hold(id, hangs: false)
+        all.add(id, for: request.holder)
     }
 
     /// Lets a running request wait for another place.
