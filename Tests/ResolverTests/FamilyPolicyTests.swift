@@ -224,7 +224,7 @@ struct FamilyPolicyTests {
             guard waiting.isEmpty, let due = resolver.nextDeadline else { continue }
             (now, waiting) = (due, [.timePassed])
         }
-        #expect(StandInReason.allCases.map(resolver.standIns) == [2, 0, 0, 0, 0])
+        #expect(StandInReason.allCases.map(resolver.standIns) == [2, 0, 0, 0, 0, 0])
     }
 
     @Test("a new family moves the names of its rule, and no others")

@@ -33,7 +33,7 @@ struct ProviderPromiseTests {
         }
         #expect(broken.count == 0, "\(broken.prefix(10))")
         #expect(unfounded.count == 0, "\(unfounded.prefix(10))")
-        #expect(judged > 5 * seeds.count, "\(judged)")
+        #expect(judged > 3 * seeds.count, "\(judged)")
         // Good names were answered, and the system resolver stood in for others.
         #expect(good > 50 * seeds.count, "\(good)")
         #expect(system > seeds.count / 2, "\(system)")

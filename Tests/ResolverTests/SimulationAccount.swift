@@ -374,8 +374,8 @@ struct SimulationAccount {
         let patience = max(policy.stale.clientTimeout, isOthers ? Bounds.otherNetworkPatience : .zero)
         guard cause != .recheck, patience > .zero, !hasDisplaced else { return question }
         guard let lookup = lookups[question] else {
-            // It may have failed a moment ago.
-            if isOthers { return question }
+            // It may have failed a moment ago, or wait to repeat a request.
+            if isOthers || cause == .timeout { return question }
             // No upstream to query, or no room for a lookup.
             let candidates = providers.filter { $0.supports(question.kind) && $0.shadowShare == nil }
             let isAlone =

@@ -12,17 +12,18 @@ struct StandInJudge {
         case lost
         /// An error that every name may get.
         case failed
-        case repliedAboutName
+        /// A reply about the name, or a bound of the daemon's own.
+        case forbids
 
         init(_ result: FetchResult) {
             switch result {
-            case .success, .notServed: self = .repliedAboutName
+            case .success, .notServed, .failure(.overload): self = .forbids
             case .nameFailed(let failure):
                 let hasReason = failure.extendedError != nil || failure.responseCode != .serverFailure
-                self = hasReason ? .repliedAboutName : .failed
+                self = hasReason ? .forbids : .failed
             case .failure(let failure):
                 switch failure {
-                case .refused, .unreachable, .timeout, .unacknowledged, .tls, .reset, .overload: self = .lost
+                case .refused, .unreachable, .timeout, .unacknowledged, .tls, .reset: self = .lost
                 default: self = .failed
                 }
             }
@@ -93,7 +94,7 @@ struct StandInJudge {
             provider.failsSince = provider.failsSince ?? now
             provider.failedNames.insert(request.question.name)
             provider.failedDomains.insert(request.question.name.last(2))
-        case .repliedAboutName:
+        case .forbids:
             provider = Provider(heardAt: now, lostAt: provider.lostAt)
         }
         providers[request.provider] = provider
@@ -107,15 +108,15 @@ struct StandInJudge {
     /// Whether requests for names of two domains have waited in vain since the provider's last reply.
     func isSilent(_ number: Int, now: Instant) -> Bool {
         let provider = providers[number]
-        let isInVain = { (since: Instant) in
-            now - since >= StandInJudge.silence && !provider.wasHeard(since: since)
+        let isInVain = { (since: Instant, end: Instant) in
+            end - since >= StandInJudge.silence && !provider.wasHeard(since: since)
         }
         var domains: Set<Name> = []
         for request in requests.values where request.provider == number {
-            if let sentAt = request.sentAt, isInVain(sentAt) { domains.insert(request.question.name.last(2)) }
+            if let sentAt = request.sentAt, isInVain(sentAt, now) { domains.insert(request.question.name.last(2)) }
         }
         for (question, ends) in ended {
-            let isLost = ends.contains { $0.provider == number && $0.outcome == .lost && isInVain($0.since) }
+            let isLost = ends.contains { $0.provider == number && $0.outcome == .lost && isInVain($0.since, $0.at) }
             if isLost { domains.insert(question.name.last(2)) }
         }
         return domains.count >= 2
@@ -135,7 +136,7 @@ struct StandInJudge {
         guard !provider.isLost, !isSilent(number, now: now) else { return nil }
         let ends = ended[question, default: []].filter { $0.provider == number }
         let recent = ends.filter { $0.at >= askedAt }
-        guard !recent.contains(where: { $0.outcome == .repliedAboutName }) else { return "has replied about the name" }
+        guard !recent.contains(where: { $0.outcome == .forbids }) else { return "has replied about the name" }
         if recent.contains(where: { $0.outcome == .failed }) {
             guard provider.failsForAll(now) else { return "has failed for this name, and not for all" }
         } else if recent.contains(where: { provider.wasHeard(since: $0.since) }) {

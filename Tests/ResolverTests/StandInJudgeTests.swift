@@ -1,0 +1,82 @@
+// What the judge of stand-ins objects to, and what it accepts.
+
+import DNSWire
+import TestSupport
+import Testing
+
+@testable import Resolver
+
+@Suite("Judge of stand-ins")
+struct StandInJudgeTests {
+    private var judge = StandInJudge(providers: 1)
+    private var last: UInt64 = 0
+
+    private func at(_ milliseconds: Int) -> Instant { .testStart + .milliseconds(milliseconds) }
+
+    private func question(_ name: String) throws -> Question { Question(try #require(Name(name)), .a) }
+
+    @discardableResult
+    private mutating func ask(_ name: String, at milliseconds: Int) throws -> FetchID {
+        last += 1
+        let id = FetchID(number: last)
+        judge.asked(id, try question(name), 0, now: at(milliseconds))
+        return id
+    }
+
+    private mutating func end(_ id: FetchID, _ result: FetchResult, at milliseconds: Int) {
+        judge.finished(id, result, now: at(milliseconds))
+    }
+
+    private func complaint(_ name: String = "a.example", at milliseconds: Int) throws -> String? {
+        judge.complaint(try question(name), askedAt: at(0), now: at(milliseconds))
+    }
+
+    private static let blocked = FetchResult.nameFailed(NameFailure(.refused, .blockedByRule))
+
+    @Test("a reply about the name, a bound of the daemon, a provider that was not asked, and a wait for a place")
+    mutating func objections() throws {
+        #expect(try complaint(at: 10) == "provider 0 was not asked")
+        for result in [StandInJudgeTests.blocked, .success(Answer(negative: .ambiguousEmpty)), .failure(.overload)] {
+            end(try ask("a.example", at: 20), result, at: 30)
+            #expect(try complaint(at: 40) == "provider 0 has replied about the name")
+            judge = StandInJudge(providers: 1)
+        }
+        judge.waits(try ask("a.example", at: 50))
+        #expect(try complaint(at: 4000) == "provider 0 has no place for the request yet")
+    }
+
+    @Test("one failure, and silence about this name alone")
+    mutating func single() throws {
+        end(try ask("a.example", at: 0), .failure(.status), at: 10)
+        #expect(try complaint(at: 2500) == "provider 0 has failed for this name, and not for all")
+        judge = StandInJudge(providers: 1)
+        try ask("a.example", at: 0)
+        #expect(try complaint(at: 400) == "provider 0 has been silent for a moment only")
+        #expect(try complaint(at: 500) == nil)
+        end(try ask("b.example", at: 10), StandInJudgeTests.blocked, at: 600)
+        #expect(try complaint(at: 1900) == "provider 0 has replied to others since it was asked")
+    }
+
+    @Test("a short wait that was abandoned shows no silence")
+    mutating func abandoned() throws {
+        for name in ["b.example", "c.other"] {
+            judge.abandoned(try ask(name, at: 0), now: at(20))
+        }
+        #expect(!judge.isSilent(0, now: at(3000)))
+        for name in ["b.example", "c.other"] {
+            judge.abandoned(try ask(name, at: 3000), now: at(3600))
+        }
+        #expect(judge.isSilent(0, now: at(3700)))
+    }
+
+    @Test("a lost connection, and failures of every name")
+    mutating func reasons() throws {
+        end(try ask("b.example", at: 0), .failure(.refused), at: 10)
+        #expect(try complaint(at: 20) == nil)
+        for number in 0..<8 {
+            end(try ask("n.d\(number).test", at: 100 * number), .failure(.status), at: 100 * number + 20)
+        }
+        end(try ask("a.example", at: 2300), .failure(.throttled), at: 2310)
+        #expect(try complaint(at: 2320) == nil)
+    }
+}
