@@ -125,6 +125,12 @@ final class Billing: LoopPart {
         max(questions.total(quota.period), fleetTotal(of: provider) ?? 0)
     }
 
+    /// What is used of the quota, 1 for all of it; nil without a quota, and before the first question.
+    func quotaShare(of provider: Provider) -> Double? {
+        guard let quota = provider.quota, let questions = questions(of: provider) else { return nil }
+        return Double(used(quota, of: provider, questions)) / Double(quota.questions)
+    }
+
     /// The questions of all members of a fleet in the present period of the quota; nil without either, and before Redis
     /// has told them.
     func fleetTotal(of provider: Provider) -> Int? {

@@ -40,7 +40,7 @@ extension Statistics {
         if let estimate, provider.requests > 0, !provider.isShadow { line.share = estimate.firstShare }
         line.billed = billing.questions(of: provider).map {
             StatsReport.Provider.Billed(
-                $0, quota: provider.settings.quota?.description, provider.quota,
+                $0, quota: provider.settings.quota?.description, share: billing.quotaShare(of: provider),
                 fleet: billing.fleetTotal(of: provider))
         }
         if provider.isShadow { line.shadow = .init(resolving.shadowCounts(of: provider.id)) }
@@ -90,16 +90,13 @@ extension Statistics {
 }
 
 extension StatsReport.Provider.Billed {
-    fileprivate init(
-        _ questions: BilledQuestions, quota text: String?, _ quota: BilledQuestions.Quota?, fleet: Int?
-    ) {
+    fileprivate init(_ questions: BilledQuestions, quota: String?, share: Double?, fleet: Int?) {
         self.init()
         for cause in RequestCause.allCases {
             day[cause.rawValue] = questions.count(.day, cause)
             month[cause.rawValue] = questions.count(.month, cause)
         }
-        (self.quota, self.fleet) = (text, fleet)
-        quotaShare = quota.map { Double(max(questions.total($0.period), fleet ?? 0)) / Double($0.questions) }
+        (self.quota, self.fleet, quotaShare) = (quota, fleet, share)
     }
 }
 
