@@ -47,6 +47,15 @@ struct RequestQueueTests {
         }
     }
 
+    /// Names of this parent, and of no other, hang at 3 s.
+    private mutating func hang(_ parent: String) throws {
+        try measure()
+        try add("n.\(parent)", at: 0)
+        try add("www.good.example", at: 10)
+        queue.end(9, .answered, now: at(50))
+        queue.end(8, .timedOut, now: at(3000))
+    }
+
     @Test("requests begin at once while there are places, whoever they are for")
     mutating func room() throws {
         for number in 0..<8 { #expect(try add("n\(number).one.example", at: 0) == [.start(number)]) }
@@ -151,11 +160,7 @@ struct RequestQueueTests {
 
     @Test("an answer for its parent shows that it does not hang any more")
     mutating func noLonger() throws {
-        try measure()
-        try add("n.slow.example", at: 0)
-        try add("www.good.example", at: 10)
-        queue.end(9, .answered, now: at(50))
-        queue.end(8, .timedOut, now: at(3000))
+        try hang("slow.example")
         let slow = try #require(Name("slow.example"))
         #expect(queue.hangs(slow, at: RequestQueueTests.pool, now: at(3000)))
         for time in [3100, 3200] {
@@ -167,11 +172,7 @@ struct RequestQueueTests {
 
     @Test("names that hang wait in small number, and a known name below their parent goes with the others")
     mutating func surplus() throws {
-        try measure()
-        try add("n.hang.example", at: 0)
-        try add("www.good.example", at: 10)
-        queue.end(9, .answered, now: at(50))
-        queue.end(8, .timedOut, now: at(3000))
+        try hang("hang.example")
         var steps: [RequestQueue.Step] = []
         for number in 0..<40 { steps += try add("n\(number).hang.example", at: 3001) }
         #expect(steps.filter { if case .start = $0 { true } else { false } }.count == 4)
