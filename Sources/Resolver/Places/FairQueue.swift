@@ -100,9 +100,7 @@ package struct FairQueue: Sendable {
         while entries.count <= id { entries.append(nil) }
         entries[id] = Entry(holder: holder, serial: nextSerial)
         nextSerial += 1
-        waitingCount += 1
         enqueue(id)
-        if !isSorted, waitingCount > unsortedMost { sort() }
     }
 
     /// The entry that gets the next place; nil: none waits.
@@ -130,8 +128,8 @@ package struct FairQueue: Sendable {
         entries[id]?.isHeld = true
         FairQueue.append(id, to: &holders, &entries)
         (heldCount, waitingCount) = (heldCount + 1, waitingCount - 1)
-        if let leaf = entries[id]?.leaf { count(leaf, held: 1, waiting: -1, isTurn: true) }
-        if isSorted { unsortIfQuiet() }
+        if let leaf = entries[id]?.leaf { count(leaf, held: 1, waiting: -1) }
+        unsortIfQuiet()
     }
 
     /// Lets an entry with a place wait again.
@@ -139,10 +137,8 @@ package struct FairQueue: Sendable {
         guard isHeld(id) else { return }
         FairQueue.remove(id, from: &holders, &entries)
         entries[id]?.isHeld = false
-        (heldCount, waitingCount) = (heldCount - 1, waitingCount + 1)
-        if let leaf = entries[id]?.leaf { count(leaf, held: -1, waiting: 0, mayEnd: false) }
-        enqueue(id)
-        if !isSorted, waitingCount > unsortedMost { sort() }
+        heldCount -= 1
+        enqueue(id, gaveUp: 1)
     }
 
     /// Removes an entry. An unknown number is ignored.
@@ -209,13 +205,14 @@ package struct FairQueue: Sendable {
             guard let holder = entries[id]?.holder else { continue }
             let leaf = leaf(of: holder)
             entries[id]?.leaf = leaf
-            count(leaf, held: 1, waiting: 0, isTurn: true)
+            count(leaf, held: 1, waiting: 0)
         }
         var waiting = unsorted.first
         unsorted = List()
         while let id = waiting {
             waiting = entries[id]?.next
-            enqueue(id)
+            link(id)
+            if let leaf = entries[id]?.leaf { count(leaf, held: 0, waiting: 1) }
         }
     }
 
@@ -228,7 +225,7 @@ package struct FairQueue: Sendable {
         (nodes, freeNodes, numberOfPlace) = (FairQueue.emptyTree, [], [:])
         (positions, largestPositions) = (Ranks.Positions(), Ranks.Positions())
         isSorted = false
-        for id in waiting { enqueue(id) }
+        for id in waiting { link(id) }
     }
 
     private mutating func leaf(of holder: ShareHolder) -> Int {
@@ -249,21 +246,16 @@ package struct FairQueue: Sendable {
         return number
     }
 
-    /// Changes the counts from a leaf up to the root, and the order of each node among its neighbours.
-    ///
-    /// - Parameters:
-    ///   - isTurn: the leaf got a place.
-    ///   - mayEnd: a node without entries ends.
-    private mutating func count(
-        _ leaf: Int, held moreHeld: Int, waiting moreWaiting: Int, isTurn: Bool = false, mayEnd: Bool = true
-    ) {
+    /// Changes the counts from a leaf up to the root, and the order of each node among its neighbours. A further place
+    /// is a turn.
+    private mutating func count(_ leaf: Int, held moreHeld: Int, waiting moreWaiting: Int) {
         let turn = nextSerial
-        if isTurn { nextSerial += 1 }
+        if moreHeld > 0 { nextSerial += 1 }
         var number = leaf
         while true {
             nodes[number].held += moreHeld
             nodes[number].waiting += moreWaiting
-            if isTurn { nodes[number].turn = turn }
+            if moreHeld > 0 { nodes[number].turn = turn }
             guard number != FairQueue.root else { return }
             let above = nodes[number].place.above
             let (held, waiting, turn) = (nodes[number].held, nodes[number].waiting, nodes[number].turn)
@@ -274,7 +266,7 @@ package struct FairQueue: Sendable {
             } else {
                 nodes[above].next.remove(number, &positions)
                 nodes[above].largest.remove(number, &largestPositions)
-                if held == 0, mayEnd {
+                if held == 0 {
                     numberOfPlace[nodes[number].place] = nil
                     freeNodes.append(number)
                 }
@@ -283,18 +275,28 @@ package struct FairQueue: Sendable {
         }
     }
 
-    /// Puts an entry at the end of those that wait.
-    private mutating func enqueue(_ id: ID) {
-        guard let holder = entries[id]?.holder else { return }
+    /// Lets an entry wait.
+    ///
+    /// - Parameter gaveUp: places that it had.
+    private mutating func enqueue(_ id: ID, gaveUp: Int = 0) {
+        waitingCount += 1
+        link(id)
+        if let leaf = entries[id]?.leaf { count(leaf, held: -gaveUp, waiting: 1) }
+        if waitingCount > unsortedMost { sort() }
+    }
+
+    /// Puts an entry at the end of those that wait, without counting it.
+    private mutating func link(_ id: ID) {
+        guard let entry = entries[id] else { return }
         guard isSorted else { return FairQueue.append(id, to: &unsorted, &entries) }
-        let leaf = leaf(of: holder)
+        let holder = entry.holder
+        let leaf = entry.leaf ?? leaf(of: holder)
         entries[id]?.leaf = leaf
         if holder.isKnown {
             FairQueue.append(id, to: &nodes[leaf].known, &entries)
         } else {
             FairQueue.append(id, to: &nodes[leaf].unknown, &entries)
         }
-        count(leaf, held: 0, waiting: 1)
     }
 
     /// Takes an entry from those that wait, without counting it.

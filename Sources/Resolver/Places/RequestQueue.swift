@@ -100,26 +100,17 @@ package struct RequestQueue {
 
         /// The running request after this one, in the order of their starts; nil: the first.
         func running(after id: ID?, hangs: Bool) -> ID? {
-            guard let id else { return hangs ? hanging.oldestHeld : usual.oldestHeld }
-            return hangs ? hanging.held(after: id) : usual.held(after: id)
+            inQueue(hangs) { if let id { $0.held(after: id) } else { $0.oldestHeld } }
         }
 
-        func holds(_ id: ID, hangs: Bool) -> Bool { hangs ? hanging.isHeld(id) : usual.isHeld(id) }
+        /// Reads or changes one of the two queues in place.
+        func inQueue<Value>(_ hangs: Bool, _ body: (inout FairQueue) -> Value) -> Value {
+            hangs ? body(&hanging) : body(&usual)
+        }
 
         func sort() {
             usual.sort()
             hanging.sort()
-        }
-
-        func remove(_ id: ID, hangs: Bool) { if hangs { hanging.remove(id) } else { usual.remove(id) } }
-
-        func hold(_ id: ID, hangs: Bool) { if hangs { hanging.hold(id) } else { usual.hold(id) } }
-
-        func suspend(_ id: ID, hangs: Bool) { if hangs { hanging.suspend(id) } else { usual.suspend(id) } }
-
-        func add(_ id: ID, for holder: ShareHolder, hangs: Bool, isRunning: Bool = false) {
-            if hangs { hanging.add(id, for: holder) } else { usual.add(id, for: holder) }
-            if isRunning { hold(id, hangs: hangs) }
         }
 
         /// Gives a free place. One request of a parent that hangs always runs, to show whether it still does.
@@ -234,7 +225,7 @@ package struct RequestQueue {
         let hangs = !holder.isKnown && hangs(holder.parent, at: pool.id, now: now)
         while requests.count <= id { requests.append(nil) }
         requests[id] = Request(holder, and: others, at: pool, until: until, hangs: hangs)
-        pool.add(id, for: holder, hangs: hangs)
+        pool.inQueue(hangs) { $0.add(id, for: holder) }
         ends.set(until, for: id)
     }
 
@@ -276,7 +267,7 @@ package struct RequestQueue {
         requests[id] = nil
         ends.remove(id)
         all.remove(id)
-        request.pool.remove(id, hangs: request.hangs)
+        request.pool.inQueue(request.hangs) { $0.remove(id) }
     }
 
     // MARK: steps
@@ -388,7 +379,7 @@ package struct RequestQueue {
     /// Gives a place in its pool to a waiting request. Without this, the one that gave it up might be the next.
     private mutating func hand(to id: ID) {
         guard let request = requests[id], !request.hangs else { return }
-        request.pool.hold(id, hangs: false)
+        request.pool.usual.hold(id)
         all.add(id, for: request.holder)
     }
 
@@ -397,7 +388,7 @@ package struct RequestQueue {
         guard requests.indices.contains(id), let request = requests[id] else { return }
         request.startedAt = nil
         all.remove(id)
-        request.pool.suspend(id, hangs: request.hangs)
+        request.pool.inQueue(request.hangs) { $0.suspend(id) }
         ends.set(request.until, for: id)
     }
 
@@ -452,10 +443,15 @@ package struct RequestQueue {
             guard let request, request.hangs != hangs, request.pool.id == name.pool,
                 request.holder.parent == name.parent, !request.holder.isKnown
             else { continue }
-            let isRunning = request.pool.holds(id, hangs: request.hangs)
-            request.pool.remove(id, hangs: request.hangs)
+            let isRunning = request.pool.inQueue(request.hangs) { queue in
+                defer { queue.remove(id) }
+                return queue.isHeld(id)
+            }
             request.hangs = hangs
-            request.pool.add(id, for: request.holder, hangs: hangs, isRunning: isRunning)
+            request.pool.inQueue(hangs) { queue in
+                queue.add(id, for: request.holder)
+                if isRunning { queue.hold(id) }
+            }
         }
     }
 
