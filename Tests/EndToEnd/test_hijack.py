@@ -24,6 +24,7 @@ from wire import NOERROR, Datagrams
 BANK, OTHERS = "bank.lab.example", "any.lab.example"
 # Each of a registrable domain of its own: three forged ones discredit a provider.
 MORE_BANKS = ["www.bank-two.example", "www.bank-three.example"]
+SPARE_BANKS = [f"www.bank-{number}.example" for number in ("four", "five", "six", "seven")]
 # Each of a registrable domain of its own: a true domain counts once.
 SHOPS = [f"www.shop{number}.example" for number in range(60)]
 HTTPS = 65
@@ -46,8 +47,8 @@ class Played(Case):
         files = cls.sites.authority.certificate(BANK)
         for address in (cls.genuine, cls.second):
             cls.sites.web(address, files=files)
-            more = cls.sites.authority.certificate(*MORE_BANKS)
-            for name in MORE_BANKS:
+            more = cls.sites.authority.certificate(*MORE_BANKS, *SPARE_BANKS)
+            for name in MORE_BANKS + SPARE_BANKS:
                 cls.sites.web(address, name=name, files=more)
         others = cls.sites.authority.certificate(f"*.{OTHERS}", *SHOPS, file="others")
         cls.sites.web(cls.others, files=others)
@@ -215,8 +216,8 @@ class Hijack(Played):
         self.assertGreaterEqual(self.asked_of("liar", server), 20)
 
     def test_of_four_providers_and_a_system_resolver_the_forger_alone_is_blamed(self):
-        """With default settings: the forger is asked first, and all others after the first verdict."""
-        banks = [BANK, *MORE_BANKS]
+        """With default settings: the forger is usually asked first, and all others after the first verdict."""
+        banks = [BANK, *MORE_BANKS, *SPARE_BANKS]
         honest = [self.honest, self.lab(zone=self.zone), self.lab(zone=self.zone)]
         for delay, lab in zip((60, 80, 100), honest):
             lab.fault("delay", value=delay)
@@ -229,13 +230,18 @@ class Hijack(Played):
         self.addCleanup(system.close)
         server = self.server(system=[system.server], providers=[
             self.liar.provider("json", "liar"), *(lab.provider("json", f"honest{i}") for i, lab in enumerate(honest))])
-        for bank in banks:
-            for _ in range(3):
-                dig(server, bank, "A")
+        # Now and then another provider is asked first: nothing is forged then.
+        forged = set()
+        while len(forged) < 3:
+            bank = banks.pop(0)
+            if dig(server, bank, "A").data == {self.forged}:
+                forged.add(bank)
+            for _ in range(2):
                 time.sleep(0.5)
+                dig(server, bank, "A")
         evidence = eventually(
-            lambda: len(found := self.evidence(server)) >= len(banks) and found, what="evidence about each name")
-        self.assertEqual(set(banks), {each["name"] for each in evidence})
+            lambda: len(found := self.evidence(server)) >= len(forged) and found, what="evidence about each name")
+        self.assertEqual(forged, {each["name"] for each in evidence})
         self.assertEqual({"liar"}, {each["mismatched"]["source"] for each in evidence})
         trust = self.trust(server)
         self.assertLess(trust.pop("liar"), 0.5)
