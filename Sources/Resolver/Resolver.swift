@@ -158,9 +158,10 @@ package struct Resolver {
     mutating func lookUp(
         _ question: Question, _ policy: NamePolicy, _ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant
     ) {
-        if let failure = numberOfQuestion[question].flatMap({ lookups[$0]?.failureBeforeLate }) {
+        let number = numberOfQuestion[question]
+        if let number, let failure = lookups[number]?.failureBeforeLate {
             replyInsteadOfAsking(question, waiter, expired, policy, failure)
-        } else if let number = numberOfQuestion[question] {
+        } else if let number, lookups[number]?.isWithdrawn(state.ranking, now: now) != true {
             let terms = networks.isNew(now) ? state.termsAtFirst(now) : nil
             change(number, now: now) { lookup, state in
                 lookup.join(waiter, expired, now: now, &state)
@@ -171,6 +172,7 @@ package struct Resolver {
         {
             replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
         } else {
+            if let number { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
             let route = route(question, policy, now: now)
             begin(question, along: route, policy, for: waiter.client, isRefresh: false, now: now) {
                 $0.join(waiter, expired, now: now, &$1)

@@ -35,7 +35,8 @@ struct Lookup {
     enum Phase {
         case asking
         case awaitingOtherFamily(HeldAnswer)
-        case settled(Answer, at: Instant)
+        /// - Parameter standIn: why the answer was given in the providers' place; nil: it was not.
+        case settled(Answer, standIn: StandInReason?, at: Instant)
         case finished(Ending)
     }
 
@@ -286,7 +287,7 @@ struct Lookup {
         let given = settleInsteadOfExpired(now: now, &state)
         if let given {
             state.actions.append(.reply(waiter, given, .system))
-        } else if case .settled(let answer, let learnedAt) = phase {
+        } else if case .settled(let answer, _, let learnedAt) = phase {
             let arranged = state.verification.arranged(question, answer, now: now)
             state.actions.append(.reply(waiter, arranged.aged(since: learnedAt, now: now), .system))
         } else if isExpiredDue(now), let answer = expired.answer {

@@ -277,7 +277,7 @@ extension Lookup {
         let standIn = isUnserved(state.ranking, now) ? nil : reason
         let kept = keep(answer, from: .system, standIn: standIn, now: now, &state)
         replyToAll(kept, from: .system, &state)
-        phase = .settled(kept, at: now)
+        phase = .settled(kept, standIn: standIn, at: now)
         finishIfIdle()
         return kept
     }

@@ -106,6 +106,12 @@ extension Lookup {
         return reason
     }
 
+    /// Whether the answer that it gave in the providers' place may be given no longer: a provider has recovered since.
+    func isWithdrawn(_ ranking: UpstreamRanking, now: Instant) -> Bool {
+        guard case .settled(_, .some, _) = phase else { return false }
+        return standIn(ranking, now: now) == nil
+    }
+
     /// Whether an empty reply may mean that the name is not registered for the provider's account: most vendors have no
     /// other word for that.
     private func isUnregistered(_ empty: HeldAnswer, _ ranking: UpstreamRanking) -> Bool {
