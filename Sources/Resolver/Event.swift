@@ -264,11 +264,11 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
 
     /// A reply of the provider arrived that has no answer, and whose cause may be the provider's alone.
     ///
-    /// - Parameter isVerified: TLS proves the provider's identity. Without it, a redirect or garbage is a portal's.
-    func isOfService(isVerified: Bool) -> Bool {
+    /// - Parameter mayBePortals: a redirect or garbage may come from a captive portal in the provider's place.
+    func isOfService(mayBePortals: Bool) -> Bool {
         switch self {
         case .status, .throttled, .server, .account, .clock: true
-        case .redirected, .garbage: isVerified
+        case .redirected, .garbage: !mayBePortals
         case .refused, .unreachable, .timeout, .unacknowledged, .tls, .reset, .overload, .unsupported: false
         }
     }

@@ -193,8 +193,8 @@ struct ResolverState {
             ranking.unserved.refused(fetch.question.name, by: fetch.provider, now: now)
         case .failure(let failure):
             ranking.failed(
-                fetch.provider, failure, for: fetch.question.name, of: fetch.domain, startedAt: fetch.startedAt,
-                now: now)
+                fetch.provider, failure, isOfService: isOfService(failure, at: .provider(fetch.provider), now: now),
+                for: fetch.question.name, of: fetch.domain, startedAt: fetch.startedAt, now: now)
         }
         return fetch
     }
@@ -242,6 +242,11 @@ struct ResolverState {
     mutating func heard(_ upstream: Upstream, _ result: FetchResult, now: Instant) {
         portal.heard(upstream, result, now: now)
         verification.isGuarded = portal.isSuspected
+    }
+
+    /// Whether a reply of the upstream arrived that has no answer, and whose cause may be the upstream's alone.
+    func isOfService(_ failure: FetchFailure, at upstream: Upstream, now: Instant) -> Bool {
+        failure.isOfService(mayBePortals: portal.mayReply(for: upstream, now: now))
     }
 
     /// Whether the answer is withheld: behind a portal, a forged answer is worse than none.

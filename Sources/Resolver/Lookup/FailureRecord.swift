@@ -69,16 +69,16 @@ struct FailureRecord {
 
     /// - Parameters:
     ///   - startedAt: start of the request.
-    ///   - isVerified: TLS proves the upstream's identity.
+    ///   - isOfService: a reply of the provider arrived that has no answer.
     mutating func failed(
-        _ failure: FetchFailure, at upstream: Upstream, startedAt: Instant, isVerified: Bool, now: Instant
+        _ failure: FetchFailure, at upstream: Upstream, startedAt: Instant, isOfService: Bool, now: Instant
     ) {
         hasSilentUpstream = true
         if failure != .timeout, failure != .overload { hasFailedUpstream = true }
         guard case .provider(let provider) = upstream else { return }
         if failure == .timeout { timedOut.append(provider) }
         switch failure {
-        case _ where failure.isOfService(isVerified: isVerified): ended(provider, .serviceFailed)
+        case _ where isOfService: ended(provider, .serviceFailed)
         case .timeout, .reset: ended(provider, .noReply(since: startedAt))
         case .overload, .unsupported: break
         default: ended(provider, .noReply(since: now))

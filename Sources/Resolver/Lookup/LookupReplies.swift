@@ -132,16 +132,17 @@ extension Lookup {
         _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ state: inout ResolverState
     ) {
         state.words.failed(question, .fetch(failure), by: attempt.source, now: now)
+        let isOfService = state.isOfService(failure, at: attempt.upstream, now: now)
         failures.failed(
-            failure, at: attempt.upstream, startedAt: attempt.startedAt,
-            isVerified: attempt.provider.map { state.ranking.isVerified($0) } ?? true, now: now)
+            failure, at: attempt.upstream, startedAt: attempt.startedAt, isOfService: isOfService, now: now)
         guard let provider = attempt.provider else {
             state.systemPace.failed(failure, of: attempt.domain, now: now)
             return systemFailed(now: now)
         }
         guard failure != .overload else { return foundNoSlot(attempt, at: provider, now: now, &state) }
         state.ranking.failed(
-            provider, failure, for: question.name, of: attempt.domain, startedAt: attempt.startedAt, now: now)
+            provider, failure, isOfService: isOfService, for: question.name, of: attempt.domain,
+            startedAt: attempt.startedAt, now: now)
         providers.makeNextDue(now)
     }
 

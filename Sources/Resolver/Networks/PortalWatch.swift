@@ -77,6 +77,17 @@ struct PortalWatch {
         return suspicion
     }
 
+    /// Whether a redirect or garbage may be a portal's in place of the provider's reply: nothing proves who replied, and
+    /// the provider has not answered lately on this network.
+    func mayReply(for upstream: Upstream, now: Instant) -> Bool {
+        guard case .provider(let id) = upstream, let provider = watched.first(where: { $0.id == id }) else { return false }
+        return !provider.verifies && !hasAnsweredLately(provider, now: now)
+    }
+
+    private func hasAnsweredLately(_ provider: Watched, now: Instant) -> Bool {
+        provider.answeredAt.map { now - $0 < Bounds.portalSignLife } ?? false
+    }
+
     // MARK: events
 
     mutating func keep(_ providers: [ProviderTraits], hasSystem: Bool, now: Instant) {
@@ -137,7 +148,7 @@ struct PortalWatch {
         switch failure {
         case .tls: watched[index].hinderedAt = now
         // Without TLS, a portal's page looks like this. Over TLS, a redirect proves that the provider is reached.
-        case .garbage where watched[index].answeredAt.map { now - $0 < Bounds.portalSignLife } ?? false:
+        case .garbage where hasAnsweredLately(watched[index], now: now):
             // A wrong body among well-formed ones concerns the name.
             break
         case .redirected, .garbage:

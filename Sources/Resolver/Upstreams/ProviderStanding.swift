@@ -402,7 +402,7 @@ final class ProviderStanding {
         // Two connections have failed.
         guard isProven || isUnacknowledged && failure == .unacknowledged else { return }
         streak = FailureStreak()
-        hasLostConnection = failure.isOfConnection && !failure.isOfService(isVerified: traits.verifies)
+        hasLostConnection = failure.isOfConnection && !failure.isOfService(mayBePortals: false)
         breaker.failed(
             ceiling: failure.isUnheard ? Bounds.unheardBackOffCeiling : Bounds.backOffCeiling, now: now)
     }

@@ -338,9 +338,6 @@ struct UpstreamRanking {
         index(of: provider).map { standings[$0].hasReplied(since: instant) } ?? false
     }
 
-    /// Whether TLS proves the provider's identity.
-    func isVerified(_ provider: ProviderID) -> Bool { traits(of: provider)?.verifies ?? true }
-
     func isSuspectedOfFailing(_ provider: ProviderID) -> Bool {
         index(of: provider).map { standings[$0].isSuspectedOfFailing } ?? false
     }
@@ -537,14 +534,15 @@ struct UpstreamRanking {
     }
 
     /// - Parameters:
+    ///   - isOfService: a reply of the provider arrived that has no answer.
     ///   - name: the question's name; nil: the domain.
     ///   - domain: its registrable domain.
     ///   - startedAt: start of the attempt; nil: now.
     mutating func failed(
-        _ provider: ProviderID, _ failure: FetchFailure, for name: Name? = nil, of domain: Name,
-        startedAt: Instant? = nil, now: Instant
+        _ provider: ProviderID, _ failure: FetchFailure, isOfService: Bool = false, for name: Name? = nil,
+        of domain: Name, startedAt: Instant? = nil, now: Instant
     ) {
-        if failure.isOfService(isVerified: isVerified(provider)) {
+        if isOfService {
             update(provider) { $0.noteServiceFailure(name ?? domain, of: domain, now: now) }
         }
         switch failure {
