@@ -29,7 +29,9 @@ package enum Event: Sendable {
     /// A fetch ended. Results of abandoned fetches are ignored.
     case fetchFinished(FetchID, FetchResult)
     /// The fetch waits for a place at its provider, or for another one. Leads to `fetchSent` or `fetchFinished`.
-    case fetchWaits(FetchID)
+    ///
+    /// - Parameter isOverdue: it was sent, and gave its place up because its reply is overdue.
+    case fetchWaits(FetchID, isOverdue: Bool)
     /// The fetch is not sent before the fleet allows it. Leads to one of the following three.
     case fetchAwaitsFleet(FetchID)
     /// The fetch is sent now.

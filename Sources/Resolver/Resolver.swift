@@ -69,7 +69,7 @@ package struct Resolver {
         case .forgotten(let scope): forget(scope, now: now)
         case .flushed(let scope): flush(scope, now: now)
         case .fetchFinished(let id, let result): fetchFinished(id, result, now: now)
-        case .fetchWaits(let id): fetchWaits(id, now: now)
+        case .fetchWaits(let id, let isOverdue): fetchWaits(id, isOverdue: isOverdue, now: now)
         case .fetchAwaitsFleet(let id): fetchAwaitsFleet(id, now: now)
         case .fetchSent(let id): fetchSent(id, now: now)
         case .fetchShared(let id, let answer): fetchShared(id, answer, now: now)

@@ -239,7 +239,7 @@ struct ProviderPromise {
         case nil: break
         }
         if habits[question.name]?[number] == .waitsForPlace {
-            handle(.fetchWaits(id))
+            handle(.fetchWaits(id, isOverdue: false))
             judge.waits(id)
             let at = now + .milliseconds(Int.random(in: 50...2000, using: &random))
             let index = waiting.firstIndex { $0.at > at } ?? waiting.endIndex

@@ -276,9 +276,11 @@ final class ProviderFetches: LoopPart {
     }
 
     /// Tells the resolver that the fetches of the request wait for a place.
-    private func awaitPlace(_ request: Request) {
+    private func awaitPlace(_ request: Request, isOverdue: Bool = false) {
         request.isAwaited = true
-        for fetch in request.fetches where requestOfFetch[fetch.id] != nil { placeNews.append(.fetchWaits(fetch.id)) }
+        for fetch in request.fetches where requestOfFetch[fetch.id] != nil {
+            placeNews.append(.fetchWaits(fetch.id, isOverdue: isOverdue))
+        }
     }
 
     private func number(_ request: Request) -> RequestQueue.ID {
@@ -630,7 +632,7 @@ final class ProviderFetches: LoopPart {
         guard let request = requests[id], let flight = request.flight else { return }
         bill(request, at: http.cancel(flight.transfer, now: now))
         ground(request, flight)
-        awaitPlace(request)
+        awaitPlace(request, isOverdue: true)
     }
 
     /// Ends the flight of a request.

@@ -4,9 +4,9 @@
 import DNSWire
 
 extension Resolver {
-    mutating func fetchWaits(_ id: FetchID, now: Instant) {
+    mutating func fetchWaits(_ id: FetchID, isOverdue: Bool, now: Instant) {
         guard let number = lookupOfFetch[id] else { return state.dropBackground(id, now: now) }
-        change(number, now: now) { $0.fetchWaits(id, now: now, &$1) }
+        change(number, now: now) { $0.fetchWaits(id, isOverdue: isOverdue, now: now, &$1) }
     }
 }
 
@@ -21,16 +21,15 @@ extension ResolverState {
 }
 
 extension Lookup {
-    /// - Parameter id: of a fetch that got no place yet, or had to give it up because it was overdue.
-    mutating func fetchWaits(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
+    /// - Parameter isOverdue: the fetch had a place and no reply. Else it got none yet.
+    mutating func fetchWaits(_ id: FetchID, isOverdue: Bool, now: Instant, _ state: inout ResolverState) {
         guard let index = running.firstIndex(where: { $0.id == id && $0.isSent }),
             let provider = running[index].provider
         else { return }
         let attempt = running[index]
         running[index].awaitsPlace = true
-        fetchAwaitsFleet(id, now: now, &state)
-        // One that gave its place up was sent, and had no reply.
-        if attempt.startedAt < now {
+        isHeldBack(id, now: now, &state)
+        if isOverdue {
             state.ranking.failed(provider, .overload, of: domain, startedAt: attempt.startedAt, now: now)
         }
     }

@@ -1,0 +1,46 @@
+// A wait for a place says nothing about the provider; a place given up without a reply does.
+
+import DNSWire
+import TestSupport
+import Testing
+
+@testable import Resolver
+
+@Suite("Waits for a place")
+struct PlaceTests {
+    /// Requests for names of four domains wait for a place from 10 ms on. A second later a name with an expired answer
+    /// is asked.
+    ///
+    /// - Returns: whether the expired answer is given at once.
+    private func givesExpiredAtOnce(isOverdue: Bool) throws -> Bool {
+        var resolver = Resolver(seed: 1)
+        var actions: [Action] = []
+        resolver.handle(.policyChanged(Policy()), now: .testStart, actions: &actions)
+        let provider = ProviderTraits(id: ProviderID(0), types: .any)
+        resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: true), now: .testStart, actions: &actions)
+        for number in 1...4 {
+            actions = []
+            let question = Question(try #require(Name("www.shop\(number).example")), .a)
+            resolver.handle(.asked(question, Waiter(UInt64(number)), expired: nil), now: .testStart, actions: &actions)
+            for case .fetch(let id, _, _, _) in actions {
+                let placed = Instant.testStart + .milliseconds(10)
+                resolver.handle(.fetchWaits(id, isOverdue: isOverdue), now: placed, actions: &actions)
+            }
+        }
+        actions = []
+        let question = Question(try #require(Name("www.bank.example")), .a)
+        let record = ResourceRecord(owner: question.name, address: .v4(0x0808_0808), ttlSeconds: 60)
+        let aged = AgedAnswer(
+            RenderedAnswer(Answer(records: [record]), to: question), ageMilliseconds: 90_000, lifetimeSeconds: 60,
+            origin: .provider)
+        resolver.handle(
+            .asked(question, Waiter(9), expired: aged), now: .testStart + .seconds(1), actions: &actions)
+        return actions.contains { if case .replyExpired = $0 { true } else { false } }
+    }
+
+    @Test("names that wait for a place do not make the provider silent; names that gave theirs up do")
+    func silence() throws {
+        #expect(try !givesExpiredAtOnce(isOverdue: false))
+        #expect(try givesExpiredAtOnce(isOverdue: true))
+    }
+}
