@@ -600,8 +600,8 @@ struct Lookup {
                 !failures.hasReplied(provider) || ranking.isSuspectedOfFailing(provider)
             else { continue }
             // Once, and again when the failures can prove that every name fails.
-            let at = ranking.repeatAt(provider, now)
-            return hasRepeated && at <= now + Bounds.repeatPause ? nil : (provider, at)
+            let at = ranking.proofDueAt(provider, now) ?? (hasRepeated ? nil : ranking.repeatAt(provider, now))
+            return at.map { (provider, $0) }
         }
         return nil
     }

@@ -110,11 +110,15 @@ final class ProviderStanding {
     func isUnreached(_ now: Instant) -> Bool { isDown(now) || mayBeBack(now) }
     /// Whether the provider fails for every name. It is still asked first for each name.
     func isFailingForAll(_ now: Instant) -> Bool { isBlocked(now) || serviceFailures.areProof(now) }
-    /// When a question whose failure may pass is repeated: when the failures can prove that every name fails, if many
-    /// names failed.
+    /// When a question whose failure may pass is repeated: soon, or after the pause that the provider named.
     func repeatAt(_ now: Instant) -> Instant {
         let soon = now + Bounds.repeatPause
-        return serviceFailures.areSuspicious ? max(soon, serviceFailures.proofAt ?? soon) : soon
+        return hasOwnPause ? soon : max(soon, pausedUntil ?? soon)
+    }
+    /// When the failures of several names can prove that every name fails; nil: few names failed, or they prove it now.
+    func proofDueAt(_ now: Instant) -> Instant? {
+        guard serviceFailures.areSuspicious, let proofAt = serviceFailures.proofAt else { return nil }
+        return proofAt > now + Bounds.repeatPause ? proofAt : nil
     }
     /// Whether several names failed in a row.
     var isSuspectedOfFailing: Bool { serviceFailures.areSuspicious }

@@ -342,6 +342,11 @@ struct UpstreamRanking {
         index(of: provider).map { standings[$0].isSuspectedOfFailing } ?? false
     }
 
+    /// When the failures of several names can prove that every name fails; nil: few names failed, or they prove it now.
+    func proofDueAt(_ provider: ProviderID, _ now: Instant) -> Instant? {
+        index(of: provider).flatMap { standings[$0].proofDueAt(now) }
+    }
+
     /// When a question whose failure may pass is repeated.
     func repeatAt(_ provider: ProviderID, _ now: Instant) -> Instant {
         index(of: provider).map { standings[$0].repeatAt(now) } ?? now
