@@ -51,8 +51,8 @@ struct ScenarioVocabulary {
 
     /// - Parameter parts: "provider NAME a|addresses|any [batch N] [budget N] [quota N] [shadow PERCENT]" and "system";
     ///   behind that "plain" for one without TLS, "own-names" for one that `account` gives names, "bare" for one
-    ///   without CNAME records, "no-hedge" for one that is asked only after a failure, "nameserver" for one of the
-    ///   operator, and "timeout TIME"; a provider keeps its number wherever it comes.
+    ///   without CNAME records, "billed" for an account, "no-hedge" for one that is asked only after a failure,
+    ///   "nameserver" for one of the operator, and "timeout TIME"; a provider keeps its number wherever it comes.
     mutating func upstreams(_ parts: [ScenarioLine]) throws -> Event {
         var providers: [ProviderTraits] = []
         var hasSystem = false
@@ -85,7 +85,7 @@ struct ScenarioVocabulary {
             whenUsedUp: part.take("used-up") ? try whenUsedUp(&part) : .next,
             shadowShare: part.take("shadow") ? Double(try part.number("percent") as Int) / 100 : nil,
             verifies: !part.take("plain"), hasOwnNames: part.take("own-names"),
-            carriesAliases: !part.take("bare"), carriesDNSSEC: part.take("dnssec"),
+            carriesAliases: !part.take("bare"), carriesDNSSEC: part.take("dnssec"), isBilled: part.take("billed"),
             mayHedge: !part.take("no-hedge"), isNameserver: part.take("nameserver"),
             timeout: part.take("timeout") ? try part.duration() : Bounds.providerTimeout)
     }

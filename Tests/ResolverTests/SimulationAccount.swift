@@ -245,7 +245,9 @@ struct SimulationAccount {
                 && (pausedUntil[$0.id] ?? now) <= now
         }
         let isLastResort =
-            !(lookup?.hasSystem ?? hasSystem) || lookup?.asked[.system] != nil
+            // A lookup goes on with the providers that it began with.
+            lookup.map { $0.upstreamChanges != upstreamChanges } ?? false
+            || !(lookup?.hasSystem ?? hasSystem) || lookup?.asked[.system] != nil
             // A lookup asks again, after a pause without requests.
             || debts.values.contains { $0.question == question && $0.at < now }
             || (lookup?.asked.count ?? 0) >= Bounds.maxProviderAttempts

@@ -21,6 +21,11 @@ struct FailureRecord {
         case serviceFailed
         /// A reply about the name.
         case isAboutName
+        /// A reply without an address to give.
+        ///
+        /// - Parameter mayBeUnregistered: it may mean that the name is not registered for the provider's account: most
+        ///   vendors have no other word for that.
+        case isEmpty(mayBeUnregistered: Bool)
         /// Its answer was disproved: by a probe, or by the rule for the name.
         case disproved
         /// Its budget or quota is used up.
@@ -51,7 +56,7 @@ struct FailureRecord {
     mutating func ended(_ provider: ProviderID, _ outcome: Outcome) {
         if case .noReply = outcome {
             switch self.outcome(of: provider) {
-            case .isAboutName, .serviceFailed, .noReply: return
+            case .isAboutName, .isEmpty, .serviceFailed, .noReply: return
             case .disproved, .usedUp, nil: break
             }
         }

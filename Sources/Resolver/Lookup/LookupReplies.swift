@@ -39,6 +39,8 @@ extension Lookup {
             state.answered(attempt, by: provider, now: now)
             if answer.kind == .ambiguousEmpty {
                 held.hold(ambiguousEmpty: answer, attempt.source, now: now)
+                let isBilled = state.ranking.traits(of: provider)?.isBilled ?? false
+                failures.ended(provider, .isEmpty(mayBeUnregistered: isBilled))
                 providers.makeNextDue(now)
             } else {
                 finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &state)
@@ -77,6 +79,7 @@ extension Lookup {
         switch attempt.upstream {
         case .provider(let provider):
             state.answered(attempt, by: provider, now: now)
+            failures.ended(provider, .isEmpty(mayBeUnregistered: false))
             state.privateAnswers[provider, default: 0] += 1
             providers.makeNextDue(now)
         case .system: systemFailed(now: now)
@@ -272,7 +275,7 @@ extension Lookup {
         with answer: Answer, _ reason: StandInReason, now: Instant, _ state: inout ResolverState
     ) -> Answer? {
         if state.synthesis.isNeeded(for: question, answer) || awaitsPreferred(answer) {
-            beginAwaitingOtherFamily(answer, .system, now: now, &state)
+            beginAwaitingOtherFamily(answer, .system, standIn: reason, now: now, &state)
             return nil
         }
         let standIn = isUnserved(state.ranking, now) ? nil : reason
@@ -303,9 +306,10 @@ extension Lookup {
             return begin(.provider(provider), until: giveUpAt, now: now, &state)
         }
         if askAgain(now: now, state.ranking) { return }
-        let maySystemAnswer = isSystemName || standIn(state.ranking, now: now) != nil
+        let standIn = standIn(state.ranking, now: now)
+        let maySystemAnswer = isSystemName || standIn != nil
         if let answer = held.unreachable, answer.source != .system || maySystemAnswer {
-            return concludeWithoutBetter(answer, now: now, &state)
+            return concludeWithoutBetter(answer, standIn, now: now, &state)
         }
         // An ambiguous empty answer must not replace a good answer, just as a failure must not.
         let isHeld = held.excludedSource != nil || expired.own.map { !$0.answer.isNegative } ?? held.hasGoodAnswer
@@ -316,7 +320,8 @@ extension Lookup {
             let empty = Answer(negative: .noData, ttlSeconds: found.answer.ttlSeconds)
             // Limit the TTL first, and then subtract the time for which the answer was held.
             let answer = policy.cache.applied(to: empty).aged(since: found.at, now: now)
-            return finish(with: answer.remarked(found.answer.remark), from: found.source, now: now, &state)
+            return finish(
+                with: answer.remarked(found.answer.remark), from: found.source, standIn: standIn, now: now, &state)
         }
         fail(now: now, &state)
     }
@@ -337,7 +342,11 @@ extension Lookup {
     }
 
     /// Concludes with an answer without a usable address, unless a better one is cached.
-    mutating func concludeWithoutBetter(_ best: HeldAnswer, now: Instant, _ state: inout ResolverState) {
+    ///
+    /// - Parameter standIn: why the system resolver may answer; nil: it may not.
+    private mutating func concludeWithoutBetter(
+        _ best: HeldAnswer, _ standIn: StandInReason?, now: Instant, _ state: inout ResolverState
+    ) {
         guard !state.isWithheld(question, best.answer) else { return fail(now: now, &state) }
         let isCertain = !failures.hasSilentUpstream && running.isEmpty
         // A held system resolver answer has no verified address; with one it would be usable.
@@ -351,7 +360,7 @@ extension Lookup {
         if !isCachedBetter {
             let left = best.aged(now: now)
             let answer = isCertain ? left : left.withTTL(to: Bounds.uselessTTLSeconds)
-            finish(with: answer, from: best.source, now: now, &state)
+            finish(with: answer, from: best.source, standIn: standIn, now: now, &state)
         } else if waiters.isEmpty {
             abandonAll(now: now, &state)
             // With a replaced source, the cached answer keeps its own expiry and refresh.
@@ -379,11 +388,17 @@ extension Lookup {
         phase = .finished(.failed(isRemembered ? failure : nil))
     }
 
-    mutating func finish(with answer: Answer, from source: Source, now: Instant, _ state: inout ResolverState) {
+    /// - Parameter standIn: why the system resolver may answer in the providers' place; nil: the answer is theirs, or
+    ///   the name is the system resolver's.
+    mutating func finish(
+        with answer: Answer, from source: Source, standIn: StandInReason? = nil, now: Instant,
+        _ state: inout ResolverState
+    ) {
+        let standIn = isSubstitute(source, state.ranking, now) ? standIn : nil
         if state.synthesis.isNeeded(for: question, answer) || awaitsPreferred(answer) {
-            return beginAwaitingOtherFamily(answer, source, now: now, &state)
+            return beginAwaitingOtherFamily(answer, source, standIn: standIn, now: now, &state)
         }
-        end(with: answer, from: source, standIn: nil, now: now, &state)
+        end(with: answer, from: source, standIn: standIn, now: now, &state)
     }
 
     mutating func end(
@@ -477,10 +492,10 @@ extension Lookup {
     /// Abandons all fetches of the lookup. For DNS64 it requests the other family's answer; a preferred one was
     /// requested before.
     private mutating func beginAwaitingOtherFamily(
-        _ answer: Answer, _ source: Source, now: Instant, _ state: inout ResolverState
+        _ answer: Answer, _ source: Source, standIn: StandInReason?, now: Instant, _ state: inout ResolverState
     ) {
         if case .awaitingOtherFamily = phase { return }
-        let standIn = substituteReason(source, state.ranking, now)
+        let standIn = isSubstitute(source, state.ranking, now) ? standIn : nil
         phase = .awaitingOtherFamily(HeldAnswer(answer: answer, source: source, at: now, standIn: standIn))
         abandonAll(now: now, &state)
         providers.stop()
@@ -515,8 +530,8 @@ extension Lookup {
         }
         mayHaveAged = true
         // The result ranks no higher than the lower-ranked of the two sources.
-        let standIn =
-            withoutIPv6.standIn ?? substituteReason(source, state.ranking, now)
+        let isSubstitute = isSubstitute(source, state.ranking, now)
+        let standIn = withoutIPv6.standIn ?? (isSubstitute ? standIn(state.ranking, now: now) ?? .unreachable : nil)
         let kept = policy.cache.applied(to: made)
         end(
             with: standIn == nil ? kept : kept.withTTL(to: Bounds.systemSubstituteTTLSeconds),
@@ -528,9 +543,8 @@ extension Lookup {
         end(with: held.aged(now: now), from: held.source, standIn: held.standIn, now: now, &state)
     }
 
-    /// Why an answer of the source is given in place of a provider's; nil: it is not.
-    func substituteReason(_ source: Source, _ ranking: UpstreamRanking, _ now: Instant) -> StandInReason? {
-        guard source == .system, !isSystemName, !isSystemFirst, !isUnserved(ranking, now) else { return nil }
-        return standIn(ranking, now: now) ?? .unreachable
+    /// Whether an answer of the source takes the place of a provider's.
+    func isSubstitute(_ source: Source, _ ranking: UpstreamRanking, _ now: Instant) -> Bool {
+        source == .system && !isSystemName && !isSystemFirst && !isUnserved(ranking, now)
     }
 }

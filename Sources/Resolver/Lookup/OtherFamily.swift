@@ -174,7 +174,7 @@ extension Lookup {
         if case .answer(let answer, let source) = outcome, let preferred = question.otherFamily,
             state.verification.hasUsableAddress(preferred, answer),
             !hasProvidersAnswer || state.verification.isVerified(preferred, answer)
-                || substituteReason(source, state.ranking, now) == nil
+                || !isSubstitute(source, state.ranking, now)
         {
             hasLearned = true
             replyToAll(.withoutFamily(question), from: .local, &state)

@@ -69,15 +69,12 @@ extension Lookup {
         }
         guard !failures.isAboutName else { return nil }
         var reason = StandInReason.unreachable
-        if let empty = held.ambiguousEmpty, empty.source.isProvider {
-            guard isUnregistered(empty, ranking) else { return nil }
-            reason = .notServed
-        }
         // A provider without an outcome is in flight or not asked yet: see below. A repeat in flight keeps the outcome.
         for (provider, outcome) in failures.outcomes where !providers.includes(provider) {
             let isRunning = running.contains { $0.provider == provider }
             switch outcome {
-            case .isAboutName: return nil
+            case .isAboutName, .isEmpty(mayBeUnregistered: false): return nil
+            case .isEmpty: reason = .notServed
             case .noReply(let instant):
                 guard ranking.isUnreached(provider, now) || !ranking.hasReplied(provider, since: instant) else {
                     return nil
@@ -110,13 +107,6 @@ extension Lookup {
     func isWithdrawn(_ ranking: UpstreamRanking, now: Instant) -> Bool {
         guard case .settled(_, .some, _) = phase else { return false }
         return standIn(ranking, now: now) == nil
-    }
-
-    /// Whether an empty reply may mean that the name is not registered for the provider's account: most vendors have no
-    /// other word for that.
-    private func isUnregistered(_ empty: HeldAnswer, _ ranking: UpstreamRanking) -> Bool {
-        guard case .provider(let provider) = empty.source, empty.answer.remark == nil else { return false }
-        return ranking.traits(of: provider)?.isBilled ?? false
     }
 
     /// When the absence of any reply since the request proves that its provider is silent.

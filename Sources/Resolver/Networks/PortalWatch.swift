@@ -77,10 +77,12 @@ struct PortalWatch {
         return suspicion
     }
 
-    /// Whether a redirect or garbage may be a portal's in place of the provider's reply: nothing proves who replied, and
-    /// the provider has not answered lately on this network.
+    /// Whether a redirect or garbage may be a portal's in place of the provider's reply: nothing proves who replied,
+    /// and the provider has not answered lately on this network.
     func mayReply(for upstream: Upstream, now: Instant) -> Bool {
-        guard case .provider(let id) = upstream, let provider = watched.first(where: { $0.id == id }) else { return false }
+        guard case .provider(let id) = upstream, let provider = watched.first(where: { $0.id == id }) else {
+            return false
+        }
         return !provider.verifies && !hasAnsweredLately(provider, now: now)
     }
 
