@@ -6,6 +6,7 @@ import json
 import selectors
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,21 +19,26 @@ import wire
 from cases import Case
 from certificates import Authority
 from fakes import FakeNameserver, reply
+from namespace import Namespace
 from places import free_port
 from programs import Program
 from slow_provider import name_of
+from test_vendors import Vendors
+from vendors.standin import Entry
 
 PROVIDER, SYSTEM = {"192.0.2.7"}, "192.0.2.222"
 
 
 class CapacityProvider(Program):
-    def __init__(self, dialect, milliseconds=20, most=1000, files=None, streams=100):
+    def __init__(self, dialect, milliseconds=20, most=1000, files=None, streams=100, prefix=()):
         super().__init__("capacity_provider")
-        self.dialect, self.files = dialect, files
+        self.dialect, self.files, self.prefix = dialect, files, prefix
         self.arguments = [dialect, milliseconds, most, *([*files[:2], streams] if files else [])]
 
     def up(self):
-        self.start(sys.executable, Path(__file__).parent / "capacity_provider.py", *map(str, self.arguments))
+        self.start(
+            sys.executable, Path(__file__).parent / "capacity_provider.py", *map(str, self.arguments),
+            prefix=self.prefix)
         self.port = int(self.wait_for("^port (.*)$").group(1))
         self.control = int(self.wait_for("^control (.*)$").group(1)) if self.files else self.port
         return self
@@ -55,14 +61,16 @@ class CapacityProvider(Program):
 
 
 class Asker:
-    """A client with an address of its own that asks names at a rate, or all at once."""
+    """A client with an address of its own that asks names at a rate, or all at once; in a namespace, if one is given."""
 
-    def __init__(self, what, source, name, count, rate=None):
+    def __init__(self, what, source, name, count, rate=None, namespace=None):
         self.what, self.source, self.name, self.count, self.rate = what, source, name, count, rate
+        self.namespace = namespace
         self.sent, self.results = {}, {}
 
     def begin(self, server):
-        self.client = wire.Datagrams(server.address, source=self.source)
+        connect = lambda: wire.Datagrams(server.address, source=self.source)
+        self.client = self.namespace.within(connect) if self.namespace else connect()
         self.client.socket.setblocking(False)
         self.client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
 
@@ -147,11 +155,15 @@ class Capacity(Case):
     def http2(self, milliseconds=20, streams=100):
         return self.own(CapacityProvider("doh", milliseconds, files=self.files(), streams=streams)).up()
 
-    def serve(self, *providers, sections=""):
-        stands = [provider.provider(f"slow{number}") for number, provider in enumerate(providers)]
-        server = self.daemon(stands, system=[self.system.server], sections="[probe]\nenabled = false\n" + sections)
+    def serve(self, *providers, **options):
+        return self.serve_by([provider.provider(f"slow{number}") for number, provider in enumerate(providers)], **options)
+
+    def serve_by(self, providers, sections="", source="127.0.0.1", namespace=None, **options):
+        server = self.daemon(
+            providers, system=[self.system.server], sections="[probe]\nenabled = false\n" + sections, **options)
         # The first moments of a network, and the first measurements.
-        self.ask("", server, [Asker("first", "127.0.0.1", self.names("n{}.first.example"), 20, rate=20)])
+        first = Asker("first", source, self.names("n{}.first.example"), 20, rate=20, namespace=namespace)
+        self.ask("", server, [first])
         return server
 
     def names(self, pattern):
@@ -202,10 +214,37 @@ class Bursts(Capacity):
         self.assertAllByProvider(row)
 
 
+class EveryName:
+    """The names of a stand-in: all have the provider's address."""
+
+    def get(self, name):
+        return Entry(tuple(PROVIDER))
+
+
+class AccountBursts(Vendors, Capacity):
+    """Many names at once over HTTP/1.1 by vendors' accounts, which answer several names in a request."""
+
+    expected_seconds = 20
+
+    def test_names_at_once_of_accounts(self):
+        cases = [("dnspod-des", 100, 50), ("alicloud", 100, 50)]
+        if places.is_full:
+            cases = [(kind, count, milliseconds) for kind in ("dnspod-des", "alicloud")
+                     for count in (30, 60, 100, 200, 1000) for milliseconds in (20, 50, 100, 200)]
+        for kind, count, milliseconds in cases:
+            with self.subTest(kind=kind, count=count, milliseconds=milliseconds):
+                stand = self.stand_in(kind, names=EveryName())
+                stand.delay = milliseconds / 1000
+                server = self.serve_by([self.settings(kind, stand)])
+                asker = Asker("client", "127.0.0.2", self.names("n{}.burst.example"), count)
+                [row] = self.ask(f"(c) {count} at once, {kind}, {milliseconds} ms", server, [asker])
+                self.assertAllByProvider(row)
+
+
 class Neighbours(Capacity):
     """Clients beside one that asks much, or what hangs."""
 
-    expected_seconds = 40
+    expected_seconds = 55
 
     def beside(self, story, server, much, little):
         [alone] = self.ask(story, server, [little("B alone")])
@@ -224,6 +263,26 @@ class Neighbours(Capacity):
                 alone, _, b = self.beside(f"(b) A 500/s of corp.com, {name}", server, much, little)
                 if places.is_full:
                     self.assertLessEqual(b["p99"], 1.5 * alone["p99"])
+
+    def test_neighbours_in_one_prefix(self):
+        """The same in one IPv6 /64."""
+        seconds = 8 if places.is_full else 4
+        namespace = Namespace()
+        self.addCleanup(namespace.remove)
+        address = lambda host: f"2001:db8:1::{host}"
+        for host in ("a", "b"):
+            subprocess.run(["ip", "-n", namespace.name, "addr", "add", f"{address(host)}/64", "dev", "lo", "nodad"],
+                           check=True)
+        provider = self.own(CapacityProvider("json", 20, prefix=namespace.prefix)).up()
+        server = self.serve(
+            provider, host="::1", prefix=namespace.prefix, source=address("b"), namespace=namespace,
+            server=f'allow = ["{address("")}/64"]')
+        little = lambda what: Asker(
+            what, address("b"), self.names("b{}-150-500.corp.com"), 10 * seconds, rate=10, namespace=namespace)
+        much = Asker("A", address("a"), self.names("a{}-150-500.corp.com"), 500 * seconds, 500, namespace)
+        alone, _, b = self.beside("(b) the same in one /64, HTTP/1.1", server, much, little)
+        if places.is_full:
+            self.assertLessEqual(b["p99"], 1.5 * alone["p99"])
 
     def test_names_that_hang_over_http1(self):
         seconds = 10 if places.is_full else 5
@@ -251,8 +310,7 @@ class Neighbours(Capacity):
             provider.pop("names")
         rules = "".join(f'[[rule]]\nmatch = ["{domain}"]\nresolver = "{name}"\n' for domain, name in
                         (("a.example", "one"), ("b.example", "two")))
-        server = self.daemon(stands, system=[self.system.server], sections="[probe]\nenabled = false\n" + rules)
-        self.ask("", server, [Asker("first", "127.0.0.1", self.names("n{}.first.example"), 20, rate=20)])
+        server = self.serve_by(stands, sections=rules)
         a = Asker("A", "127.0.0.2", self.names("n{}.a.example"), 400, rate=None)
         b = Asker("B", "127.0.0.3", self.names("n{}.b.example"), 20, rate=20)
         for row in self.ask("(i) two accounts, json, 50 ms", server, [a, b]):
