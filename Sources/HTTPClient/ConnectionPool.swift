@@ -265,7 +265,8 @@ final class ConnectionPool {
     private func settle(mayHaveSent: Bool = true, now: Instant) {
         // A retry may end at once.
         while case let ended = takeEnded(), !ended.isEmpty {
-            for (transfer, result) in ended { conclude(transfer, result, now: now) }
+            let running = exchanges.count
+            for (transfer, result) in ended { conclude(transfer, result, of: running, now: now) }
         }
         if mayHaveSent, !unsent.isEmpty {
             for exchange in unsent { noteSending(exchange, now: now) }
@@ -294,41 +295,47 @@ final class ConnectionPool {
     }
 
     private func conclude(
-        _ transfer: Transfer, _ result: Result<TransferReply, TransferFailure>, now: Instant
+        _ transfer: Transfer, _ result: Result<TransferReply, TransferFailure>, of running: Int, now: Instant
     ) {
         guard let index = exchanges.firstIndex(where: { $0.id == transfer.id }) else { return }
         switch exchanges[index].ended(transfer, result) {
         case .wait: return
-        case .retry: if !retry(at: index, now: now) { finish(at: index, result, now: now) }
-        case .finish(let result): finish(at: index, result, now: now)
+        case .retry: if !retry(at: index, now: now) { finish(at: index, result, of: running, now: now) }
+        case .finish(let result): finish(at: index, result, of: running, now: now)
         }
     }
 
     private func finish(
-        at index: Int, _ result: Result<TransferReply, TransferFailure>, now: Instant
+        at index: Int, _ result: Result<TransferReply, TransferFailure>, of running: Int = 0, now: Instant
     ) {
         let mayHaveArrived = mayHaveArrived(exchanges[index])
         let exchange = remove(at: index, now: now)
-        let result = isCrowded(result, now: now) ? .failure(.crowded) : result
+        let result = isCrowded(result, of: running, now: now) ? .failure(.crowded) : result
         if case .success(let reply) = result {
             repliedAt = now
             isHTTP1 = reply.httpVersion == .http1
             parallelRequests.speaks(http1: isHTTP1)
-            if reply.connectionWasReused { reused += 1 }
+            if reply.connectionWasReused { reused += 1 } else { parallelRequests.newConnectionWorks() }
         }
         finished.append((exchange.id, result, mayHaveArrived))
     }
 
-    /// Whether the server refused or closed a connection while it keeps others, so that fewer requests may run at once.
-    private func isCrowded(_ result: Result<TransferReply, TransferFailure>, now: Instant) -> Bool {
+    /// Whether the server refused or closed a connection while others carry requests, so that the request may be sent
+    /// over one of those. If it needed a further connection, fewer requests run at once from now on.
+    ///
+    /// - Parameter running: requests before this one and others ended at the same time.
+    private func isCrowded(_ result: Result<TransferReply, TransferFailure>, of running: Int, now: Instant) -> Bool {
         let open = sets.reduce(0) { $0 + $1.openSockets }
-        // With more connections than requests, the request needed no further one.
-        guard open <= exchanges.count + 1 else { return false }
-        return switch result {
-        case .failure(.refused): parallelRequests.refused(keeping: open, now: now)
-        // The one that was closed may still be counted.
-        case .failure(.reset): parallelRequests.closed(keeping: open - 1, now: now)
-        case .success, .failure: false
+        let wasFurther = open <= running + 1
+        switch result {
+        case .failure(.refused): return wasFurther && parallelRequests.refused(keeping: open, now: now)
+        case .failure(.reset):
+            // HTTP/2 has one connection for all.
+            guard parallelRequests.speaksHTTP1, !exchanges.isEmpty, open > 0 else { return false }
+            // The one that was closed may still be counted, and another request has one as well.
+            if wasFurther { parallelRequests.closed(keeping: max(open - 1, 1), now: now) }
+            return true
+        case .success, .failure: return false
         }
     }
 

@@ -10,6 +10,9 @@ struct ParallelRequests {
     private var count: Int
     /// The connections that the server kept when it last refused one, and when that was.
     private var refusal: (kept: Int, at: Instant)?
+    /// Connections that the server closed without a reply while two requests might run, since a new one got its first
+    /// reply.
+    private var closures = 0
 
     /// Assumes HTTP/2 for TLS.
     init(isOverTLS: Bool) {
@@ -17,7 +20,7 @@ struct ParallelRequests {
         count = ParallelRequests.first(isHTTP1: !isOverTLS)
     }
 
-    private var speaksHTTP1: Bool { isHTTP1 ?? !isOverTLS }
+    var speaksHTTP1: Bool { isHTTP1 ?? !isOverTLS }
 
     /// Now, and at most.
     var range: (now: Int, most: Int) { (count, most) }
@@ -39,7 +42,8 @@ struct ParallelRequests {
     static let maxStreams = 100
     /// A server that refused connections may take more after this.
     private static let refusalMemory: Duration = .seconds(10)
-    private static let fewest = 2
+    /// More connections are hardly closed because of one name.
+    private static let maxClosuresOfName = 3
     /// The streams of four connections.
     private static let mostStreams = 4 * maxStreams
 
@@ -66,11 +70,20 @@ struct ParallelRequests {
         return true
     }
 
-    /// The server closed an HTTP/1.1 connection without a reply, perhaps because of one name: two requests may always
-    /// run.
-    mutating func closed(keeping open: Int, now: Instant) -> Bool {
-        open > 0 && refused(keeping: max(open, ParallelRequests.fewest), now: now)
+    /// The server closed a further connection without a reply, perhaps because of one name: then two requests may
+    /// always run.
+    ///
+    /// - Parameter open: connections that it keeps.
+    mutating func closed(keeping open: Int, now: Instant) {
+        guard speaksHTTP1 else { return }
+        if count <= 2 { closures += 1 }
+        let fewest = closures > ParallelRequests.maxClosuresOfName ? 1 : 2
+        // Others that were closed at the same time may still be open here.
+        _ = refused(keeping: max(min(open, count - 1), fewest), now: now)
     }
+
+    /// A new connection got its first reply.
+    mutating func newConnectionWorks() { closures = 0 }
 
     /// The server has asked for fewer requests (429, 503).
     mutating func shrink(now: Instant) {

@@ -21,7 +21,7 @@ from certificates import Authority
 from fakes import FakeNameserver, reply
 from namespace import Namespace
 from places import free_port
-from programs import Program
+from programs import Nameserver, Program
 from slow_provider import name_of
 from test_vendors import Vendors
 from vendors.standin import Entry
@@ -58,6 +58,27 @@ class CapacityProvider(Program):
                     "url": f"https://provider.example:{self.port}{path}",
                     "addresses": ["127.0.0.1"], "ca-file": str(self.files[2])}
         return {"name": name, "dialect": self.dialect, "url": f"http://127.0.0.1:{self.port}{path}"}
+
+
+class DNSdist(Nameserver):
+    """The neighbour that plays the stories over HTTP/2: it forwards each question to the same provider."""
+
+    def __init__(self, provider):
+        super().__init__("dnsdist")
+        (self.directory / "conf").write_text(f"""
+setLocal("{self.server}")
+setSecurityPollSuffix("")
+newServer({{address="127.0.0.1:{provider.port}", tls="openssl", subjectName="provider.example",
+  dohPath="/dns-query", caStore="{provider.files[2]}"}})
+""")
+
+    @property
+    def address(self):
+        return self.host, self.port
+
+    def up(self):
+        self.start("dnsdist", "--supervised", "--disable-syslog", "-C", self.directory / "conf")
+        return self.wait_until_it_answers()
 
 
 class Asker:
@@ -202,16 +223,23 @@ class Bursts(Capacity):
 
     def test_names_a_second_over_http2(self):
         for rate in (160, 300, 600) if places.is_full else (160,):
-            server = self.serve(self.http2(300))
+            provider = self.http2(300)
+            server = self.serve(provider)
             asker = Asker("client", "127.0.0.2", self.names("n{}.corp.com"), 6 * rate if places.is_full else 320, rate)
             [row] = self.ask(f"(a) {rate}/s, HTTP/2, 300 ms", server, [asker])
             self.assertAllByProvider(row)
+            if places.is_full:
+                asker = Asker("dnsdist", "127.0.0.2", self.names("n{}.corp.com"), 6 * rate, rate)
+                self.ask(f"(a) {rate}/s, HTTP/2, 300 ms", self.own(DNSdist(provider)).up(), [asker])
 
     def test_a_server_that_keeps_few_connections(self):
-        server = self.serve(self.http1("doh", 50, most=6))
-        asker = Asker("client", "127.0.0.2", self.names("n{}.burst.example"), 100)
-        [row] = self.ask("(c) 100 at once, doh, 50 ms, 6 connections", server, [asker])
-        self.assertAllByProvider(row)
+        for most, count, milliseconds in ((6, 100, 50), (2, 60, 20), (1, 60, 20)):
+            with self.subTest(most=most):
+                server = self.serve(self.http1("doh", milliseconds, most=most))
+                asker = Asker("client", "127.0.0.2", self.names("n{}.burst.example"), count)
+                story = f"(c) {count} at once, doh, {milliseconds} ms, {most} connections"
+                [row] = self.ask(story, server, [asker])
+                self.assertAllByProvider(row)
 
 
 class EveryName:
@@ -259,10 +287,14 @@ class Neighbours(Capacity):
                 server = self.serve(provider)
                 little = lambda what: Asker(
                     what, "127.0.0.3", self.names("b{}-150-500.corp.com"), 10 * seconds, rate=10)
-                much = Asker("A", "127.0.0.2", self.names("a{}-150-500.corp.com"), 500 * seconds, rate=500)
-                alone, _, b = self.beside(f"(b) A 500/s of corp.com, {name}", server, much, little)
+                much = lambda what: Asker(
+                    what, "127.0.0.2", self.names("a{}-150-500.corp.com"), 500 * seconds, rate=500)
+                alone, _, b = self.beside(f"(b) A 500/s of corp.com, {name}", server, much("A"), little)
                 if places.is_full:
                     self.assertLessEqual(b["p99"], 1.5 * alone["p99"])
+                if places.is_full and provider.files:
+                    peer = self.own(DNSdist(provider)).up()
+                    self.ask(f"(b) A 500/s of corp.com, {name}", peer, [much("A, dnsdist"), little("B, dnsdist")])
 
     def test_neighbours_in_one_prefix(self):
         """The same in one IPv6 /64."""

@@ -22,6 +22,9 @@ final class PendingRequest {
     var flight: RequestFlight?
     /// The resolver knows that it waits.
     var isAwaited = false
+    /// Connections that the server refused or closed under it while others carried requests.
+    private var closures = 0
+    private static let maxClosures = 6
     /// Start of its time-out: when it was asked for, or got a place after a wait.
     var countsFrom: Instant
 
@@ -36,6 +39,14 @@ final class PendingRequest {
         self.earlier = earlier
         countsFrom = fetches[0].startedAt
         isShared = fetches.dropFirst().contains { $0.holder.parent != fetches[0].holder.parent }
+    }
+
+    /// Counts a connection that was refused or closed under it.
+    ///
+    /// - Returns: whether it waits for another place. A server that closes so many dislikes the request.
+    func mayRunAgain() -> Bool {
+        closures += 1
+        return closures <= PendingRequest.maxClosures
     }
 }
 

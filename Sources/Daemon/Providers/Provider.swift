@@ -334,9 +334,9 @@ extension FetchFailure {
         case .unacknowledged: self = .unacknowledged
         case .timeout: self = .timeout
         case .tls: self = .tls
-        case .reset: self = .reset
+        case .reset, .crowded: self = .reset
         case .oversized, .garbage, .badRequest: self = .garbage
-        case .busy, .crowded, .local: self = .overload
+        case .busy, .local: self = .overload
         }
     }
 

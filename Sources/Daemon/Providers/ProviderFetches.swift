@@ -263,16 +263,10 @@ final class ProviderFetches: LoopPart {
         let until = now + Bounds.answerWithin - providers[index].usualLatency
         queue.add(
             id, to: pool(of: providers[index]), for: fetches[0].holder,
-            others: request.isShared ? parents(of: fetches) : [], places: places(at: providers[index]), until: until,
-            now: now)
+            others: request.isShared ? fetches.map(\.holder.parent) : [], places: places(at: providers[index]),
+            until: until, now: now)
         takePlaces(now: now)
         if requests[id] === request, request.flight == nil { awaitPlace(request) }
-    }
-
-    /// Each once, in the order of the fetches.
-    private func parents(of fetches: [FetchBatches.Fetch]) -> [Name] {
-        var seen: Set<Name> = []
-        return fetches.map(\.holder.parent).filter { seen.insert($0).inserted }
     }
 
     /// Tells the resolver that the fetches of the request wait for a place.
@@ -350,7 +344,7 @@ final class ProviderFetches: LoopPart {
         _ id: RequestQueue.ID, _ result: Result<TransferReply, TransferFailure>, dialled: HTTPEndpoint, now: Instant
     ) {
         guard let request = requests[id], let flight = request.flight else { return }
-        if case .failure(.crowded) = result { return waitAgain(id, request, flight) }
+        if case .failure(.crowded) = result, request.mayRunAgain() { return waitAgain(id, request, flight) }
         let wanted = release(id, result.end, now: now)
         let endpoint = flight.endpoint(dialledAs: dialled)
         switch result {

@@ -46,7 +46,8 @@ package struct RequestQueue {
             self.until = until
             (self.pool, self.holder, self.hangs) = (pool, holder, hangs)
             let parent = holder.parent
-            parents = [parent] + others.filter { $0 != parent }
+            parents = [parent]
+            for other in others where !parents.contains(other) { parents.append(other) }
         }
     }
 
@@ -214,7 +215,7 @@ package struct RequestQueue {
     /// Queues a request. `next` starts it.
     ///
     /// - Parameters:
-    ///   - others: the parents of its other names.
+    ///   - others: the parents of all its names.
     ///   - places: concurrent requests that the connections of the pool carry now, and at most.
     ///   - until: end of the wait for a place.
     package mutating func add(

@@ -1,0 +1,43 @@
+// How many requests run in parallel at a server that keeps few connections, or closes those of one name.
+
+import DNSWire
+import TestSupport
+import Testing
+
+@testable import HTTPClient
+
+@Suite("Requests in parallel")
+struct ParallelRequestsTests {
+    private func overHTTP1() -> ParallelRequests {
+        var requests = ParallelRequests(isOverTLS: false)
+        requests.speaks(http1: true)
+        return requests
+    }
+
+    @Test("of eight connections a server keeps as many as it likes")
+    func serverKeepsFew() {
+        for kept in 2...7 {
+            var requests = overHTTP1()
+            // All are closed at once: each is still open here when the first is noted.
+            for _ in kept..<8 { requests.closed(keeping: 7, now: .testStart) }
+            #expect(requests.range.now == kept)
+        }
+    }
+
+    @Test("a server that keeps one connection is asked one question after the other")
+    func serverKeepsOne() {
+        var requests = overHTTP1()
+        for _ in 0..<10 { requests.closed(keeping: 1, now: .testStart) }
+        #expect(requests.range.now == 1)
+    }
+
+    @Test("one name whose connections are closed leaves two requests to others")
+    func oneName() {
+        var requests = overHTTP1()
+        for _ in 0..<20 {
+            requests.closed(keeping: 3, now: .testStart)
+            requests.newConnectionWorks()
+        }
+        #expect(requests.range.now == 2)
+    }
+}
