@@ -310,7 +310,7 @@ final class ConnectionPool {
     ) {
         let mayHaveArrived = mayHaveArrived(exchanges[index])
         let exchange = remove(at: index, now: now)
-        let result = isCrowded(result, of: running, now: now) ? .failure(.crowded) : result
+        let result = isCrowded(exchange.request, result, of: running, now: now) ? .failure(.crowded) : result
         if case .success(let reply) = result {
             repliedAt = now
             isHTTP1 = reply.httpVersion == .http1
@@ -323,17 +323,21 @@ final class ConnectionPool {
     /// Whether the server refused or closed a connection while others carry requests, so that the request may be sent
     /// over one of those. If it needed a further connection, fewer requests run at once from now on.
     ///
-    /// - Parameter running: requests before this one and others ended at the same time.
-    private func isCrowded(_ result: Result<TransferReply, TransferFailure>, of running: Int, now: Instant) -> Bool {
+    /// - Parameter running: requests in flight before this batch of results.
+    private func isCrowded(
+        _ request: TransferRequest, _ result: Result<TransferReply, TransferFailure>, of running: Int, now: Instant
+    ) -> Bool {
         let open = sets.reduce(0) { $0 + $1.openSockets }
         let wasFurther = open <= running + 1
         switch result {
         case .failure(.refused): return wasFurther && parallelRequests.refused(keeping: open, now: now)
         case .failure(.reset):
             // HTTP/2 has one connection for all.
-            guard parallelRequests.speaksHTTP1, !exchanges.isEmpty, open > 0 else { return false }
+            guard parallelRequests.speaksHTTP1, !exchanges.isEmpty, open > 0, let number = request.number else {
+                return false
+            }
             // The one that was closed may still be counted, and another request has one as well.
-            if wasFurther { parallelRequests.closed(keeping: max(open - 1, 1), now: now) }
+            if wasFurther { parallelRequests.closed(number, keeping: max(open - 1, 1), now: now) }
             return true
         case .success, .failure: return false
         }

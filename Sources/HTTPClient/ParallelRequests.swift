@@ -10,9 +10,9 @@ struct ParallelRequests {
     private var count: Int
     /// The connections that the server kept when it last refused one, and when that was.
     private var refusal: (kept: Int, at: Instant)?
-    /// Connections that the server closed without a reply while two requests might run, since a new one got its first
-    /// reply.
-    private var closures = 0
+    /// Requests whose connections the server closed without a reply while two might run, since a new connection got its
+    /// first reply.
+    private var closedRequests: Set<Int> = []
 
     /// Assumes HTTP/2 for TLS.
     init(isOverTLS: Bool) {
@@ -42,8 +42,8 @@ struct ParallelRequests {
     static let maxStreams = 100
     /// A server that refused connections may take more after this.
     private static let refusalMemory: Duration = .seconds(10)
-    /// More connections are hardly closed because of one name.
-    private static let maxClosuresOfName = 3
+    /// More requests are not closed because of one name.
+    private static let maxRequestsOfName = 3
     /// The streams of four connections.
     private static let mostStreams = 4 * maxStreams
 
@@ -73,17 +73,19 @@ struct ParallelRequests {
     /// The server closed a further connection without a reply, perhaps because of one name: then two requests may
     /// always run.
     ///
-    /// - Parameter open: connections that it keeps.
-    mutating func closed(keeping open: Int, now: Instant) {
+    /// - Parameters:
+    ///   - request: the owner's number of the request that it carried.
+    ///   - open: connections that it keeps.
+    mutating func closed(_ request: Int, keeping open: Int, now: Instant) {
         guard speaksHTTP1 else { return }
-        if count <= 2 { closures += 1 }
-        let fewest = closures > ParallelRequests.maxClosuresOfName ? 1 : 2
+        if count <= 2, closedRequests.count <= ParallelRequests.maxRequestsOfName { closedRequests.insert(request) }
+        let fewest = closedRequests.count > ParallelRequests.maxRequestsOfName ? 1 : 2
         // Others that were closed at the same time may still be open here.
         _ = refused(keeping: max(min(open, count - 1), fewest), now: now)
     }
 
     /// A new connection got its first reply.
-    mutating func newConnectionWorks() { closures = 0 }
+    mutating func newConnectionWorks() { closedRequests = [] }
 
     /// The server has asked for fewer requests (429, 503).
     mutating func shrink(now: Instant) {

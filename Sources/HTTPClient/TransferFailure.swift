@@ -24,7 +24,8 @@ package enum TransferFailure: Error, Hashable, Sendable {
     case garbage(String)
     /// Too many transfers at once; nothing was sent.
     case busy
-    /// The server refused a further connection while others are open: fewer requests may run at once.
+    /// The server refused or closed the connection while others carry requests: the request may be sent over one of
+    /// those, or to another address.
     case crowded
     /// The connections were closed after a network change. Does not count against the provider.
     case networkChanged
@@ -36,8 +37,8 @@ package enum TransferFailure: Error, Hashable, Sendable {
     /// True if another address of the same provider may work.
     package var isAddress: Bool {
         switch self {
-        case .refused, .unreachable, .unacknowledged, .timeout, .tls, .reset: true
-        case .proxy, .networkChanged, .oversized, .garbage, .badRequest, .busy, .crowded, .local: false
+        case .refused, .unreachable, .unacknowledged, .timeout, .tls, .reset, .crowded: true
+        case .proxy, .networkChanged, .oversized, .garbage, .badRequest, .busy, .local: false
         }
     }
 

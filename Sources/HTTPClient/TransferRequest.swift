@@ -42,6 +42,8 @@ package struct TransferRequest: Sendable {
     package var unacknowledgedAfter: Duration?
     /// What the request asks about. Several slow requests with one subject do not indicate a bad connection.
     package var subject: Name?
+    /// The owner's number of the request, the same each time that it is sent.
+    package var number: Int?
     /// Endpoints to try in turn if the previous one is silent or unreachable. The first reply wins; `timeout` covers
     /// all attempts.
     package var elsewhere: [HTTPEndpoint]

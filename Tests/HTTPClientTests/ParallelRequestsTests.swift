@@ -14,12 +14,12 @@ struct ParallelRequestsTests {
         return requests
     }
 
-    @Test("of eight connections a server keeps as many as it likes")
+    @Test("of eight requests those run on that the server keeps connections for")
     func serverKeepsFew() {
         for kept in 2...7 {
             var requests = overHTTP1()
             // All are closed at once: each is still open here when the first is noted.
-            for _ in kept..<8 { requests.closed(keeping: 7, now: .testStart) }
+            for number in kept..<8 { requests.closed(number, keeping: 7, now: .testStart) }
             #expect(requests.range.now == kept)
         }
     }
@@ -27,17 +27,14 @@ struct ParallelRequestsTests {
     @Test("a server that keeps one connection is asked one question after the other")
     func serverKeepsOne() {
         var requests = overHTTP1()
-        for _ in 0..<10 { requests.closed(keeping: 1, now: .testStart) }
+        for number in 0..<10 { requests.closed(number, keeping: 1, now: .testStart) }
         #expect(requests.range.now == 1)
     }
 
     @Test("one name whose connections are closed leaves two requests to others")
     func oneName() {
         var requests = overHTTP1()
-        for _ in 0..<20 {
-            requests.closed(keeping: 3, now: .testStart)
-            requests.newConnectionWorks()
-        }
+        for _ in 0..<20 { requests.closed(7, keeping: 1, now: .testStart) }
         #expect(requests.range.now == 2)
     }
 }

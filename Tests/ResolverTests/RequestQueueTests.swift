@@ -27,7 +27,7 @@ struct RequestQueueTests {
     ) throws -> [RequestQueue.Step] {
         queue.add(
             next, to: RequestQueueTests.pool, for: try holder(name, of: client, isKnown: isKnown),
-            others: try others.map { try #require(Name($0)) }, places: (places, places),
+            parents: try others.map { try #require(Name($0)) }, places: (places, places),
             until: at(milliseconds + 4450), now: at(milliseconds))
         next += 1
         return steps(at: milliseconds)

@@ -23,8 +23,8 @@ final class PendingRequest {
     /// The resolver knows that it waits.
     var isAwaited = false
     /// Connections that the server refused or closed under it while others carried requests.
-    private var closures = 0
-    private static let maxClosures = 6
+    private var closedConnections = 0
+    private static let maxClosedConnections = 6
     /// Start of its time-out: when it was asked for, or got a place after a wait.
     var countsFrom: Instant
 
@@ -43,10 +43,10 @@ final class PendingRequest {
 
     /// Counts a connection that was refused or closed under it.
     ///
-    /// - Returns: whether it waits for another place. A server that closes so many dislikes the request.
-    func mayRunAgain() -> Bool {
-        closures += 1
-        return closures <= PendingRequest.maxClosures
+    /// - Returns: whether it may wait for another place. Beyond the limit the request itself is taken for the cause.
+    func countClosedConnection() -> Bool {
+        closedConnections += 1
+        return closedConnections <= PendingRequest.maxClosedConnections
     }
 }
 

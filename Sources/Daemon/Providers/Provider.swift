@@ -360,7 +360,8 @@ extension TransferFailure {
         switch self {
         case .tls(let reason), .proxy(let reason), .garbage(let reason), .local(let reason): "\(kind): \(reason)"
         // "refused" alone would look like the response code REFUSED.
-        case .refused, .crowded: "connection refused"
+        case .refused: "connection refused"
+        case .crowded: "connection closed"
         case .unreachable, .unacknowledged, .timeout, .reset, .oversized, .busy, .networkChanged, .badRequest: kind
         }
     }

@@ -263,7 +263,7 @@ final class ProviderFetches: LoopPart {
         let until = now + Bounds.answerWithin - providers[index].usualLatency
         queue.add(
             id, to: pool(of: providers[index]), for: fetches[0].holder,
-            others: request.isShared ? fetches.map(\.holder.parent) : [], places: places(at: providers[index]),
+            parents: request.isShared ? fetches.map(\.holder.parent) : [], places: places(at: providers[index]),
             until: until, now: now)
         takePlaces(now: now)
         if requests[id] === request, request.flight == nil { awaitPlace(request) }
@@ -307,14 +307,15 @@ final class ProviderFetches: LoopPart {
         providers[index].requests += 1
         providers[index].names += UInt64(questions.count)
         let timeouts = RequestTimeouts(providers[index].timeout)
-        let transfer = http.start(
-            TransferRequest(
-                message, to: first.dialled, timeout: timeouts.transfer, connectTimeout: timeouts.connect,
-                needsOwnConnection: providers[index].distrustsConnections(now: now),
-                stallTimeout: timeouts.stall, silenceTimeout: silence,
-                deadPathTimeout: timeouts.deadPath - request.countsFrom.duration(to: now),
-                unacknowledgedAfter: ProviderFetches.unacknowledgedAfter,
-                subject: fetches[0].holder.parent, elsewhere: others.map(\.dialled)), now: now)
+        var outgoing = TransferRequest(
+            message, to: first.dialled, timeout: timeouts.transfer, connectTimeout: timeouts.connect,
+            needsOwnConnection: providers[index].distrustsConnections(now: now),
+            stallTimeout: timeouts.stall, silenceTimeout: silence,
+            deadPathTimeout: timeouts.deadPath - request.countsFrom.duration(to: now),
+            unacknowledgedAfter: ProviderFetches.unacknowledgedAfter,
+            subject: fetches[0].holder.parent, elsewhere: others.map(\.dialled))
+        outgoing.number = id
+        let transfer = http.start(outgoing, now: now)
         request.flight = RequestFlight(
             transfer: transfer, dialect: providers[index].dialect,
             account: providers[index].settings.isBilled ? providers[index].name : nil, clock: providers[index].clock,
@@ -344,7 +345,7 @@ final class ProviderFetches: LoopPart {
         _ id: RequestQueue.ID, _ result: Result<TransferReply, TransferFailure>, dialled: HTTPEndpoint, now: Instant
     ) {
         guard let request = requests[id], let flight = request.flight else { return }
-        if case .failure(.crowded) = result, request.mayRunAgain() { return waitAgain(id, request, flight) }
+        if case .failure(.crowded) = result, request.countClosedConnection() { return waitAgain(id, request, flight) }
         let wanted = release(id, result.end, now: now)
         let endpoint = flight.endpoint(dialledAs: dialled)
         switch result {
@@ -593,7 +594,7 @@ final class ProviderFetches: LoopPart {
         queue.set(places(at: provider), of: pool)
     }
 
-    /// Lets a request wait for another place, because its connection was refused.
+    /// Lets a request wait for another place, because its connection was refused or closed.
     private func waitAgain(_ id: RequestQueue.ID, _ request: Request, _ flight: RequestFlight) {
         if let provider = provider(request.provider) { queue.set(places(at: provider), of: pool(of: provider)) }
         queue.suspend(id)

@@ -42,7 +42,7 @@ package struct RequestQueue {
         var hangs: Bool
         var wasSuspended = false
 
-        init(_ holder: ShareHolder, and others: [Name], at pool: Pool, until: Instant, hangs: Bool) {
+        init(_ holder: ShareHolder, _ others: [Name], at pool: Pool, until: Instant, hangs: Bool) {
             self.until = until
             (self.pool, self.holder, self.hangs) = (pool, holder, hangs)
             let parent = holder.parent
@@ -215,17 +215,17 @@ package struct RequestQueue {
     /// Queues a request. `next` starts it.
     ///
     /// - Parameters:
-    ///   - others: the parents of all its names.
+    ///   - parents: those of all its names.
     ///   - places: concurrent requests that the connections of the pool carry now, and at most.
     ///   - until: end of the wait for a place.
     package mutating func add(
-        _ id: ID, to pool: ProviderID, for holder: ShareHolder, others: [Name] = [], places: (now: Int, most: Int),
+        _ id: ID, to pool: ProviderID, for holder: ShareHolder, parents: [Name] = [], places: (now: Int, most: Int),
         until: Instant, now: Instant
     ) {
         let pool = setPlaces(places, of: pool)
         let hangs = !holder.isKnown && hangs(holder.parent, at: pool.id, now: now)
         while requests.count <= id { requests.append(nil) }
-        requests[id] = Request(holder, and: others, at: pool, until: until, hangs: hangs)
+        requests[id] = Request(holder, parents, at: pool, until: until, hangs: hangs)
         pool.inQueue(hangs) { $0.add(id, for: holder) }
         ends.set(until, for: id)
     }
