@@ -161,7 +161,7 @@ package struct Resolver {
         let number = numberOfQuestion[question]
         if let number, let failure = lookups[number]?.failureBeforeLate {
             replyInsteadOfAsking(question, waiter, expired, policy, failure)
-        } else if let number, lookups[number]?.isWithdrawn(state.ranking, now: now) != true {
+        } else if let number, waiter.isForRefresh || lookups[number]?.isWithdrawn(state.ranking, now: now) != true {
             let terms = networks.isNew(now) ? state.termsAtFirst(now) : nil
             change(number, now: now) { lookup, state in
                 lookup.join(waiter, expired, now: now, &state)

@@ -179,7 +179,7 @@ struct ResolverState {
         _ id: FetchID, _ result: FetchResult, now: Instant
     ) -> ShadowFetches.Pending? {
         guard let fetch = shadows.finished(id, result) else { return nil }
-        heard(.provider(fetch.provider), result, now: now)
+        heard(.provider(fetch.provider), result, of: fetch.domain, now: now)
         portal.trialEnded(id)
         ranking.ended(fetch.provider, fetch.domain, isHeard: result.isHeard, now: now)
         switch result {
@@ -239,8 +239,8 @@ struct ResolverState {
     // MARK: portal
 
     /// Informs the portal detection of an upstream's result.
-    mutating func heard(_ upstream: Upstream, _ result: FetchResult, now: Instant) {
-        portal.heard(upstream, result, now: now)
+    mutating func heard(_ upstream: Upstream, _ result: FetchResult, of domain: Name, now: Instant) {
+        portal.heard(upstream, result, of: domain, now: now)
         verification.isGuarded = portal.isSuspected
     }
 

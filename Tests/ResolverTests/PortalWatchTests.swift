@@ -31,11 +31,11 @@ struct PortalWatchTests {
     }
 
     private func fails(_ watch: inout PortalWatch, _ provider: Int, _ failure: FetchFailure, at seconds: Double) {
-        watch.heard(.provider(ProviderID(provider)), .failure(failure), now: at(seconds))
+        watch.heard(.provider(ProviderID(provider)), .failure(failure), of: question.name, now: at(seconds))
     }
 
     private func answers(_ watch: inout PortalWatch, _ upstream: Upstream, at seconds: Double) {
-        watch.heard(upstream, .success(answer), now: at(seconds))
+        watch.heard(upstream, .success(answer), of: question.name, now: at(seconds))
     }
 
     /// Both providers fail at 0 and 1 s, the system resolver answers at 2 s.

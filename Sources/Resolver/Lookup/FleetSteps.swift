@@ -33,7 +33,7 @@ extension Resolver {
 
     mutating func fetchAwaitsFleet(_ id: FetchID, now: Instant) {
         guard let number = lookupOfFetch[id] else { return }
-        change(number, now: now) { $0.isHeldBack(id, now: now, &$1) }
+        change(number, now: now) { $0.holdBack(id, now: now, &$1) }
     }
 
     mutating func fetchSent(_ id: FetchID, now: Instant) {
@@ -61,7 +61,7 @@ extension Resolver {
 
 extension Lookup {
     /// Until the fetch is sent, its time is no latency of the provider, and no hedge is due.
-    mutating func isHeldBack(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
+    mutating func holdBack(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
         guard let index = running.firstIndex(where: { $0.id == id && $0.isSent }),
             let provider = running[index].provider
         else { return }

@@ -321,7 +321,7 @@ struct Lookup {
     mutating func fetchFinished(_ id: FetchID, _ result: FetchResult, now: Instant, _ state: inout ResolverState) {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return }
         let attempt = running.remove(at: index)
-        state.heard(attempt.upstream, result, now: now)
+        state.heard(attempt.upstream, result, of: attempt.domain, now: now)
         state.end(attempt, isHeard: result.isHeard, now: now)
         if attempt.upstream == .system {
             state.systemPace.fetchFinished(result, after: attempt.startedAt.duration(to: now), now: now)
@@ -593,17 +593,20 @@ struct Lookup {
         return true
     }
 
+    /// The provider to which the question is repeated first, and when: once, and again when its failures can prove that
+    /// every name fails.
     private func repeatable(_ ranking: UpstreamRanking, now: Instant) -> (ProviderID, at: Instant)? {
         guard mayRepeat(now), !failures.isAboutName, !failures.lacksRoom else { return nil }
+        var earliest: (ProviderID, at: Instant)?
         for (provider, outcome) in failures.outcomes where outcome == .serviceFailed {
             guard ranking.mayAsk(provider, for: question.kind, among: upstreams), !ranking.isBlocked(provider, now),
-                !failures.hasReplied(provider) || ranking.isSuspectedOfFailing(provider)
+                !failures.hasReplied(provider) || ranking.isSuspectedOfFailing(provider),
+                let at = ranking.proofDueAt(provider, now) ?? (hasRepeated ? nil : ranking.repeatAt(provider, now)),
+                earliest.map({ at < $0.at }) ?? true
             else { continue }
-            // Once, and again when the failures can prove that every name fails.
-            let at = ranking.proofDueAt(provider, now) ?? (hasRepeated ? nil : ranking.repeatAt(provider, now))
-            return at.map { (provider, $0) }
+            earliest = (provider, at)
         }
-        return nil
+        return earliest
     }
 
     // MARK: network changes

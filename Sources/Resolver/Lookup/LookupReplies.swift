@@ -432,7 +432,7 @@ extension Lookup {
         if let reason = standIn {
             state.standIns[reason, default: 0] += 1
             state.words.stoodIn(question, reason, now: now)
-            answer = answer.remarked(reason.extendedError)
+            if answer.remark != .filteredAddresses { answer = answer.remarked(reason.extendedError) }
         }
         // Only an answer that the system resolver gives by the settings needs no verdict.
         let isDoubted =

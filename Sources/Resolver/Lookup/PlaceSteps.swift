@@ -21,14 +21,14 @@ extension ResolverState {
 }
 
 extension Lookup {
-    /// - Parameter isOverdue: the fetch had a place and no reply. Else it got none yet.
+    /// - Parameter isOverdue: the fetch had a place and no reply. Else it got none yet, or lost its connection.
     mutating func fetchWaits(_ id: FetchID, isOverdue: Bool, now: Instant, _ state: inout ResolverState) {
         guard let index = running.firstIndex(where: { $0.id == id && $0.isSent }),
             let provider = running[index].provider
         else { return }
         let attempt = running[index]
         running[index].awaitsPlace = true
-        isHeldBack(id, now: now, &state)
+        holdBack(id, now: now, &state)
         if isOverdue {
             state.ranking.failed(provider, .overload, of: domain, startedAt: attempt.startedAt, now: now)
         }

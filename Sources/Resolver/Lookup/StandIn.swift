@@ -103,10 +103,14 @@ extension Lookup {
         return reason
     }
 
-    /// Whether the answer that it gave in the providers' place may be given no longer: a provider has recovered since.
+    /// Whether the answer that it gave in the providers' place may be given no longer: a provider that it still waits
+    /// for has replied to others since.
     func isWithdrawn(_ ranking: UpstreamRanking, now: Instant) -> Bool {
-        guard case .settled(_, .some, _) = phase else { return false }
-        return standIn(ranking, now: now) == nil
+        guard case .settled(_, .some, let settledAt) = phase else { return false }
+        let hasRecovered = running.contains { attempt in
+            attempt.provider.map { ranking.hasReplied($0, since: settledAt) } ?? false
+        }
+        return hasRecovered && standIn(ranking, now: now) == nil
     }
 
     /// When the absence of any reply since the request proves that its provider is silent.

@@ -21,6 +21,8 @@ struct PortalWatch {
         var hinderedAt: Instant?
         /// When it last answered on this network.
         var answeredAt: Instant?
+        /// Registrable domains whose questions were redirected since, at most two.
+        var redirected: Set<Name> = []
 
         func isSame(as other: Watched) -> Bool {
             id == other.id && verifies == other.verifies && hasOwnNames == other.hasOwnNames
@@ -78,12 +80,12 @@ struct PortalWatch {
     }
 
     /// Whether a redirect or garbage may be a portal's in place of the provider's reply: nothing proves who replied,
-    /// and the provider has not answered lately on this network.
+    /// and the provider has not answered lately on this network or has redirected questions of two domains since.
     func mayReply(for upstream: Upstream, now: Instant) -> Bool {
         guard case .provider(let id) = upstream, let provider = watched.first(where: { $0.id == id }) else {
             return false
         }
-        return !provider.verifies && !hasAnsweredLately(provider, now: now)
+        return !provider.verifies && (!hasAnsweredLately(provider, now: now) || provider.redirected.count > 1)
     }
 
     private func hasAnsweredLately(_ provider: Watched, now: Instant) -> Bool {
@@ -131,7 +133,9 @@ struct PortalWatch {
     mutating func forgetQuestions() { questions = [:] }
 
     /// Evaluates the result of any fetch.
-    mutating func heard(_ upstream: Upstream, _ result: FetchResult, now: Instant) {
+    ///
+    /// - Parameter domain: the registrable domain of its question.
+    mutating func heard(_ upstream: Upstream, _ result: FetchResult, of domain: Name, now: Instant) {
         switch (upstream, result) {
         case (.system, .success): systemAnsweredAt = now
         case (.system, .failure): return
@@ -140,13 +144,14 @@ struct PortalWatch {
         case (.provider(let provider), .nameFailed), (.provider(let provider), .notServed):
             let isVerified = watched.contains { $0.id == provider && $0.verifies }
             spoke(provider, isProven: isVerified, now: now)
-        case (.provider(let provider), .failure(let failure)): failed(provider, failure, now: now)
+        case (.provider(let provider), .failure(let failure)): failed(provider, failure, of: domain, now: now)
         }
         suspect(now: now)
     }
 
-    private mutating func failed(_ provider: ProviderID, _ failure: FetchFailure, now: Instant) {
+    private mutating func failed(_ provider: ProviderID, _ failure: FetchFailure, of domain: Name, now: Instant) {
         guard let index = watched.firstIndex(where: { $0.id == provider }) else { return }
+        if failure == .redirected, watched[index].redirected.count < 2 { watched[index].redirected.insert(domain) }
         switch failure {
         case .tls: watched[index].hinderedAt = now
         // Without TLS, a portal's page looks like this. Over TLS, a redirect proves that the provider is reached.
@@ -170,6 +175,7 @@ struct PortalWatch {
         guard isProven, let index = watched.firstIndex(where: { $0.id == provider }) else { return }
         watched[index].hinderedAt = nil
         watched[index].answeredAt = now
+        watched[index].redirected = []
         if canEnd(watched[index]) { end(.verified, now: now) }
     }
 
@@ -264,7 +270,9 @@ struct PortalWatch {
     }
 
     private mutating func clear() {
-        for index in watched.indices { (watched[index].hinderedAt, watched[index].answeredAt) = (nil, nil) }
+        for index in watched.indices {
+            (watched[index].hinderedAt, watched[index].answeredAt, watched[index].redirected) = (nil, nil, [])
+        }
         systemAnsweredAt = nil
         redirect = nil
     }

@@ -115,10 +115,10 @@ final class ProviderStanding {
         let soon = now + Bounds.repeatPause
         return hasOwnPause ? soon : max(soon, pausedUntil ?? soon)
     }
-    /// When the failures of several names can prove that every name fails; nil: few names failed, or they prove it now.
+    /// When the failures of several names can prove that every name fails; nil: few names failed, or it has passed.
     func proofDueAt(_ now: Instant) -> Instant? {
-        guard serviceFailures.areSuspicious, let proofAt = serviceFailures.proofAt else { return nil }
-        return proofAt > now + Bounds.repeatPause ? proofAt : nil
+        guard serviceFailures.areSuspicious, let proofAt = serviceFailures.proofAt, proofAt > now else { return nil }
+        return max(proofAt, now + Bounds.repeatPause)
     }
     /// Whether several names failed in a row.
     var isSuspectedOfFailing: Bool { serviceFailures.areSuspicious }

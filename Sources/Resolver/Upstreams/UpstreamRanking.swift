@@ -342,7 +342,7 @@ struct UpstreamRanking {
         index(of: provider).map { standings[$0].isSuspectedOfFailing } ?? false
     }
 
-    /// When the failures of several names can prove that every name fails; nil: few names failed, or they prove it now.
+    /// When the failures of several names can prove that every name fails; nil: few names failed, or it has passed.
     func proofDueAt(_ provider: ProviderID, _ now: Instant) -> Instant? {
         index(of: provider).flatMap { standings[$0].proofDueAt(now) }
     }
