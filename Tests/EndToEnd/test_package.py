@@ -233,12 +233,11 @@ class Installed(OnMachine):
 
     def test_a_reload_fails_if_the_settings_are_refused_and_the_former_ones_stay(self):
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS + "\n[log]\nlevel = \"loud\"\n")
+        self.addCleanup(self.use_lab)
         refused = self.machine.run("systemctl", "reload", "httpdnsd")
         self.assertEqual(1, refused.returncode, refused.stdout)
-        said = self.machine.check("journalctl", "--unit=httpdnsd", "--no-pager", "--lines=20")
-        self.assertIn("log.level", said)
+        eventually(lambda: "log.level" in self.machine.journal("--unit=httpdnsd"), what="the journal says what is wrong")
         self.assertEqual("active", self.property("ActiveState"))
-        self.use_lab()
 
     def test_the_units_are_without_fault(self):
         paths = [f"/lib/systemd/system/{unit}" for unit in UNITS]
