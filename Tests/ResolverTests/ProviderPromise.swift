@@ -157,6 +157,7 @@ struct ProviderPromise {
         let key = NetworkKey(.random(in: 1...3, using: &random))
         mayStandInUntil = now + ProviderPromise.excuse
         cache.change(to: key)
+        judge.networkChanges()
         handle(.network(.changed(key)))
     }
 

@@ -75,6 +75,9 @@ struct StandInJudge {
 
     mutating func sent(_ id: FetchID, now: Instant) { requests[id]?.sentAt = now }
 
+    /// The requests in flight are given up, and what came of others says nothing about the new network.
+    mutating func networkChanges() { (requests, ended) = ([:], [:]) }
+
     /// The resolver gave the request up.
     mutating func abandoned(_ id: FetchID, now: Instant) {
         guard let request = requests.removeValue(forKey: id), let sentAt = request.sentAt else { return }

@@ -57,6 +57,18 @@ struct StandInJudgeTests {
         #expect(try complaint(at: 1900) == "provider 0 has replied to others since it was asked")
     }
 
+    @Test("a request that a network change ends is not lost, and the one on the new network is judged alone")
+    mutating func networkChange() throws {
+        let first = try ask("a.example", at: 0)
+        end(try ask("b.example", at: 10), StandInJudgeTests.blocked, at: 100)
+        judge.networkChanges()
+        judge.abandoned(first, now: at(200))
+        let second = try ask("a.example", at: 200)
+        #expect(try complaint(at: 400) == "provider 0 has been silent for a moment only")
+        judge.abandoned(second, now: at(1900))
+        #expect(try complaint(at: 1900) == nil)
+    }
+
     @Test("a short wait that was abandoned shows no silence")
     mutating func abandoned() throws {
         for name in ["b.example", "c.other"] {
