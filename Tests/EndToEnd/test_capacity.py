@@ -78,7 +78,8 @@ newServer({{address="127.0.0.1:{provider.port}", tls="openssl", subjectName="pro
 
     def up(self):
         self.start("dnsdist", "--supervised", "--disable-syslog", "-C", self.directory / "conf")
-        return self.wait_until_it_answers()
+        self.wait_for("as 'up'")
+        return self
 
 
 class Asker:
