@@ -327,20 +327,17 @@ final class ConnectionPool {
     private func isCrowded(
         _ request: TransferRequest, _ result: Result<TransferReply, TransferFailure>, of running: Int, now: Instant
     ) -> Bool {
+        guard case .failure(let failure) = result, failure == .refused || failure == .reset else { return false }
         let open = sets.reduce(0) { $0 + $1.openSockets }
         let wasFurther = open <= running + 1
-        switch result {
-        case .failure(.refused): return wasFurther && parallelRequests.refused(keeping: open, now: now)
-        case .failure(.reset):
-            // HTTP/2 has one connection for all.
-            guard parallelRequests.speaksHTTP1, !exchanges.isEmpty, open > 0, let number = request.number else {
-                return false
-            }
-            // The one that was closed may still be counted, and another request has one as well.
-            if wasFurther { parallelRequests.closed(number, keeping: max(open - 1, 1), now: now) }
-            return true
-        case .success, .failure: return false
+        if failure == .refused { return wasFurther && parallelRequests.refused(keeping: open, now: now) }
+        // HTTP/2 has one connection for all.
+        guard parallelRequests.speaksHTTP1, !exchanges.isEmpty, open > 0, let number = request.number else {
+            return false
         }
+        // The one that was closed may still be counted, and another request has one as well.
+        if wasFurther { parallelRequests.closed(number, keeping: max(open - 1, 1), now: now) }
+        return true
     }
 
     /// Retries on a new set. The connections that were open when the request was first sent get no more requests;

@@ -275,7 +275,8 @@ extension Lookup {
         with answer: Answer, _ reason: StandInReason, now: Instant, _ state: inout ResolverState
     ) -> Answer? {
         if state.synthesis.isNeeded(for: question, answer) || awaitsPreferred(answer) {
-            beginAwaitingOtherFamily(answer, .system, standIn: reason, now: now, &state)
+            let standIn = isSubstitute(.system, state.ranking, now) ? reason : nil
+            beginAwaitingOtherFamily(answer, .system, standIn: standIn, now: now, &state)
             return nil
         }
         let standIn = isUnserved(state.ranking, now) ? nil : reason
@@ -495,7 +496,6 @@ extension Lookup {
         _ answer: Answer, _ source: Source, standIn: StandInReason?, now: Instant, _ state: inout ResolverState
     ) {
         if case .awaitingOtherFamily = phase { return }
-        let standIn = isSubstitute(source, state.ranking, now) ? standIn : nil
         phase = .awaitingOtherFamily(HeldAnswer(answer: answer, source: source, at: now, standIn: standIn))
         abandonAll(now: now, &state)
         providers.stop()
