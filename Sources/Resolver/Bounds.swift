@@ -225,6 +225,8 @@ package enum Bounds {
     /// Requests for one domain without a reply after which the domain's expired answers no longer wait for the
     /// provider.
     static let unansweredOfDomain = 8
+    /// Parents of names that waited in vain for a provider, which are remembered for each provider.
+    static let maxSilentParents = 64
     /// Time for which timeouts count as a sign that a provider does not reply.
     static let unresponsiveMemory: Duration = .seconds(30)
     /// Time for which the system resolver's answer waits for the only provider if it does not reply. A working provider

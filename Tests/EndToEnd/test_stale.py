@@ -5,7 +5,7 @@ from digging import dig
 from fakes import FakeProvider
 from places import eventually
 from programs import NSD, Daemon, ctl
-from wire import NOERROR, Datagrams
+from wire import NOERROR, Datagrams, query
 
 OLD, NEW = "192.0.2.201", "192.0.2.202"
 # Without refreshes a name expires when it should, and what upstreams are asked is what clients caused.
@@ -233,6 +233,79 @@ class Limits(Expired):
             self.assertFailed(dig(server, name, "A"))
         self.assertStale(dig(server, "other.lab.example", "A"))
         self.assertCauses(server, failure=1)
+
+
+class Choices(Expired):
+    """What other resolvers' tests of expired answers ask: settings that change, chains, and neighbours."""
+    expected_seconds = 12
+
+    def change(self, server, stale):
+        server.sections = f'[stale]\nanswer-ttl = "7s"\n{stale}\n{STILL}'
+        server.config.write_text(server.settings())
+        self.assertIn("settings reloaded", server.reload())
+
+    def test_a_reload_ends_it_and_brings_it_back(self):
+        server = self.server()
+        self.learn(server, "old.lab.example")
+        self.provider.kill()
+        self.assertStale(dig(server, "old.lab.example", "A"))
+        self.change(server, 'max-age = "0s"')
+        self.assertFailed(dig(server, "old.lab.example", "A"))
+        self.change(server, 'max-age = "1h"')
+        self.assertStale(dig(server, "old.lab.example", "A"))
+
+    def test_at_once_with_a_client_timeout_of_zero_and_refreshed_beside(self):
+        server = self.server('client-timeout = "0s"')
+        self.learn(server, "old.lab.example")
+        self.provider.record("old.lab.example", "A", NEW, ttl=60)
+        self.provider.fault("delay", value=300)
+        reply = dig(server, "old.lab.example", "A")
+        self.assertStale(reply)
+        self.assertLess(reply.seconds, 0.25)
+        eventually(lambda: dig(server, "old.lab.example", "A").data == {NEW})
+        self.assertEqual(2, self.provider.asked("old.lab.example"))
+
+    def test_a_chain_is_replaced_as_a_whole(self):
+        self.provider.record("alias.lab.example", "CNAME", "old.lab.example.", ttl=1)
+        server = self.server('recheck = "1s"')
+        self.learn(server, "alias.lab.example")
+        self.provider.fault("status", value=500)
+        reply = dig(server, "alias.lab.example", "A")
+        self.assertEqual([["7", "CNAME", "old.lab.example."], ["7", "A", OLD]],
+                         [[record[1], *record[3:]] for record in reply.answer], reply.text)
+        # The end of a chain has not been asked for.
+        self.assertFailed(dig(server, "old.lab.example", "A"))
+        self.provider.record("alias.lab.example", "CNAME", "")
+        self.provider.record("alias.lab.example", "A", NEW)
+        self.provider.fault("none")
+        eventually(lambda: dig(server, "alias.lab.example", "A").types == ["A"], within=4, every=0.2)
+        self.assertFresh(dig(server, "alias.lab.example", "A"))
+
+    def test_neither_what_is_fresh_nor_what_was_flushed_nor_what_is_local(self):
+        self.provider.record("long.lab.example", "A", NEW, ttl=600)
+        self.provider.record("other.lab.example", "A", OLD, ttl=1)
+        server = self.server(sections=STILL + '[[rule]]\nmatch = ["mine.lab.example"]\nanswer = ["192.0.2.7"]')
+        self.learn(server, "old.lab.example", "other.lab.example")
+        self.assertFresh(dig(server, "long.lab.example", "A"))
+        self.provider.kill()
+        self.assertFresh(dig(server, "long.lab.example", "A"))
+        self.assertFresh(dig(server, "mine.lab.example", "A"), "192.0.2.7")
+        self.assertEqual(0, ctl(server, "flush", "old.lab.example").returncode)
+        self.assertFailed(dig(server, "old.lab.example", "A"))
+        self.assertStale(dig(server, "other.lab.example", "A"))
+        self.assertCauses(server, failure=1)
+
+    def test_beside_names_that_hang(self):
+        """A name with an expired answer waits no longer because a thousand others have none."""
+        server = self.server('client-timeout = "400ms"')
+        self.learn(server, "old.lab.example")
+        self.provider.fault("hang")
+        with Datagrams(server.address) as clients:
+            for number in range(1000):
+                clients.send(query(f"n{number}.lab.example"))
+            reply = dig(server, "old.lab.example", "A")
+        self.assertStale(reply)
+        self.assertLess(reply.seconds, 1.5)
 
 
 class Recovery(Expired):

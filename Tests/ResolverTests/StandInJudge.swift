@@ -108,21 +108,22 @@ struct StandInJudge {
         ended[request.question] = recent + [(request.provider, outcome, since, now)]
     }
 
-    /// Whether requests for names of two domains have waited in vain since the provider's last reply.
-    func isSilent(_ number: Int, now: Instant) -> Bool {
+    /// Whether requests for names of two domains have waited in vain since the provider's last reply, or for two names
+    /// of this name's domain.
+    func isSilent(_ number: Int, for name: Name, now: Instant) -> Bool {
         let provider = providers[number]
         let isInVain = { (since: Instant, end: Instant) in
             end - since >= StandInJudge.silence && !provider.wasHeard(since: since)
         }
-        var domains: Set<Name> = []
+        var names: Set<Name> = []
         for request in requests.values where request.provider == number {
-            if let sentAt = request.sentAt, isInVain(sentAt, now) { domains.insert(request.question.name.last(2)) }
+            if let sentAt = request.sentAt, isInVain(sentAt, now) { names.insert(request.question.name) }
         }
         for (question, ends) in ended {
             let isLost = ends.contains { $0.provider == number && $0.outcome == .lost && isInVain($0.since, $0.at) }
-            if isLost { domains.insert(question.name.last(2)) }
+            if isLost { names.insert(question.name) }
         }
-        return domains.count >= 2
+        return Set(names.map { $0.last(2) }).count >= 2 || names.count { $0.last(2) == name.last(2) } >= 2
     }
 
     /// - Parameter askedAt: when the client asked that got the system resolver's answer.
@@ -136,7 +137,7 @@ struct StandInJudge {
 
     private func complaint(_ question: Question, _ number: Int, _ askedAt: Instant, _ now: Instant) -> String? {
         let provider = providers[number]
-        guard !provider.isLost, !isSilent(number, now: now) else { return nil }
+        guard !provider.isLost, !isSilent(number, for: question.name, now: now) else { return nil }
         let ends = ended[question, default: []].filter { $0.provider == number }
         let recent = ends.filter { $0.at >= askedAt }
         guard !recent.contains(where: { $0.outcome == .forbids }) else { return "has replied about the name" }

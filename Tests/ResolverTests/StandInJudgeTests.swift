@@ -74,11 +74,22 @@ struct StandInJudgeTests {
         for name in ["b.example", "c.other"] {
             judge.abandoned(try ask(name, at: 0), now: at(20))
         }
-        #expect(!judge.isSilent(0, now: at(3000)))
+        let name = try #require(Name("a.third"))
+        #expect(!judge.isSilent(0, for: name, now: at(3000)))
         for name in ["b.example", "c.other"] {
             judge.abandoned(try ask(name, at: 3000), now: at(3600))
         }
-        #expect(judge.isSilent(0, now: at(3700)))
+        #expect(judge.isSilent(0, for: name, now: at(3700)))
+    }
+
+    @Test("two names of one domain that wait in vain show silence for names of that domain alone")
+    mutating func oneDomain() throws {
+        let (same, other) = (try #require(Name("a.one.example")), try #require(Name("a.other.example")))
+        judge.abandoned(try ask("b.one.example", at: 0), now: at(600))
+        #expect(!judge.isSilent(0, for: same, now: at(700)))
+        judge.abandoned(try ask("c.one.example", at: 100), now: at(700))
+        #expect(judge.isSilent(0, for: same, now: at(800)))
+        #expect(!judge.isSilent(0, for: other, now: at(800)))
     }
 
     @Test("a lost connection, and failures of every name")

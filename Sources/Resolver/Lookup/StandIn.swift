@@ -76,7 +76,7 @@ extension Lookup {
             case .isAboutName, .isEmpty(mayBeUnregistered: false): return nil
             case .isEmpty: reason = .notServed
             case .noReply(let instant):
-                guard ranking.isUnreached(provider, now) || !ranking.hasReplied(provider, since: instant) else {
+                guard ranking.isUnreached(provider, by: holder.parent, now) || !ranking.hasReplied(provider, since: instant) else {
                     return nil
                 }
             case .serviceFailed:
@@ -90,14 +90,14 @@ extension Lookup {
             }
         }
         for attempt in running {
-            guard let provider = attempt.provider, !ranking.isUnreached(provider, now) else { continue }
+            guard let provider = attempt.provider, !ranking.isUnreached(provider, by: holder.parent, now) else { continue }
             let isSilent = attempt.isSent && !ranking.hasReplied(provider, since: attempt.startedAt)
             guard isSilent, (isAsking ? silenceSuspectedAt(attempt) : silenceProvenAt(attempt)) <= now else {
                 return nil
             }
         }
         for provider in providers.askedBeforeExpired {
-            guard ranking.isUnreached(provider, now) else { return nil }
+            guard ranking.isUnreached(provider, by: holder.parent, now) else { return nil }
         }
         if providers.hasBlocked { reason = .failing }
         return reason
@@ -149,7 +149,8 @@ extension Lookup {
                 ranking.isOverdue(provider, since: attempt.startedAt, now), !ranking.isUnreached(provider, now),
                 !ranking.hasReplied(provider, since: attempt.startedAt)
             else { continue }
-            ranking.waitedInVain(provider, domain, startedAt: attempt.startedAt, now: now)
+            ranking.waitedInVain(
+                provider, question.name, parent: holder.parent, of: domain, startedAt: attempt.startedAt, now: now)
         }
     }
 }

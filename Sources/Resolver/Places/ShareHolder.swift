@@ -46,5 +46,11 @@ package struct ShareHolder: Hashable, Sendable {
     }
 
     /// The name without its first label, or the domain itself: names with one parent mostly have the same nameservers.
-    package var parent: Name { name == domain ? domain : name.parent ?? domain }
+    package var parent: Name { ShareHolder.parent(of: name, in: domain) }
+
+    static func parent(of name: Name) -> Name { parent(of: name, in: name.registrableDomain) }
+
+    private static func parent(of name: Name, in domain: Name) -> Name {
+        name == domain ? domain : name.parent ?? domain
+    }
 }

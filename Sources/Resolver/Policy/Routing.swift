@@ -157,7 +157,7 @@ struct Routing {
         let hasSystem = mayUseSystem && (upstreams == .system || lead != nil || policy.standsIn != .never)
         // A trial tests whether a failed provider has recovered. The trial waits for it no longer than other lookups
         // do.
-        let working = order.filter { !ranking.isUnreached($0, now) }
+        let working = order.filter { !ranking.isUnreached($0, by: ShareHolder.parent(of: question.name), now) }
         let inTrouble = working.isEmpty && spared.allSatisfy { blocked.contains($0) }
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
         return Lookup.Route(

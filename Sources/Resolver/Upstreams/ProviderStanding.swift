@@ -25,6 +25,8 @@ final class ProviderStanding {
     /// Registrable domain of the last question that waited in vain for any reply of the provider, and the start of its
     /// request; nil since a reply.
     private var waitInVain: (domain: Name, startedAt: Instant)?
+    /// Names of one parent that waited in vain for any reply, since the last reply.
+    private var silentParents = SilentParents()
     private var pausedUntil: Instant?
     /// The pause was chosen by the resolver; the provider named none.
     private var hasOwnPause = false
@@ -76,7 +78,7 @@ final class ProviderStanding {
         (copy.breaker, copy.hasLostConnection, copy.isUnacknowledged) = (breaker, hasLostConnection, isUnacknowledged)
         (copy.streak, copy.trust) = (streak, trust)
         (copy.serviceFailures, copy.repliedAt) = (serviceFailures, repliedAt)
-        copy.waitInVain = waitInVain
+        (copy.waitInVain, copy.silentParents) = (waitInVain, silentParents)
         (copy.pausedUntil, copy.hasOwnPause, copy.pausesInARow) = (pausedUntil, hasOwnPause, pausesInARow)
         (copy.overQuotaUntil, copy.overBudgetUntil) = (overQuotaUntil, overBudgetUntil)
         (copy.outstanding, copy.outstandingDomains) = (outstanding, outstandingDomains)
@@ -108,6 +110,10 @@ final class ProviderStanding {
     func mayBeBack(_ now: Instant) -> Bool { hasLostConnection && breaker.isHalfOpen(now) }
     /// Whether the provider could not be reached, and has not replied since.
     func isUnreached(_ now: Instant) -> Bool { isDown(now) || mayBeBack(now) }
+    /// Whether that is known at least for names of this parent.
+    func isUnreached(by parent: @autoclosure () -> Name, _ now: Instant) -> Bool {
+        isUnreached(now) || !silentParents.isEmpty && silentParents.contains(parent(), now)
+    }
     /// Whether the provider fails for every name. It is still asked first for each name.
     func isFailingForAll(_ now: Instant) -> Bool { isBlocked(now) || serviceFailures.areProof(now) }
     /// When a question whose failure may pass is repeated: soon, or after the pause that the provider named.
@@ -273,7 +279,8 @@ final class ProviderStanding {
         new.hasOwnPause = false
         new.pausesInARow = 0
         new.silentSince = nil
-        (new.serviceFailures, new.repliedAt, new.waitInVain) = (ServiceFailures(), nil, nil)
+        (new.serviceFailures, new.repliedAt) = (ServiceFailures(), nil)
+        (new.waitInVain, new.silentParents) = (nil, SilentParents())
         new.isUnacknowledged = false
         (new.unansweredSince, new.unanswered) = (nil, [:])
         return new
@@ -371,7 +378,10 @@ final class ProviderStanding {
     }
 
     /// Records a reply of any kind: connections work.
-    private func heardReply(now: Instant) { (repliedAt, waitInVain, hasLostConnection) = (now, nil, false) }
+    private func heardReply(now: Instant) {
+        (repliedAt, waitInVain, hasLostConnection) = (now, nil, false)
+        silentParents.removeAll()
+    }
 
     private func proved(hasFailed: Bool, now: Instant) -> Bool {
         heardReply(now: now)
@@ -434,9 +444,12 @@ final class ProviderStanding {
     func refused(now: Instant) { breaker.refused(now: now) }
 
     /// Records that a question of this domain waited in vain for any reply. The second domain opens the breaker: the
-    /// provider cannot be reached, and no later question waits as long. Questions that may have shared a request count
-    /// once.
-    func waitedInVain(_ domain: Name, startedAt: Instant, now: Instant) {
+    /// provider cannot be reached, and no later question waits as long. The second name of a parent shows it for names
+    /// of that parent. Questions that may have shared a request count once.
+    func waitedInVain(_ name: Name, parent: Name, of domain: Name, startedAt: Instant, now: Instant) {
+        silentParents.waitedInVain(
+            name, parent: parent, startedAt: startedAt,
+            sharedWithin: traits.maxNames == 1 ? nil : Bounds.gatherWithin, now: now)
         guard let other = waitInVain, other.domain != domain else { return waitInVain = (domain, startedAt) }
         let between = max(startedAt - other.startedAt, other.startedAt - startedAt)
         guard between <= Bounds.unresponsiveMemory else { return waitInVain = (domain, startedAt) }

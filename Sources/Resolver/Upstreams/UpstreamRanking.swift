@@ -324,6 +324,11 @@ struct UpstreamRanking {
         index(of: provider).map { standings[$0].isUnreached(now) } ?? false
     }
 
+    /// Whether the provider could not be reached by names of this parent, and has not replied since.
+    func isUnreached(_ provider: ProviderID, by parent: @autoclosure () -> Name, _ now: Instant) -> Bool {
+        index(of: provider).map { standings[$0].isUnreached(by: parent(), now) } ?? false
+    }
+
     /// Whether the provider fails for every name.
     func isFailingForAll(_ provider: ProviderID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].isFailingForAll(now) } ?? false
@@ -517,8 +522,10 @@ struct UpstreamRanking {
     }
 
     /// Records that a question waited in vain for any reply of the provider.
-    mutating func waitedInVain(_ provider: ProviderID, _ domain: Name, startedAt: Instant, now: Instant) {
-        update(provider) { $0.waitedInVain(domain, startedAt: startedAt, now: now) }
+    mutating func waitedInVain(
+        _ provider: ProviderID, _ name: Name, parent: Name, of domain: Name, startedAt: Instant, now: Instant
+    ) {
+        update(provider) { $0.waitedInVain(name, parent: parent, of: domain, startedAt: startedAt, now: now) }
     }
 
     /// Records that the provider failed for a name without giving a reason while another provider had an answer.

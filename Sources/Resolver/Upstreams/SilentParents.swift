@@ -1,0 +1,39 @@
+// Silence of a provider that only names of one parent have shown.
+
+import DNSWire
+
+/// Parents of which two names waited in vain for any reply of a provider. Names of other parents may still get replies:
+/// the nameservers of one zone that hang look the same.
+struct SilentParents {
+    private struct Wait {
+        let name: Name
+        var isOfTwoNames = false
+        var startedAt: Instant
+        var at: Instant
+    }
+
+    private var waits: [Name: Wait] = [:]
+
+    var isEmpty: Bool { waits.isEmpty }
+
+    /// - Parameter sharedWithin: requests that began within this time may have been one; nil: each was its own.
+    mutating func waitedInVain(
+        _ name: Name, parent: Name, startedAt: Instant, sharedWithin: Duration?, now: Instant
+    ) {
+        waits = waits.filter { now - $0.value.at <= Bounds.unresponsiveMemory }
+        guard var wait = waits[parent] else {
+            if waits.count < Bounds.maxSilentParents { waits[parent] = Wait(name: name, startedAt: startedAt, at: now) }
+            return
+        }
+        let between = max(startedAt - wait.startedAt, wait.startedAt - startedAt)
+        if name != wait.name, sharedWithin.map({ between > $0 }) ?? true { wait.isOfTwoNames = true }
+        (wait.startedAt, wait.at) = (startedAt, now)
+        waits[parent] = wait
+    }
+
+    func contains(_ parent: Name, _ now: Instant) -> Bool {
+        waits[parent].map { $0.isOfTwoNames && now - $0.at <= Bounds.unresponsiveMemory } ?? false
+    }
+
+    mutating func removeAll() { if !waits.isEmpty { waits = [:] } }
+}
