@@ -1,15 +1,28 @@
 # Providers and nameservers that go away and come back, and addresses that are dead.
 
+import select
 import socket
+import time
 
 from cases import LAB_WWW, SYSTEM_WWW, Case, closed_provider
 from digging import dig
 from lab import Lab
 from places import eventually, free_port
 from programs import NSD, Unbound
+from wire import NOERROR, Datagrams, query
 
 # What a stub resolver waits, by resolv.conf(5).
 CLIENT_PATIENCE = 5
+
+
+def received(client, until, count=None):
+    """Replies by their id."""
+    replies = {}
+    while (left := until - time.monotonic()) > 0 and len(replies) != count:
+        if select.select([client.socket], [], [], left)[0]:
+            reply = client.receive()
+            replies[reply.id] = reply
+    return replies
 
 
 class Outage(Case):
@@ -63,6 +76,29 @@ class Outage(Case):
         self.assertLess(reply.seconds, 2.5)
         self.provider.reset()
         self.recovers(server, {"192.0.2.99"})
+
+    def test_silence_where_all_names_are_of_one_domain(self):
+        """The network is silent for some seconds, while a machine asks for 25 new names a second of one domain."""
+        for dialects in (["json"], ["json", "doh"]):
+            with self.subTest(dialects):
+                server = self.daemon([self.provider.provider(dialect) for dialect in dialects],
+                                     system=[self.system.server])
+                self.assertEqual(LAB_WWW, self.dig(server, "www.lab.example").data)
+                self.provider.fault("hang")
+                replies = {}
+                with Datagrams(server.address, timeout=5) as client:
+                    for number in range(250):
+                        client.send(query(f"{dialects[-1]}{number}.any.lab.example", id=number))
+                        replies.update(received(client, until=time.monotonic() + 0.04))
+                    replies.update(received(client, until=time.monotonic() + 5, count=250 - len(replies)))
+                self.assertEqual({(NOERROR, "203.0.113.99")},
+                                 {(reply.rcode, *reply.addresses) for reply in replies.values()})
+                self.assertEqual(250, len(replies))
+                # Once the outage is known, no new name waits for it.
+                self.assertLess(server.stats()["system"]["requests"], 300)
+                self.assertLess(self.dig(server, f"{dialects[-1]}last.any.lab.example").seconds, 0.3)
+                self.provider.fault("none")
+                self.recovers(server, {"192.0.2.99"})
 
     def test_silence_everywhere_is_a_failure_in_time(self):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:

@@ -327,7 +327,8 @@ struct ProviderPromise {
         guard let keeper = keeper[question.name] else { return }
         goodReplies += 1
         // Two names that hang and nothing else that shows that the provider works: an outage, as far as can be known.
-        guard source == .system, now > mayStandInUntil, !judge.isSilent(keeper, for: question.name, now: now) else { return }
+        guard source == .system, now > mayStandInUntil else { return }
+        guard !judge.isSilent(keeper, for: question.name, now: now) else { return }
         broken.append("\(question.name) at \(origin.duration(to: now) / .milliseconds(1)) ms")
     }
 }

@@ -61,7 +61,7 @@ struct ProviderStandingTests {
     private var down: ProviderStanding {
         let standing = fresh
         _ = standing.failedService(domains[0], of: domains[0], now: now)
-        standing.waitedInVain(domains[0], parent: domains[0], of: domains[0], startedAt: now, now: now)
+        _ = standing.waitedInVain(domains[0], parent: domains[0], of: domains[0], startedAt: now, now: now)
         for _ in 0..<3 { standing.failed(.refused, of: domains[0], startedAt: now, now: now) }
         (standing.overQuotaUntil, standing.overBudgetUntil) = (now, now)
         return standing

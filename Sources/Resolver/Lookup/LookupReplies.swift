@@ -238,7 +238,7 @@ extension Lookup {
     /// providers count: the lookup asks them before it serves an expired answer.
     func areProvidersUnresponsive(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
         ranking.areUnresponsive(
-            running.compactMap(\.provider) + providers.askedBeforeExpired, for: domain, now)
+            running.compactMap(\.provider) + providers.askedBeforeExpired, for: domain, under: holder.parent, now)
     }
 
     /// Whether every request to a provider has been in flight for more than twice that provider's usual answer time.

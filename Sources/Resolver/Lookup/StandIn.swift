@@ -68,6 +68,7 @@ extension Lookup {
             return isTime && (isSystemFirst || policy.standsIn == .anyFailure) ? .setting : nil
         }
         guard !failures.isAboutName else { return nil }
+        let isUnreached = { ranking.isUnreached($0, by: holder.parent, now) }
         var reason = StandInReason.unreachable
         // A provider without an outcome is in flight or not asked yet: see below. A repeat in flight keeps the outcome.
         for (provider, outcome) in failures.outcomes where !providers.includes(provider) {
@@ -76,9 +77,7 @@ extension Lookup {
             case .isAboutName, .isEmpty(mayBeUnregistered: false): return nil
             case .isEmpty: reason = .notServed
             case .noReply(let instant):
-                guard ranking.isUnreached(provider, by: holder.parent, now) || !ranking.hasReplied(provider, since: instant) else {
-                    return nil
-                }
+                guard isUnreached(provider) || !ranking.hasReplied(provider, since: instant) else { return nil }
             case .serviceFailed:
                 guard ranking.isFailingForAll(provider, now) else { return nil }
                 reason = .failing
@@ -90,14 +89,14 @@ extension Lookup {
             }
         }
         for attempt in running {
-            guard let provider = attempt.provider, !ranking.isUnreached(provider, by: holder.parent, now) else { continue }
+            guard let provider = attempt.provider, !isUnreached(provider) else { continue }
             let isSilent = attempt.isSent && !ranking.hasReplied(provider, since: attempt.startedAt)
             guard isSilent, (isAsking ? silenceSuspectedAt(attempt) : silenceProvenAt(attempt)) <= now else {
                 return nil
             }
         }
         for provider in providers.askedBeforeExpired {
-            guard ranking.isUnreached(provider, by: holder.parent, now) else { return nil }
+            guard isUnreached(provider) else { return nil }
         }
         if providers.hasBlocked { reason = .failing }
         return reason
@@ -151,6 +150,18 @@ extension Lookup {
             else { continue }
             ranking.waitedInVain(
                 provider, question.name, parent: holder.parent, of: domain, startedAt: attempt.startedAt, now: now)
+        }
+    }
+}
+
+extension Resolver {
+    /// Applies the terms of an outage to lookups that began before the silence of their providers was known.
+    mutating func noticeSilence(now: Instant) {
+        guard state.ranking.hasNewSilence else { return }
+        state.ranking.hasNewSilence = false
+        for number in lookups.indices
+        where lookups[number]?.standIn(state.ranking, isAsking: true, now: now) == .unreachable {
+            change(number, now: now) { $0.shortenDeadlines(.inTrouble, now: now, &$1) }
         }
     }
 }

@@ -157,8 +157,11 @@ struct Routing {
         let hasSystem = mayUseSystem && (upstreams == .system || lead != nil || policy.standsIn != .never)
         // A trial tests whether a failed provider has recovered. The trial waits for it no longer than other lookups
         // do.
-        let working = order.filter { !ranking.isUnreached($0, by: ShareHolder.parent(of: question.name), now) }
-        let inTrouble = working.isEmpty && spared.allSatisfy { blocked.contains($0) }
+        let working = order.filter { !ranking.isUnreached($0, now) }
+        let parent = { ShareHolder.parent(of: question.name) }
+        let inTrouble =
+            working.allSatisfy { ranking.isUnreached($0, by: parent(), now) }
+            && spared.allSatisfy { blocked.contains($0) }
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
             providers: onTrial.isEmpty ? order : order.filter { !onTrial.contains($0) }, trialPending: onTrial,
@@ -166,7 +169,7 @@ struct Routing {
             throttled: spared.filter { !usedUp.contains($0) && !blocked.contains($0) }, blocked: blocked,
             usedUp: usedUp, upstreams: upstreams, hasSystem: hasSystem, systemLead: lead, inTrouble: inTrouble,
             isUnresponsive: order.count == 1
-                && ranking.areUnresponsive(working, for: question.name.registrableDomain, now),
+                && ranking.areUnresponsive(working, for: question.name.registrableDomain, under: parent(), now),
             slowestAnswerTime: ranking.slowestAnswerTime(of: working.prefix(Bounds.maxProviderAttempts)))
     }
 

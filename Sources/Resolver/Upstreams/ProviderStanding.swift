@@ -165,9 +165,12 @@ final class ProviderStanding {
         outstandingDomains.count >= Bounds.timedOutDomainsToOpen && isOverdue(since: silentSince, now)
     }
 
-    /// Whether the provider replies to no name of this domain. Requests for several domains, or many for this one, are
+    /// Whether the provider replies to no name of this domain, or of this parent. Requests for several domains, or many for this one, are
     /// in flight or timed out since its last reply. Lookups still ask it, because other names may be answered.
-    func isUnresponsive(for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
+    func isUnresponsive(
+        for domain: @autoclosure () -> Name, under parent: @autoclosure () -> Name, _ now: Instant
+    ) -> Bool {
+        if !silentParents.isEmpty, silentParents.contains(parent(), now) { return true }
         guard isOverdue(since: unansweredSince, now), let triedAt, now - triedAt <= Bounds.unresponsiveMemory else {
             return false
         }
@@ -329,7 +332,9 @@ final class ProviderStanding {
         let left = (outstandingDomains[domain] ?? 0) - 1
         outstandingDomains[domain] = left > 0 ? left : nil
         if isHeard {
-            isBackFromSilence = isUnacknowledged || isUnresponsive(for: domain, now)
+            isBackFromSilence =
+                isUnacknowledged || silentParents.isAnyKnown
+                || isUnresponsive(for: domain, under: domain, now)
             if isBackFromSilence { lastSilenceEndedAt = now }
             (silentSince, heardAt, unansweredSince, unanswered) = (now, now, nil, [:])
         } else {
@@ -446,10 +451,16 @@ final class ProviderStanding {
     /// Records that a question of this domain waited in vain for any reply. The second domain opens the breaker: the
     /// provider cannot be reached, and no later question waits as long. The second name of a parent shows it for names
     /// of that parent. Questions that may have shared a request count once.
-    func waitedInVain(_ name: Name, parent: Name, of domain: Name, startedAt: Instant, now: Instant) {
-        silentParents.waitedInVain(
+    ///
+    /// - Returns: whether it is the second name of its parent.
+    func waitedInVain(_ name: Name, parent: Name, of domain: Name, startedAt: Instant, now: Instant) -> Bool {
+        waitedInVain(domain, startedAt: startedAt, now: now)
+        return silentParents.waitedInVain(
             name, parent: parent, startedAt: startedAt,
             sharedWithin: traits.maxNames == 1 ? nil : Bounds.gatherWithin, now: now)
+    }
+
+    private func waitedInVain(_ domain: Name, startedAt: Instant, now: Instant) {
         guard let other = waitInVain, other.domain != domain else { return waitInVain = (domain, startedAt) }
         let between = max(startedAt - other.startedAt, other.startedAt - startedAt)
         guard between <= Bounds.unresponsiveMemory else { return waitInVain = (domain, startedAt) }

@@ -15,20 +15,24 @@ struct SilentParents {
     private var waits: [Name: Wait] = [:]
 
     var isEmpty: Bool { waits.isEmpty }
+    /// Whether two names of any parent waited in vain.
+    var isAnyKnown: Bool { waits.values.contains { $0.isOfTwoNames } }
 
     /// - Parameter sharedWithin: requests that began within this time may have been one; nil: each was its own.
+    /// - Returns: whether it is the second name.
     mutating func waitedInVain(
         _ name: Name, parent: Name, startedAt: Instant, sharedWithin: Duration?, now: Instant
-    ) {
+    ) -> Bool {
         waits = waits.filter { now - $0.value.at <= Bounds.unresponsiveMemory }
         guard var wait = waits[parent] else {
             if waits.count < Bounds.maxSilentParents { waits[parent] = Wait(name: name, startedAt: startedAt, at: now) }
-            return
+            return false
         }
         let between = max(startedAt - wait.startedAt, wait.startedAt - startedAt)
-        if name != wait.name, sharedWithin.map({ between > $0 }) ?? true { wait.isOfTwoNames = true }
-        (wait.startedAt, wait.at) = (startedAt, now)
+        let isSecond = !wait.isOfTwoNames && name != wait.name && (sharedWithin.map { between > $0 } ?? true)
+        (wait.isOfTwoNames, wait.startedAt, wait.at) = (wait.isOfTwoNames || isSecond, startedAt, now)
         waits[parent] = wait
+        return isSecond
     }
 
     func contains(_ parent: Name, _ now: Instant) -> Bool {

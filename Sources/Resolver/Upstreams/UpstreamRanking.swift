@@ -16,6 +16,8 @@ struct UpstreamRanking {
     var hasRecovered = false
     /// A request to a provider in trouble has ended. The resolver resets it.
     var hasTrialEnded = false
+    /// Set by `waitedInVain` if it showed the silence of a provider to names of one parent, until the caller clears it.
+    var hasNewSilence = false
 
     init(seed: UInt64) {
         chance = SeededGenerator(seed: seed)
@@ -377,10 +379,13 @@ struct UpstreamRanking {
     }
 
     /// Whether none of these providers replies to names of this domain. False for no providers.
-    func areUnresponsive(_ providers: [ProviderID], for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
+    func areUnresponsive(
+        _ providers: [ProviderID], for domain: @autoclosure () -> Name, under parent: @autoclosure () -> Name,
+        _ now: Instant
+    ) -> Bool {
         !providers.isEmpty
             && providers.allSatisfy { provider in
-                index(of: provider).map { standings[$0].isUnresponsive(for: domain(), now) } ?? false
+                index(of: provider).map { standings[$0].isUnresponsive(for: domain(), under: parent(), now) } ?? false
             }
     }
 
@@ -525,7 +530,11 @@ struct UpstreamRanking {
     mutating func waitedInVain(
         _ provider: ProviderID, _ name: Name, parent: Name, of domain: Name, startedAt: Instant, now: Instant
     ) {
-        update(provider) { $0.waitedInVain(name, parent: parent, of: domain, startedAt: startedAt, now: now) }
+        var isNews = false
+        update(provider) {
+            isNews = $0.waitedInVain(name, parent: parent, of: domain, startedAt: startedAt, now: now)
+        }
+        if isNews { hasNewSilence = true }
     }
 
     /// Records that the provider failed for a name without giving a reason while another provider had an answer.
