@@ -126,3 +126,12 @@ package enum Source: Hashable, Sendable {
         }
     }
 }
+
+extension LocalReply {
+    func action(for waiter: Waiter) -> Action {
+        switch self {
+        case .answer(let answer): .reply(waiter, answer, .local)
+        case .refusal(let extendedError): .fail(waiter, extendedError, .refused)
+        }
+    }
+}

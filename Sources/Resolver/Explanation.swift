@@ -42,12 +42,6 @@ package struct Explanation: Sendable {
         package let isAllowed: Bool
     }
 
-    /// The zone for explanation queries. Its names are never sent upstream.
-    package static let zone: Name = {
-        guard let zone = Name("why.httpdnsd") else { preconditionFailure("the zone's name is a name") }
-        return zone
-    }()
-
     package let question: Question
     /// That of the clients; nil: they are in none.
     package let view: String?

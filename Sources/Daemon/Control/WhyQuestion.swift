@@ -17,12 +17,12 @@ enum WhyQuestion: Equatable {
 
     /// Nil for names outside the zone.
     init?(_ question: Question, key: ExplanationKey) {
-        guard question.name.isWithin(Explanation.zone) else { return nil }
+        guard question.name.isWithin(LocalNames.explanationZone) else { return nil }
         guard question.type == .txt else {
             self = .nothing
             return
         }
-        var labels = question.name.labels.dropLast(Explanation.zone.labels.count)
+        var labels = question.name.labels.dropLast(LocalNames.explanationZone.labels.count)
         guard let last = labels.popLast() else {
             self = .usage
             return
@@ -70,7 +70,7 @@ extension ResolvingLoop {
         case .about(let asked): return Answer(explaining: sentences(about: asked, now: now), to: question.name)
         case .usage: return Answer(explaining: [WhyQuestion.usageText], to: question.name)
         case .nothing, .locked:
-            return Answer(negative: .noData, authority: .startOfAuthority(of: Explanation.zone, ttlSeconds: 0))
+            return Answer(negative: .noData, authority: .startOfAuthority(of: LocalNames.explanationZone, ttlSeconds: 0))
         }
     }
 }

@@ -7,13 +7,6 @@ enum LocalReply: Equatable, Sendable {
     case answer(Answer)
     /// REFUSED, as a rule wants it.
     case refusal(ExtendedError)
-
-    func action(for waiter: Waiter) -> Action {
-        switch self {
-        case .answer(let answer): .reply(waiter, answer, .local)
-        case .refusal(let extendedError): .fail(waiter, extendedError, .refused)
-        }
-    }
 }
 
 /// What answers a question without an upstream.
@@ -29,7 +22,7 @@ package enum LocalOrigin: Equatable, Sendable {
     case zone(Name)
 }
 
-enum LocalNames {
+package enum LocalNames {
     enum Route: Equatable {
         case here(LocalReply, LocalOrigin)
         /// The system resolver only. It may know the local network; a provider cannot.
@@ -51,8 +44,8 @@ enum LocalNames {
         }
         guard mayBeSpecial else { return .anywhere }
         // Other questions in the explanation zone get "no data" here and are not sent upstream.
-        if name.isWithin(Explanation.zone) {
-            return special(.nothing(.noData, inZone: Explanation.zone, ttlSeconds: 0))
+        if name.isWithin(explanationZone) {
+            return special(.nothing(.noData, inZone: explanationZone, ttlSeconds: 0))
         }
         if name.isWithin(localhost) { return special(loopback(question)) }
         if let zone = nonexistent.first(where: name.isWithin) { return special(absent(.noSuchName, in: zone)) }
@@ -75,6 +68,9 @@ enum LocalNames {
     static func isOfLocalNetwork(_ name: Name) -> Bool {
         name.isSingleLabel || topLevels.contains(name.topLevelCode) && name.isWithin(anyOf: localNetwork)
     }
+
+    /// The zone for explanation queries. Its names are never sent upstream.
+    package static let explanationZone = name("why.httpdnsd")
 
     /// TTL of answers that an RFC fixes (RFC 6303 section 3 uses 10,800 s in its example zone).
     private static let specialTTLSeconds: UInt32 = 10_800
@@ -112,7 +108,7 @@ enum LocalNames {
     /// The last labels of all special names. They rule most names out.
     private static let topLevels =
         ["local", "test", "internal", "arpa"].map { name($0).topLevelCode }
-        + (nonexistent + [localhost, Explanation.zone]).map(\.topLevelCode)
+        + (nonexistent + [localhost, explanationZone]).map(\.topLevelCode)
 
     private static func loopback(_ question: Question) -> Answer {
         let address: Address

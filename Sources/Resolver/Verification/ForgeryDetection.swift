@@ -22,7 +22,7 @@ extension NameVerification {
         return found
     }
 
-    private func divergences(among statements: [Statement]) -> [ForgeryEvidence] {
+    private func divergences(among statements: [SourceStatement]) -> [ForgeryEvidence] {
         var found: [ForgeryEvidence] = []
         for statement in statements {
             for address in statement.addresses where judgement(of: address).verdict.isMismatched {
@@ -55,11 +55,11 @@ extension NameVerification {
         return sources
     }
 
-    private func verifiedClaim(_ statement: Statement) -> ForgeryEvidence.Claim? {
+    private func verifiedClaim(_ statement: SourceStatement) -> ForgeryEvidence.Claim? {
         statement.addresses.first { judgement(of: $0).verdict == .verified }.flatMap { claim(statement, $0) }
     }
 
-    private func claim(_ statement: Statement, _ address: Address) -> ForgeryEvidence.Claim? {
+    private func claim(_ statement: SourceStatement, _ address: Address) -> ForgeryEvidence.Claim? {
         known(address)?.decidingCheck.map { check in
             ForgeryEvidence.Claim(
                 statement.source, statement.addresses, target(address, check), check.result)
@@ -67,9 +67,9 @@ extension NameVerification {
     }
 }
 
-extension Statement {
+extension SourceStatement {
     /// Another source's answer for the same family does not contain the address.
-    fileprivate func contradicts(_ other: Statement, about address: Address) -> Bool {
+    fileprivate func contradicts(_ other: SourceStatement, about address: Address) -> Bool {
         source != other.source && question.type == other.question.type && !addresses.contains(address)
     }
 }

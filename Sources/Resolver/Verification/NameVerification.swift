@@ -17,7 +17,7 @@ struct NameVerification {
     private(set) var hasVerdict = false
     private(set) var hasMismatched = false
     /// The latest last.
-    var statements: [Statement] = []
+    var statements: [SourceStatement] = []
     private(set) var questions: [VerifiedQuestion] = []
     /// No probe before this time, because the name has no TLS.
     private(set) var leftAloneUntil: Instant?
@@ -141,7 +141,7 @@ struct NameVerification {
         change(question, now: now) { $0.kept = isAddress || answer.isHeld ? kept : nil }
     }
 
-    mutating func said(_ statement: Statement) {
+    mutating func said(_ statement: SourceStatement) {
         statements.removeAll { $0.source == statement.source && $0.question.type == statement.question.type }
         statements.append(statement)
         let sources = statements.count > Bounds.maxSourcesPerName ? statements.map(\.source) : []
@@ -196,7 +196,7 @@ struct NameVerification {
         return addresses.allSatisfy { $0.hasVerdict || !inUse.contains($0.address) }
     }
 
-    private mutating func enter(_ statement: Statement) {
+    private mutating func enter(_ statement: SourceStatement) {
         for address in statement.addresses {
             if let index = addresses.firstIndex(where: { $0.address == address }) {
                 addresses[index].named(ttlSeconds: statement.ttlSeconds, now: statement.answeredAt)
@@ -242,7 +242,7 @@ enum AnswerQuality: Comparable {
 }
 
 /// A source's last answer for one address family of a name.
-struct Statement {
+struct SourceStatement {
     let source: Source
     let question: Question
     let addresses: [Address]

@@ -380,7 +380,7 @@ struct Verification {
             // First, so that the previous cached answer makes room for the new addresses.
             if isKept { name.keep(question, answer, from: source, now: now) }
             guard question.type.isAddress else { return }
-            name.said(Statement(source, question, answer, now: now))
+            name.said(SourceStatement(source, question, answer, now: now))
         }
         if terms.scope == .nothing, plan.waitingCount > 0, !isProbed(question.name) { plan.remove(question.name) }
         return number
