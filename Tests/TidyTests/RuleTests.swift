@@ -179,6 +179,21 @@ struct RuleTests {
         #expect(!Rules.uncheckedPromises(file("nonisolated(" + "unsafe) var a = 1\n")).isEmpty)
     }
 
+    @Test("uses of a higher layer, and circles")
+    func layers() {
+        let low = file("struct Low { var high: High? }\n", "Sources/M/Low/A.swift")
+        let high = file("package enum High { case a }\nextension Low { struct Own {} }\n", "Sources/M/High/B.swift")
+        let own = file("struct Other {\n    struct High {}\n    let high: High\n}\n", "Sources/M/Low/C.swift")
+        let layers = Layers([low, high, own])
+        #expect(
+            layers.arrowsUp(["Low", "High"]).map(\.description)
+                == ["Sources/M/Low/A.swift:1: uses High of Sources/M/High/B.swift"])
+        #expect(layers.arrowsUp(["High", "Low"]).count == 1)
+        #expect(layers.arrowsUp(["High"]).count == 2)
+        #expect(layers.largestCircle() == [high.path, low.path])
+        #expect(Layers([low, own]).largestCircle().isEmpty)
+    }
+
     @Test("imports")
     func imports() {
         #expect(Arrows.imports(file("import Glibc\n")).count == 1)

@@ -50,6 +50,24 @@ struct TidyTests {
         expectNone(Rules.typeNames)
     }
 
+    @Test("a folder of Resolver uses only the folders below it")
+    func layers() {
+        let files = repository.files.filter { $0.isSwift && $0.module == "Resolver" }
+        for complaint in Layers(files).arrowsUp(Layers.resolver) { Issue.record("\(complaint)") }
+    }
+
+    @Test("no circle of files that need each other grows")
+    func circles() {
+        let modules = Dictionary(grouping: repository.files.filter(\.isSwift), by: \.module)
+        for (module, files) in modules.sorted(by: { $0.key ?? "" < $1.key ?? "" }) {
+            guard let module else { continue }
+            let circle = Layers(files).largestCircle()
+            print("largest circle of files in \(module): \(circle.count) of \(files.count)")
+            let known = Layers.largestCircles[module, default: 0]
+            if circle.count != known { Issue.record("\(module): \(circle.count) and not \(known): \(circle)") }
+        }
+    }
+
     @Test("nothing is put off in a comment")
     func promises() { expectNone(Rules.promises) }
 

@@ -70,7 +70,8 @@ extension ResolvingLoop {
         case .about(let asked): return Answer(explaining: sentences(about: asked, now: now), to: question.name)
         case .usage: return Answer(explaining: [WhyQuestion.usageText], to: question.name)
         case .nothing, .locked:
-            return Answer(negative: .noData, authority: .startOfAuthority(of: LocalNames.explanationZone, ttlSeconds: 0))
+            return Answer(
+                negative: .noData, authority: .startOfAuthority(of: LocalNames.explanationZone, ttlSeconds: 0))
         }
     }
 }

@@ -143,12 +143,3 @@ extension Lookup {
         var provider: ProviderID? { if case .provider(let provider) = upstream { provider } else { nil } }
     }
 }
-
-/// The network that a lookup restarts on, compared with the one that it started on.
-enum NetworkStanding {
-    /// The same network, after a sleep or after a suspected change.
-    case same
-    /// A change is under way.
-    case inDoubt
-    case other
-}

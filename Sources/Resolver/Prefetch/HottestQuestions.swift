@@ -8,15 +8,6 @@ package struct AskedQuestion: Equatable, Sendable {
     package let perSecond: Double
 }
 
-extension Resolver {
-    /// Returns the most asked questions first.
-    ///
-    /// - Parameter hits: uncounted cache hits of a question. Called for every question of the plan, some thousands.
-    package func hottest(atMost count: Int, hits: (Question) -> Int, now: Instant) -> [AskedQuestion] {
-        plan.hottestQuestions(atMost: count, hits: hits, now: now)
-    }
-}
-
 /// Collects the largest of the offered values, largest first. Equal values stay in insertion order.
 struct Largest {
     private let count: Int

@@ -1,17 +1,6 @@
 // Questions that a vendor counts for an account's bill, by cause, in the current day and month of UTC. One name and
 // address family is one question, as vendors count, even if a request carries several.
 
-/// Why a question was sent to a provider. The raw values appear in statistics.
-package enum RequestCause: String, CaseIterable, Sendable {
-    /// A client's question, sent first or after a failure.
-    case client
-    case refresh
-    /// Another provider or the system resolver was late.
-    case hedge
-    /// A background measurement, a comparison, or a trial behind a captive portal.
-    case measurement
-}
-
 package struct BilledQuestions: Equatable, Sendable {
     package enum Period: String, CaseIterable, Sendable {
         case day, month

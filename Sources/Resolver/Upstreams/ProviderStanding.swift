@@ -165,8 +165,9 @@ final class ProviderStanding {
         outstandingDomains.count >= Bounds.timedOutDomainsToOpen && isOverdue(since: silentSince, now)
     }
 
-    /// Whether the provider replies to no name of this domain, or of this parent. Requests for several domains, or many for this one, are
-    /// in flight or timed out since its last reply. Lookups still ask it, because other names may be answered.
+    /// Whether the provider replies to no name of this domain, or of this parent: requests for several domains, or many
+    /// for this one, are in flight or timed out since its last reply. Lookups still ask it, because other names may be
+    /// answered.
     func isUnresponsive(
         for domain: @autoclosure () -> Name, under parent: @autoclosure () -> Name, _ now: Instant
     ) -> Bool {

@@ -47,27 +47,6 @@ package enum Verdict: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-package enum ProbeMethod: Hashable, Sendable {
-    /// A TLS handshake, which verifies the server.
-    case handshake
-    /// A TCP connection only, which measures the time to the server.
-    case connection
-}
-
-package struct ProbeTarget: Hashable, Sendable {
-    package let name: Name
-    package let address: Address
-    package let port: UInt16
-    package let method: ProbeMethod
-
-    package init(_ name: Name, _ address: Address, port: UInt16, by method: ProbeMethod = .handshake) {
-        self.name = name
-        self.address = address
-        self.port = port
-        self.method = method
-    }
-}
-
 /// Identifies a probe. Never reused.
 package struct ProbeID: Hashable, Sendable {
     package let number: UInt64

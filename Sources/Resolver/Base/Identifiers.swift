@@ -1,0 +1,19 @@
+// Numbers of requests and providers.
+
+/// Identifies one request to one upstream. Never reused.
+package struct FetchID: Hashable, Sendable {
+    package let number: UInt64
+}
+
+package struct ProviderID: Hashable, Sendable {
+    /// No provider has it.
+    package static let none = ProviderID(.min + 1)
+    /// Stands for the providers of a client's view where the settings or the operator keep a name from them.
+    package static let noneOfView = ProviderID(.min + 2)
+
+    package let number: Int
+
+    package init(_ number: Int) {
+        self.number = number
+    }
+}

@@ -1,0 +1,95 @@
+// What the resolver knows about a provider from the settings.
+
+package import DNSWire
+
+package struct ProviderTraits: Hashable, Sendable {
+    package enum Types: Hashable, Sendable {
+        case a
+        case addresses
+        case listed(Set<RecordType>)
+        case any
+    }
+
+    package let id: ProviderID
+    package let types: Types
+    /// Maximum number of names in one request.
+    package let maxNames: Int
+    /// One request can ask for both address families of its names.
+    package let asksBothFamilies: Bool
+    /// Requests that its connections carry at once, as far as known before the first connection.
+    package let parallelRequests: Int
+    /// Maximum number of refresh questions per second.
+    package let budgetPerSecond: Int
+    /// Maximum number of questions per second, clients' included, while another upstream can serve; nil: unlimited.
+    package let questionsPerSecond: Int?
+    /// What a question does when the provider's budget or quota is used up.
+    package let whenUsedUp: WhenUsedUp
+    /// Share of lookups, from 0 to 1, in which this provider's answers are compared with those in use and never used
+    /// themselves. Nil: an ordinary provider.
+    package let shadowShare: Double?
+    /// The provider is authenticated by TLS.
+    package let verifies: Bool
+    /// It is asked only for the names that belong to it (`AccountTable`), and for names that a rule sends to it.
+    package let hasOwnNames: Bool
+    /// Its format has CNAME records.
+    package let carriesAliases: Bool
+    /// Its format has DO and CD, signatures, and the records that prove a denial.
+    package let carriesDNSSEC: Bool
+    /// The vendor counts its questions for the account's bill, and may serve only names that are registered for it: it
+    /// is measured in the background at intervals only.
+    package let isBilled: Bool
+    /// It may be asked because another provider is late, before that one fails.
+    package let mayHedge: Bool
+    /// The operator's nameserver, asked over DNS for names that a rule sends to it. It is no provider in any other
+    /// respect: its outages, recoveries and measurements say nothing about the others.
+    package let isNameserver: Bool
+    /// Timeout of one request, connection setup included.
+    package let timeout: Duration
+
+    package init(
+        id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
+        budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, whenUsedUp: WhenUsedUp = .next,
+        shadowShare: Double? = nil, verifies: Bool = true, hasOwnNames: Bool = false, carriesAliases: Bool = true,
+        carriesDNSSEC: Bool = false, isBilled: Bool = false,
+        mayHedge: Bool = true, isNameserver: Bool = false, timeout: Duration = Bounds.providerTimeout
+    ) {
+        self.id = id
+        self.types = types
+        self.maxNames = maxNames
+        self.asksBothFamilies = asksBothFamilies
+        self.parallelRequests = parallelRequests
+        self.budgetPerSecond = budgetPerSecond
+        self.questionsPerSecond = questionsPerSecond
+        self.whenUsedUp = whenUsedUp
+        self.shadowShare = shadowShare
+        self.verifies = verifies
+        self.hasOwnNames = hasOwnNames || isNameserver
+        self.carriesAliases = carriesAliases
+        self.carriesDNSSEC = carriesDNSSEC || isNameserver
+        self.isBilled = isBilled
+        self.mayHedge = mayHedge
+        self.isNameserver = isNameserver
+        self.timeout = timeout
+    }
+
+    func supports(_ kind: QuestionKind) -> Bool { (carriesDNSSEC || !kind.needsDNSSEC) && supports(kind.type) }
+
+    private func supports(_ type: RecordType) -> Bool {
+        switch types {
+        case .a: type == .a
+        case .addresses: type.isAddress
+        case .listed(let types): types.contains(type)
+        case .any: true
+        }
+    }
+}
+
+/// Setting `when-used-up` of a provider: what a question does when the provider's budget or quota is used up.
+package enum WhenUsedUp: String, Sendable, CaseIterable {
+    /// It waits for its turn.
+    case wait
+    /// Another provider is asked. Without one, it waits for its turn or gets an expired answer.
+    case next
+    /// The system resolver may answer.
+    case system
+}

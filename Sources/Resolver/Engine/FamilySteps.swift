@@ -1,0 +1,47 @@
+// Changes of the address families that names use.
+
+package import DNSWire
+
+extension Resolver {
+    /// Returns the daemon's own reply: local knowledge, a rule's answer, or no data because of a rule's `family`. Nil:
+    /// upstreams are asked.
+    ///
+    /// - Parameters:
+    ///   - preferred: the cached answer to `preferredQuestion(over:)`.
+    ///   - expired: the expired answer to the question.
+    func ownReply(
+        _ question: Question, _ policy: NamePolicy, _ preferred: AgedAnswer? = nil, over expired: AgedAnswer? = nil,
+        now: Instant
+    ) -> LocalReply? {
+        if case .here(let reply, _) = routing.place(of: question, now: now) { return reply }
+        if routing.isFamilyUnserved(question, policy, state.ranking, now: now), !state.synthesis.isOn(for: question) {
+            return .answer(.nothing(.noData, about: question, by: .familyUnserved))
+        }
+        return switch policy.treatment(of: question.type) {
+        case .ordinary: nil
+        case .excluded: .answer(.withoutFamily(question))
+        case .yielding: yields(question, expired, to: preferred, policy) ? .answer(.withoutFamily(question)) : nil
+        }
+    }
+
+    private func yields(
+        _ question: Question, _ expired: AgedAnswer?, to aged: AgedAnswer?, _ policy: NamePolicy
+    ) -> Bool {
+        guard !state.synthesis.isOn, let aged, let preferred = question.otherFamily, !aged.answer.isNegative,
+            aged.freshness(policy.limits) != .gone, let records = try? aged.answer.records(of: preferred)
+        else { return false }
+        let answer = Answer(records: records)
+        let isOutranked =
+            aged.origin == .system && expired?.origin == .provider
+            && !state.verification.isVerified(preferred, answer)
+        return !isOutranked && state.verification.hasUsableAddress(preferred, answer)
+    }
+
+    /// Returns the question whose cached answer decides about this one; nil: none does.
+    package func preferredQuestion(over question: Question) -> Question? {
+        guard question.type.isAddress, routing.withPolicy(of: question, { $0.rules.hasFamilies }),
+            routing.policy(for: question).treatment(of: question.type) == .yielding
+        else { return nil }
+        return question.otherFamily
+    }
+}

@@ -1,0 +1,34 @@
+// What the resolver says about the rules of a name.
+
+package import DNSWire
+
+extension Resolver {
+    /// Returns what blocks the question, or the name that it is an alias of; nil: nothing does.
+    package func blockingRule(of question: Question) -> BlockingRule? {
+        let question = aliases(of: question)?.target ?? question
+        guard let (match, answer) = routing.answeringRule(of: question), answer.blocks else { return nil }
+        return routing.withPolicy(of: question) { $0.rules.blockingRule(for: question.name, at: match) }
+    }
+}
+
+extension Resolver {
+    /// The probes of these addresses of a name, in whose answers the resolver need not have seen them.
+    package func probeTargets(of name: Name, _ addresses: [Address]) -> [ProbeTarget] {
+        let terms = routing.policy.of(name).probes
+        return addresses.flatMap { terms.targets(name, $0) }
+    }
+}
+
+extension Resolver {
+    /// Number of a provider's answers that had only addresses that no public name may have.
+    package func privateAnswers(from provider: ProviderID) -> UInt64 { state.privateAnswers[provider] ?? 0 }
+}
+
+extension Resolver {
+    /// Returns the aliases that answer the question; nil: its name has none, or the question is about the CNAME record
+    /// itself.
+    package func aliases(of question: Question) -> RuleAliases? {
+        guard question.type != .cname, routing.withPolicy(of: question, { $0.rules.hasAliases }) else { return nil }
+        return routing.aliases(of: question)
+    }
+}

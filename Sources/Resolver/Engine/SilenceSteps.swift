@@ -1,0 +1,15 @@
+// Lookups that began before the silence of their providers was known.
+
+import DNSWire
+
+extension Resolver {
+    /// Applies the terms of an outage to lookups that began before the silence of their providers was known.
+    mutating func noticeSilence(now: Instant) {
+        guard state.ranking.hasNewSilence else { return }
+        state.ranking.hasNewSilence = false
+        for number in lookups.indices
+        where lookups[number]?.standIn(state.ranking, isAsking: true, now: now) == .unreachable {
+            change(number, now: now) { $0.shortenDeadlines(.inTrouble, now: now, &$1) }
+        }
+    }
+}

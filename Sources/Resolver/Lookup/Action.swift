@@ -1,0 +1,49 @@
+// Outputs of the resolver: every action that it requests. The daemon carries them out in order.
+
+package import DNSWire
+
+/// Every event moves actions, so the rare large ones are indirect.
+package enum Action: Equatable, Sendable {
+    /// Ask an upstream; report `fetchFinished` under this ID.
+    case fetch(FetchID, Question, Upstream, FetchPurpose)
+    /// Ask a provider as a background measurement; report `fetchFinished` under this ID. The answer goes to no client.
+    /// It is measured, and compared if the provider is a shadow.
+    case shadow(FetchID, Question, ProviderID)
+    /// The result is no longer wanted.
+    case abandon(FetchID)
+    /// Cache this answer with the TTLs given.
+    case store(Question, Answer, Source)
+    case reply(Waiter, Answer, Source)
+    case replyExpired(Waiter, ExpiredAnswer, StaleCause)
+    /// A reply without records: SERVFAIL, or YXDOMAIN, with the reason.
+    case fail(Waiter, ExtendedError, ResponseCode = .serverFailure)
+    /// Replace the cached answer of this source: other addresses or another order, with the same expiry. An entry that
+    /// the cache no longer has must not return.
+    case rearrange(Question, Answer, Source)
+    /// Remove all cached answers to this question.
+    case remove(Question)
+    /// Remove the cached answer of this source.
+    case withdraw(Question, Source)
+    /// Report the next time that the cache gives its answer from this source: `servedAgain`.
+    case awaitAsk(Question, Source)
+    /// Connect to an address as a client would; report `probeFinished` under this ID.
+    case probe(ProbeID, ProbeTarget)
+    indirect case probeNews(ProbeNews)
+    /// Record forgery evidence against a source.
+    indirect case diverged(ForgeryEvidence)
+    /// Record an answer that contradicts the rule for its name.
+    indirect case contradicted(ContradictingAnswer)
+    case portal(PortalEvent)
+    /// Report the cache hits of these questions since the last report: `hitsCounted`. Costs an action and an event per
+    /// refresh; reporting every hit would cost more than the increment that a hit makes.
+    case countHits([Question])
+}
+
+extension LocalReply {
+    func action(for waiter: Waiter) -> Action {
+        switch self {
+        case .answer(let answer): .reply(waiter, answer, .local)
+        case .refusal(let extendedError): .fail(waiter, extendedError, .refused)
+        }
+    }
+}

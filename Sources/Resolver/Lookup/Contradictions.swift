@@ -1,0 +1,50 @@
+// Answers that contradict the rule for their name.
+
+import DNSWire
+
+extension ResolverState {
+    /// Returns how an upstream's answer contradicts the rule for its name; nil if it does not.
+    func contradiction(
+        in answer: Answer, to question: Question, _ policy: NamePolicy, from upstream: Upstream
+    ) -> Contradiction? {
+        guard let expectation = policy.expectation else { return nil }
+        let carriesAliases =
+            switch upstream {
+            case .provider(let provider): ranking.traits(of: provider)?.carriesAliases ?? false
+            case .system: true
+            }
+        return expectation.contradiction(
+            in: answer, to: question, carriesAliases: carriesAliases, behind: policy.probes.translationPrefixes)
+    }
+
+    /// Records a contradicting answer.
+    ///
+    /// - Parameter took: time until the answer; nil for an unsolicited one.
+    mutating func contradicted(
+        _ question: Question, _ answer: Answer, _ contradiction: Contradiction, from source: Source, took: Duration?,
+        now: Instant
+    ) {
+        words.said(question, answer, usable: answer, contradiction, by: source, took: took, now: now)
+        let heard = ContradictingAnswer(
+            question: question, source: source, addresses: answer.addresses, contradiction: contradiction)
+        if contradicting.heard(heard, now: now) { actions.append(.contradicted(heard)) }
+    }
+}
+
+extension Lookup {
+    /// Treats an answer as forged, and makes the next upstream due.
+    mutating func contradicted(
+        _ attempt: Attempt, _ answer: Answer, _ contradiction: Contradiction, now: Instant,
+        _ state: inout ResolverState
+    ) {
+        let took = attempt.startedAt.duration(to: now)
+        state.contradicted(question, answer, contradiction, from: attempt.source, took: took, now: now)
+        failures.contradicted(contradiction, at: attempt.upstream)
+        switch attempt.upstream {
+        case .provider(let provider):
+            state.ranking.answered(provider, after: took, now: now)
+            providers.makeNextDue(now)
+        case .system: systemFailed(now: now)
+        }
+    }
+}

@@ -1,0 +1,15 @@
+// What a lookup knows of the preferred family.
+
+import DNSWire
+
+/// Whether a lookup's answer yields to the other family's (`FamilyPolicy`).
+enum FamilyPreference {
+    /// It does not.
+    case none
+    /// It may; the other family is not asked yet.
+    case begins
+    /// The other family is asked.
+    case undecided
+    /// The other family has no usable address, or is not known in time.
+    case won
+}

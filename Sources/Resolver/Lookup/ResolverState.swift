@@ -1,0 +1,343 @@
+// State shared by all lookups. Fetches begin and end only here, which keeps ranking, tables and actions consistent.
+
+import DNSWire
+import PublicSuffix
+
+struct ResolverState {
+    var ranking: UpstreamRanking
+    var actions: [Action] = []
+    /// Fetches that the current event began and ended, for the resolver's tables.
+    var begun: [FetchID] = []
+    var ended: [FetchID] = []
+    var learned: Learned?
+    var privateAnswers: [ProviderID: UInt64] = [:]
+    var contradicting = ContradictingAnswers()
+    var shadows = ShadowFetches()
+    var substitutes = Substitutes()
+    var portal = PortalWatch()
+    var verification: Verification
+    var synthesis = DNS64()
+    var otherFamilies = OtherFamilyLookups()
+    var words = SourceHistory()
+    /// False during a network change: answers may belong to either network and are not cached.
+    var isSettled = true {
+        didSet { verification.isSettled = isSettled }
+    }
+    /// Credibility of the system resolver.
+    var systemTrust = Trust()
+    var systemPace = SystemPace()
+    /// Number of system resolver answers given in place of a provider's.
+    var standIns: [StandInReason: UInt64] = [:]
+    private var nextFetch: UInt64 = 0
+
+    /// - Parameter seed: seed for the choice among providers and addresses.
+    init(seed: UInt64) {
+        ranking = UpstreamRanking(seed: seed)
+        verification = Verification(seed: seed &+ 1)
+    }
+
+    mutating func begin(
+        _ upstream: Upstream, _ question: Question, of domain: Name, until: Instant, turnAt: Instant? = nil,
+        now: Instant
+    ) -> Lookup.Attempt {
+        let id = nextID()
+        begun.append(id)
+        var attempt = Lookup.Attempt(id: id, upstream: upstream, domain: domain, startedAt: now, until: until)
+        if let provider = attempt.provider { attempt.silentAfter = ranking.overdueAfter(provider) }
+        if let turnAt, turnAt > now {
+            (attempt.isSent, attempt.hasWaited, attempt.turnAt) = (false, true, turnAt)
+        } else if case .provider(let provider) = upstream {
+            ranking.begun(provider, domain, isCharged: turnAt != nil, now: now)
+        }
+        return attempt
+    }
+
+    /// Replies to a client that exceeds `Bounds.maxWaiters`: the expired answer if there is one, else an error.
+    mutating func refuse(_ waiter: Waiter, _ expired: ExpiredAnswer?) {
+        if let expired {
+            actions.append(.replyExpired(waiter, expired, expired.cause(.failure)))
+        } else {
+            actions.append(.fail(waiter, .notReady))
+        }
+    }
+
+    /// Sets the providers. Drops counters of removed providers.
+    mutating func keep(_ providers: [ProviderTraits], hasSystem: Bool, now: Instant) {
+        portal.keep(providers, hasSystem: hasSystem, now: now)
+        ranking.setProviders(providers)
+        shadows.keep(providers)
+        contradicting.keep(providers)
+        privateAnswers = privateAnswers.filter { known in providers.contains { $0.id == known.key } }
+    }
+
+    mutating func end(_ attempt: Lookup.Attempt, isHeard: Bool, now: Instant) {
+        ended.append(attempt.id)
+        guard attempt.isSent, case .provider(let provider) = attempt.upstream else { return }
+        ranking.ended(provider, attempt.domain, isHeard: isHeard, now: now)
+    }
+
+    mutating func answered(_ attempt: Lookup.Attempt, by provider: ProviderID, now: Instant) {
+        guard attempt.isSent else { return }
+        ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
+    }
+
+    /// Abandons a fetch. A later result is ignored.
+    mutating func abandon(_ attempt: Lookup.Attempt, now: Instant) {
+        if attempt.turnAt == nil {
+            actions.append(.abandon(attempt.id))
+        } else if let provider = attempt.provider {
+            ranking.returnTurn(at: provider, now: now)
+        }
+        end(attempt, isHeard: false, now: now)
+    }
+
+    /// Caches an answer without its unreachable and mismatched addresses.
+    ///
+    /// - Returns: the cached answer.
+    @discardableResult
+    mutating func store(
+        _ question: Question, _ answer: Answer, from source: Source, _ policy: NamePolicy, isInUse: Bool,
+        isDoubted: Bool, now: Instant
+    ) -> Answer {
+        if isDoubted {
+            substitutes.stoodIn(question, until: now + .seconds(Int64(answer.ttlSeconds)), now: now)
+        } else {
+            substitutes.answered(question)
+        }
+        removeYielding(question, answer, policy, isDoubted: isDoubted)
+        words.kept(question, from: source, now: now)
+        verification.kept(
+            question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
+        let arranged = verification.arranged(question, answer, now: now)
+        actions.append(.store(question, arranged, source))
+        synthesis.learned(question, answer, from: source, now: now)
+        return arranged
+    }
+
+    /// Removes a source's answer from the cache.
+    mutating func withdraw(_ question: Question, from source: Source) {
+        verification.withdrawn(question, from: source)
+        actions.append(.withdraw(question, source))
+    }
+
+    /// Returns whether the answer has no usable address. The answer counts as one of the source even then.
+    mutating func isUnreachableAnswer(
+        _ question: Question, _ answer: Answer, from source: Source, _ policy: NamePolicy, now: Instant
+    ) -> Bool {
+        guard verification.isUnreachableAnswer(question, answer, now: now) else { return false }
+        verification.heard(question, answer, from: source, policy.probes, now: now)
+        return true
+    }
+
+    /// Returns the expired answer with its addresses filtered and ordered by the current verdicts.
+    ///
+    /// - Returns: nil if the answer must not be given.
+    mutating func arranged(_ expired: ExpiredAnswer, _ question: Question, now: Instant) -> ExpiredAnswer? {
+        guard !expired.answer.isNegative, question.type.leadsToAddresses else { return expired }
+        do throws(MalformedMessage) {
+            let answer = Answer(records: try expired.answer.records(of: question))
+            guard !answer.records.contains(where: { $0.type == .rrsig }) else { return expired }
+            guard !isWithheld(question, answer) else { return nil }
+            let arranged = verification.arranged(question, answer, now: now)
+            guard arranged != answer else { return expired }
+            return expired.with(RenderedAnswer(arranged, to: question))
+        } catch {
+            // Keep an answer that cannot be parsed unchanged. The cache rendered it from records.
+            return expired
+        }
+    }
+
+    // MARK: background fetches
+
+    /// Starts the background measurements of a new lookup.
+    mutating func beginBackground(
+        _ question: Question, _ first: ProviderID, among upstreams: NameUpstreams, now: Instant
+    ) {
+        portal.asked(question, among: upstreams)
+        for provider in ranking.begunLookup(with: first, for: question, among: upstreams, now: now) {
+            guard shadows.hasRoom, let traits = ranking.traits(of: provider),
+                // A provider that was removed and added again may still have a fetch in flight.
+                traits.shadowShare != nil || !shadows.areAsking(provider)
+            else { continue }
+            _ = beginShadow(question, traits, now: now)
+        }
+    }
+
+    private mutating func beginShadow(_ question: Question, _ traits: ProviderTraits, now: Instant) -> FetchID {
+        let id = nextID()
+        let domain = question.name.registrableDomain
+        ranking.begun(traits.id, domain, now: now)
+        shadows.begin(id, question, traits, of: domain, now: now)
+        actions.append(.shadow(id, question, traits.id))
+        return id
+    }
+
+    /// Records the result of a background fetch. Results of abandoned fetches are ignored.
+    ///
+    /// - Returns: the fetch; nil if it is unknown.
+    mutating func backgroundFetchFinished(
+        _ id: FetchID, _ result: FetchResult, now: Instant
+    ) -> ShadowFetches.Pending? {
+        guard let fetch = shadows.finished(id, result) else { return nil }
+        heard(.provider(fetch.provider), result, of: fetch.domain, now: now)
+        portal.trialEnded(id)
+        ranking.ended(fetch.provider, fetch.domain, isHeard: result.isHeard, now: now)
+        switch result {
+        case .success:
+            ranking.answered(fetch.provider, after: fetch.startedAt.duration(to: now), now: now)
+            ranking.unserved.answered(fetch.question.name, by: fetch.provider)
+        case .nameFailed(let failure):
+            replied(failure, fetch.question.name, of: fetch.domain, by: fetch.provider, now: now)
+        case .notServed:
+            ranking.replied(fetch.provider, now: now)
+            ranking.unserved.refused(fetch.question.name, by: fetch.provider, now: now)
+        case .failure(let failure):
+            ranking.failed(
+                fetch.provider, failure, isOfService: isOfService(failure, at: .provider(fetch.provider), now: now),
+                for: fetch.question.name, of: fetch.domain, startedAt: fetch.startedAt, now: now)
+        }
+        return fetch
+    }
+
+    /// Records a provider's error reply.
+    mutating func replied(
+        _ failure: NameFailure, _ name: Name, of domain: Name, by provider: ProviderID, now: Instant
+    ) {
+        if failure.isAboutName {
+            ranking.replied(provider, now: now)
+        } else {
+            ranking.failedService(provider, for: name, of: domain, now: now)
+        }
+    }
+
+    /// Records a provider's answer to a background fetch or an unsolicited one.
+    ///
+    /// - Returns: the answer without addresses that no public name may have; nil if nothing is left, or if it
+    ///   contradicts the rule for the name.
+    mutating func heardInBackground(
+        _ question: Question, _ answer: Answer, _ policy: NamePolicy, from provider: ProviderID, took: Duration?,
+        now: Instant
+    ) -> Answer? {
+        if let contradiction = contradiction(in: answer, to: question, policy, from: .provider(provider)) {
+            contradicted(question, answer, contradiction, from: .provider(provider), took: took, now: now)
+            return nil
+        }
+        let usable = policy.withoutPrivateAddresses(answer)
+        words.said(question, answer, usable: usable, by: .provider(provider), took: took, now: now)
+        return usable
+    }
+
+    mutating func backgroundTimePassed(now: Instant) {
+        for fetch in shadows.popDue(now) {
+            actions.append(.abandon(fetch.id))
+            portal.trialEnded(fetch.id)
+            ranking.ended(fetch.provider, fetch.domain, isHeard: false, now: now)
+            ranking.failed(fetch.provider, .timeout, of: fetch.domain, startedAt: fetch.startedAt, now: now)
+        }
+    }
+
+    // MARK: portal
+
+    /// Informs the portal detection of an upstream's result.
+    mutating func heard(_ upstream: Upstream, _ result: FetchResult, of domain: Name, now: Instant) {
+        portal.heard(upstream, result, of: domain, now: now)
+        verification.isGuarded = portal.isSuspected
+    }
+
+    /// Whether a reply of the upstream arrived that has no answer, and whose cause may be the upstream's alone.
+    func isOfService(_ failure: FetchFailure, at upstream: Upstream, now: Instant) -> Bool {
+        failure.isOfService(mayBePortals: portal.mayReply(for: upstream, now: now))
+    }
+
+    /// Whether the answer is withheld: behind a portal, a forged answer is worse than none.
+    func isWithheld(_ question: Question, _ answer: Answer) -> Bool {
+        verification.isGuarded && verification.isForged(question, answer)
+    }
+
+    /// TTL limit of system resolver answers given in place of a provider's.
+    var substituteTTLSeconds: UInt32 {
+        portal.isSuspected ? Bounds.portalSubstituteTTLSeconds : Bounds.systemSubstituteTTLSeconds
+    }
+
+    mutating func tryBehindPortal(now: Instant) {
+        portal.timePassed(now: now)
+        guard shadows.hasRoom,
+            // A request in flight tells as much as a trial.
+            let trial = portal.takeTrial(
+                now: now,
+                mayAsk: { !ranking.isThrottled($0, now) && !ranking.isAsked($0) && !shadows.areAsking($0) }),
+            let traits = ranking.traits(of: trial.provider)
+        else { return }
+        // Every provider supports A.
+        let ordinary = Question(trial.question.name, .a, from: trial.question.clients)
+        let question = traits.supports(trial.question.kind) ? trial.question : ordinary
+        portal.trialBegan(beginShadow(question, traits, now: now))
+    }
+
+    /// Abandons background fetches without recording failures.
+    mutating func dropBackground(now: Instant, where isMeant: (ProviderID) -> Bool = { _ in true }) {
+        for fetch in shadows.drop(where: isMeant) {
+            portal.trialEnded(fetch.id)
+            actions.append(.abandon(fetch.id))
+            ranking.ended(fetch.provider, fetch.domain, isHeard: false, now: now)
+        }
+    }
+
+    // MARK: networks
+
+    /// Returns everything learned on the current network.
+    func past(_ key: NetworkKey) -> KnownNetworks.Past {
+        KnownNetworks.Past(
+            key, providers: ranking.standings, systemTrust: systemTrust,
+            names: verification.known.touchedLast(atMost: Bounds.maxPastNames))
+    }
+
+    /// - Parameters:
+    ///   - known: the state learned earlier on the new network; nil: none.
+    ///   - hottest: names by demand, highest first.
+    mutating func move(to known: KnownNetworks.Past?, hottest: [Name], now: Instant) {
+        ranking.moved(to: known?.providers ?? [])
+        ranking.forgetUnverifiedRefusals()
+        substitutes.removeAll()
+        words = SourceHistory()
+        contradicting.networkChanged()
+        systemTrust = known?.systemTrust ?? Trust()
+        systemPace = SystemPace()
+        verification.networkChanged(known?.names ?? [], hottest: hottest, now: now)
+    }
+
+    /// Returns to the same network after a sleep or an interruption.
+    mutating func comeBack(hottest: [Name], now: Instant) {
+        ranking.moved(to: ranking.standings)
+        systemPace = SystemPace()
+        verification.networkChanged(nil, hottest: hottest, now: now)
+    }
+
+    /// Terms just after a network change.
+    func termsAtFirst(_ now: Instant) -> Lookup.SystemTerms {
+        systemTrust.isLost(now) ? .mistrustedAtFirst : .atFirst
+    }
+
+    // MARK: credibility
+
+    mutating func recordConfirmed(_ source: Source, about name: Name, now: Instant) {
+        switch source {
+        case .provider(let provider): ranking.recordConfirmed(provider, about: name, now: now)
+        case .system: systemTrust.recordConfirmed(about: name, now: now)
+        case .local, .fallback: break
+        }
+    }
+
+    mutating func recordForged(_ source: Source, about name: Name, now: Instant) {
+        switch source {
+        case .provider(let provider): ranking.recordForged(provider, about: name, now: now)
+        case .system: systemTrust.recordForged(about: name, now: now)
+        case .local, .fallback: break
+        }
+    }
+
+    private mutating func nextID() -> FetchID {
+        defer { nextFetch += 1 }
+        return FetchID(number: nextFetch)
+    }
+}

@@ -1,0 +1,244 @@
+// Selects and orders the upstreams for a question by settings, the operator's switch, the hosts file and the providers'
+// state.
+
+import DNSWire
+import PublicSuffix
+
+struct Routing {
+    var policy = Policy()
+    var hasSystem = false
+    var hosts = HostsFiles.none
+    var leases = Leases.none
+    /// Names that the operator has temporarily excluded from the providers, and until when; nil for no end.
+    var switchedOff: [Name: Instant?] = [:]
+
+    /// Replaces the settings. Keeps the portal's names and the NAT64 prefixes, which are not settings.
+    mutating func set(_ new: Policy) {
+        let (exceptions, prefixes) = (policy.exceptions, policy.translationPrefixes)
+        policy = new
+        policy.changeAll {
+            $0.exceptions = exceptions
+            $0.translationPrefixes = prefixes
+        }
+    }
+
+    /// Returns the route of local names and of names that a rule answers, which precedes any upstream. What the
+    /// operator wrote precedes what a client of DHCP chose.
+    func place(of question: Question, now: Instant) -> LocalNames.Route {
+        withPolicy(of: question) { place(of: question, by: $0, now: now) }
+    }
+
+    private func place(of question: Question, by policy: borrowing Policy, now: Instant) -> LocalNames.Route {
+        let route = LocalNames.route(question, hosts)
+        let hasLocalNames = !leases.isEmpty || !policy.localZones.isEmpty
+        guard policy.rules.hasAnswers || hasLocalNames else { return route }
+        if case .here = route { return route }
+        if let (match, answer) = answeringRule(for: question.name, by: policy) {
+            return .here(answer.reply(to: question), .rule(match))
+        }
+        guard hasLocalNames else { return route }
+        let zone = policy.localZone(of: question.name)
+        if let lease = lease(for: question, in: zone, now: now) {
+            return .here(.answer(lease.answer), .lease(lease.place, endsAt: lease.endsAt))
+        }
+        return zone.map { .here(.answer(absence(of: question, in: $0, now: now)), .zone($0)) } ?? route
+    }
+
+    /// Returns the rule that answers the question, unless a hosts file or a special name precedes it.
+    func answeringRule(of question: Question) -> (match: Name, answer: RuleAnswer)? {
+        withPolicy(of: question) { policy in
+            guard policy.rules.hasAnswers else { return nil }
+            if case .here = LocalNames.route(question, hosts) { return nil }
+            return answeringRule(for: question.name, by: policy)
+        }
+    }
+
+    /// Returns whether a rule or a local zone keeps the question from upstreams.
+    func isAnsweredHere(_ question: Question) -> Bool {
+        withPolicy(of: question) { $0.isAnsweredHere(question.name) }
+    }
+
+    /// A local zone has precedence over rules of shorter and equal names, and over lists.
+    private func answeringRule(for name: Name, by policy: borrowing Policy) -> (match: Name, answer: RuleAnswer)? {
+        guard policy.rules.hasAnswers else { return nil }
+        guard let zone = policy.localZones.zone(of: name) else { return policy.answeringRule(for: name) }
+        return policy.rules.deciding(for: name, below: zone).flatMap { match, rule in
+            rule.answer.map { (match, $0) }
+        }
+    }
+
+    // MARK: local names
+
+    /// Returns the answer of a lease: for its address, for the client's name in a local zone, and for that name alone.
+    ///
+    /// - Parameter zone: the local zone that has the name and keeps it.
+    private func lease(for question: Question, in zone: Name?, now: Instant) -> Leases.Found? {
+        guard !leases.isEmpty else { return nil }
+        if question.type == .ptr { return leases.pointer(question, now: now, name: nameOfClient) }
+        guard let label = labelOfClient(question, in: zone), nameOfClient(label) != nil else { return nil }
+        return leases.addresses(of: label, for: question, now: now)
+    }
+
+    /// Nil for a name that no client can have.
+    private func labelOfClient(_ question: Question, in zone: Name?) -> Name? {
+        let name = question.name
+        if name.isSingleLabel {
+            // The zone itself is no client, and a rule for the name has precedence.
+            let isElsewhere = withPolicy(of: question) {
+                $0.rules.deciding(for: name, below: .root)?.rule.upstreams != nil
+            }
+            return policy.localZones.zone(of: name) == nil && !isElsewhere ? name : nil
+        }
+        guard let zone, name.parent == zone else { return nil }
+        return name.firstLabel
+    }
+
+    /// Returns the whole name of a client. Nil if a hosts file has the name, alone or in a zone, or a rule decides
+    /// about it: these precede clients.
+    private func nameOfClient(_ label: Name) -> Name? {
+        let names = policy.localZones.names.compactMap { label.appending($0) }
+        guard !hosts.speaks(of: label), !names.contains(where: hosts.speaks) else { return nil }
+        let name = policy.localZones.ofClients.flatMap { label.appending($0) } ?? label
+        let zone = policy.localZones.zone(of: name) ?? .root
+        return policy.rules.deciding(for: name, below: zone) == nil ? name : nil
+    }
+
+    private func absence(of question: Question, in zone: Name, now: Instant) -> Answer {
+        // A host may appear at any time.
+        let nothing = { (kind: Answer.Kind) in
+            Answer.nothing(kind, inZone: zone, ttlSeconds: Bounds.hostsTTLSeconds)
+        }
+        if question.name == zone { return question.type == .soa ? .apex(zone) : nothing(.noData) }
+        let exists =
+            hosts.speaks(of: question.name) || hosts.isNonTerminal(question.name)
+            || leases.isNonTerminal(question.name) || hasLease(question.name, in: zone, now: now)
+        return nothing(exists ? .noData : .noSuchName)
+    }
+
+    /// Returns whether a lease in force has the name, with data of another type.
+    private func hasLease(_ name: Name, in zone: Name, now: Instant) -> Bool {
+        [.a, .ptr].contains { lease(for: Question(name, $0), in: zone, now: now) != nil }
+    }
+
+    /// Returns the route of a question. While all providers fail and the system resolver can stand in, one request at a
+    /// time tests whether a provider has recovered. An outage must not delay every name, nor flood the provider at its
+    /// return.
+    ///
+    /// - Parameters:
+    ///   - charged: the provider whose budget was charged for the question. It goes first unless it is failing.
+    ///   - systemLead: as in `Lookup.Route`, if there is a system resolver; nil: the providers go first.
+    func route(
+        _ question: Question, _ policy: NamePolicy, charged: ProviderID? = nil, systemLead: Duration? = nil,
+        _ ranking: inout UpstreamRanking, now: Instant
+    ) -> Lookup.Route {
+        let upstreams = upstreams(for: question, policy, ranking, now: now)
+        let spared = ranking.throttled(for: question.kind, among: upstreams, now: now).filter {
+            !ranking.unserved.isPaused(question.name, at: $0, now)
+        }
+        let usedUp = spared.filter { ranking.isUsedUp($0, now) }
+        let blocked = spared.filter { ranking.isBlocked($0, now) && !usedUp.contains($0) }
+        var order: [ProviderID] = []
+        switch upstreams {
+        case .system: break
+        case .providers, .owners, .nameserver: order = ranking.choose(for: question.kind, among: upstreams, now: now)
+        case .provider(let only):
+            let isAsked =
+                spared.isEmpty && ranking.mayAsk(only, for: question.kind, among: upstreams)
+            order = isAsked ? [only] : []
+        }
+        order.removeAll { ranking.unserved.isPaused(question.name, at: $0, now) }
+        if let charged, let index = order.firstIndex(of: charged), !ranking.isInTrouble(charged, now),
+            upstreams.isOwner(charged) == upstreams.isOwner(order[0])
+        {
+            order.insert(order.remove(at: index), at: 0)
+        }
+        let mayUseSystem = hasSystem && !upstreams.isNameserver
+        let lead = mayUseSystem && upstreams != .system ? systemLead : nil
+        let hasSystem = mayUseSystem && (upstreams == .system || lead != nil || policy.standsIn != .never)
+        // A trial tests whether a failed provider has recovered. The trial waits for it no longer than other lookups
+        // do.
+        let working = order.filter { !ranking.isUnreached($0, now) }
+        let parent = { ShareHolder.parent(of: question.name) }
+        let inTrouble =
+            working.allSatisfy { ranking.isUnreached($0, by: parent(), now) }
+            && spared.allSatisfy { blocked.contains($0) }
+        let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
+        return Lookup.Route(
+            providers: onTrial.isEmpty ? order : order.filter { !onTrial.contains($0) }, trialPending: onTrial,
+            trialPatience: onTrial.isEmpty ? .zero : Bounds.systemPatienceInTrouble,
+            throttled: spared.filter { !usedUp.contains($0) && !blocked.contains($0) }, blocked: blocked,
+            usedUp: usedUp, upstreams: upstreams, hasSystem: hasSystem, systemLead: lead, inTrouble: inTrouble,
+            isUnresponsive: order.count == 1
+                && ranking.areUnresponsive(working, for: question.name.registrableDomain, under: parent(), now),
+            slowestAnswerTime: ranking.slowestAnswerTime(of: working.prefix(Bounds.maxProviderAttempts)))
+    }
+
+    /// Returns whether the name's upstreams serve the other address family only, and the system resolver may not answer
+    /// either. Such a question gets no data, because musl treats the failure of one family as that of both.
+    func isFamilyUnserved(
+        _ question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
+    ) -> Bool {
+        // A system resolver that may stand in gets the question.
+        guard !hasSystem || policy.standsIn == .never, !ranking.isServed(question, by: policy.upstreams),
+            let other = question.otherFamily,
+            ranking.isServed(other, by: policy.upstreams)
+        else { return false }
+        let direction = direction(of: question, policy, ranking, now: now)
+        return direction.grounds == .noProvider && (direction.upstreams != .system || !hasSystem)
+    }
+
+    /// Returns the upstreams that the settings allow for the name and that exist.
+    func upstreams(
+        for question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
+    ) -> NameUpstreams {
+        direction(of: question, policy, ranking, now: now).upstreams
+    }
+
+    /// The same, with the reason.
+    func direction(
+        of question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
+    ) -> Direction {
+        if isOfFormerView(question) { return Direction(upstreams: .nameserver(.none), grounds: .rule) }
+        guard !policy.upstreams.isNameserver else { return policy.direction }
+        guard place(of: question, now: now) == .anywhere else {
+            return Direction(upstreams: .system, grounds: .specialName)
+        }
+        guard switchedOff.covering(question.name, now: now) == nil else {
+            return withPolicy(of: question) {
+                $0.keptFromProviders($0.rules.rule(for: question.name), .switchedOff)
+            }
+        }
+        guard ranking.isServed(question, by: policy.upstreams) else {
+            // The types that providers do not support belong to the system resolver, but the name may not.
+            let isKept = policy.standsIn == .never && policy.upstreams != withPolicy(of: question) { $0.ordinary }
+            return Direction(upstreams: isKept ? policy.upstreams : .system, grounds: .noProvider)
+        }
+        return policy.direction
+    }
+}
+
+extension Routing {
+    /// A reload has changed or removed the view of its clients. No upstream is asked then: only those of the former
+    /// view may know of the question.
+    func isOfFormerView(_ question: Question) -> Bool {
+        question.clients.view > 0 && policy.view(of: question) == nil
+    }
+
+    /// Returns the policy for the clients and the name of a question.
+    func policy(for question: Question) -> NamePolicy { withPolicy(of: question) { $0.of(question.name) } }
+
+    /// Calls `use` with the policy for the clients of a question. A copy would count its many references, which costs
+    /// 3 % of a miss.
+    @inline(__always)
+    func withPolicy<Result>(of question: Question, _ use: (borrowing Policy) -> Result) -> Result {
+        guard question.clients.view > 0, let index = policy.index(of: question.clients) else { return use(policy) }
+        return use(policy.views[index].policy)
+    }
+}
+
+extension Routing {
+    /// What answers the question; nil: upstreams do.
+    func localOrigin(of question: Question, now: Instant) -> LocalOrigin? {
+        if case .here(_, let origin) = place(of: question, now: now) { origin } else { nil }
+    }
+}

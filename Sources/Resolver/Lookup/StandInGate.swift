@@ -1,0 +1,102 @@
+// The gate to plain DNS: when the system resolver may answer in place of the providers.
+
+import DNSWire
+
+extension Lookup {
+    /// The gate to plain DNS: decides whether the system resolver may answer in the providers' place now.
+    ///
+    /// - Parameter isAsking: the question is whether to ask it, so that its answer is there in time; silence of a
+    ///   provider is then suspected earlier.
+    /// - Returns: why it may; nil: it may not.
+    func standIn(_ ranking: UpstreamRanking, isAsking: Bool = false, now: Instant) -> StandInReason? {
+        guard !failures.lacksRoom else { return nil }
+        guard policy.standsIn == .unreachable, !isSystemFirst else {
+            let isTime = isAsking || areProvidersDone || isHoldOver(now)
+            return isTime && (isSystemFirst || policy.standsIn == .anyFailure) ? .setting : nil
+        }
+        guard !failures.isAboutName else { return nil }
+        let isUnreached = { ranking.isUnreached($0, by: holder.parent, now) }
+        var reason = StandInReason.unreachable
+        // A provider without an outcome is in flight or not asked yet: see below. A repeat in flight keeps the outcome.
+        for (provider, outcome) in failures.outcomes where !providers.includes(provider) {
+            let isRunning = running.contains { $0.provider == provider }
+            switch outcome {
+            case .isAboutName, .isEmpty(mayBeUnregistered: false): return nil
+            case .isEmpty: reason = .notServed
+            case .noReply(let instant):
+                guard isUnreached(provider) || !ranking.hasReplied(provider, since: instant) else { return nil }
+            case .serviceFailed:
+                guard ranking.isFailingForAll(provider, now) else { return nil }
+                reason = .failing
+            case .disproved where isRunning, .usedUp where isRunning: break
+            case .disproved: reason = .disproved
+            case .usedUp:
+                guard ranking.traits(of: provider)?.whenUsedUp == .system else { return nil }
+                reason = .usedUp
+            }
+        }
+        for attempt in running {
+            guard let provider = attempt.provider, !isUnreached(provider) else { continue }
+            let isSilent = attempt.isSent && !ranking.hasReplied(provider, since: attempt.startedAt)
+            guard isSilent, (isAsking ? silenceSuspectedAt(attempt) : silenceProvenAt(attempt)) <= now else {
+                return nil
+            }
+        }
+        for provider in providers.askedBeforeExpired {
+            guard isUnreached(provider) else { return nil }
+        }
+        if providers.hasBlocked { reason = .failing }
+        return reason
+    }
+
+    /// Whether the answer that it gave in the providers' place may be given no longer: a provider that it still waits
+    /// for has replied to others since.
+    func isWithdrawn(_ ranking: UpstreamRanking, now: Instant) -> Bool {
+        guard case .settled(_, .some, let settledAt) = phase else { return false }
+        let hasRecovered = running.contains { attempt in
+            attempt.provider.map { ranking.hasReplied($0, since: settledAt) } ?? false
+        }
+        return hasRecovered && standIn(ranking, now: now) == nil
+    }
+
+    /// When the absence of any reply since the request proves that its provider is silent.
+    private func silenceProvenAt(_ attempt: Attempt) -> Instant {
+        guard attempt.startedAt > startedAt else { return holdUntil }
+        // Just after a change of the network, the first answer is wanted soon.
+        let isAtFirst = systemHedge == .zero && !attempt.hasWaited
+        let hold = startedAt.duration(to: holdUntil)
+        return max(holdUntil, attempt.startedAt + (isAtFirst ? min(hold, attempt.silentAfter) : attempt.silentAfter))
+    }
+
+    /// When the system resolver is asked, so that its answer is there when silence is proven.
+    private func silenceSuspectedAt(_ attempt: Attempt) -> Instant {
+        if case .waiting(let until) = system, attempt.startedAt < until || until <= startedAt { return until }
+        return attempt.startedAt + min(systemHedge, Bounds.silentFloor)
+    }
+
+    /// When the system resolver may be asked because no reply has arrived; nil: no request is in flight.
+    var silenceSuspicionDueAt: Instant? {
+        running.lazy.filter { $0.provider != nil && $0.isSent }.map(silenceSuspectedAt).max()
+    }
+
+    /// When silence may open the gate, if no reply arrives before; nil: no request is in flight.
+    var silenceDueAt: Instant? {
+        var latest: Instant?
+        for attempt in running where attempt.provider != nil && attempt.isSent {
+            latest = max(latest ?? holdUntil, silenceProvenAt(attempt))
+        }
+        return latest
+    }
+
+    /// Records proven silence of providers, so that later questions need not wait for its proof.
+    func noteSilence(_ ranking: inout UpstreamRanking, now: Instant) {
+        for attempt in running {
+            guard let provider = attempt.provider, attempt.isSent, silenceProvenAt(attempt) <= now,
+                ranking.isOverdue(provider, since: attempt.startedAt, now), !ranking.isUnreached(provider, now),
+                !ranking.hasReplied(provider, since: attempt.startedAt)
+            else { continue }
+            ranking.waitedInVain(
+                provider, question.name, parent: holder.parent, of: domain, startedAt: attempt.startedAt, now: now)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+// Why the system resolver's answer was given in the place of a provider's.
+
+package import DNSWire
+
+/// The last time that the system resolver stood in for a question.
+package struct StandIn: Equatable, Sendable {
+    package let reason: StandInReason
+    package let at: Instant
+}
+
+/// Reason why the system resolver's answer was given in the providers' place. The raw values appear in statistics.
+package enum StandInReason: String, Sendable, CaseIterable {
+    /// Every provider of the name is unreachable: no connection, no TLS handshake, or no reply to any question.
+    case unreachable
+    /// Every provider of the name fails for every name, and failed for this one.
+    case failing
+    /// Every answer of a provider was disproved by a TLS handshake or by a rule.
+    case disproved
+    /// An account replied with nothing, which may mean that the name is not registered for it, and no other provider
+    /// knows the name.
+    case notServed = "not-served"
+    /// A provider's budget or quota is used up, and its `when-used-up` names the system resolver.
+    case usedUp = "used-up"
+    /// The settings allow it after any failure (`stands-in = "any-failure"`, `order = "system-first"`).
+    case setting
+
+    var extendedError: ExtendedError {
+        switch self {
+        case .unreachable: .stoodIn(for: "providers unreachable")
+        case .failing: .stoodIn(for: "providers fail for every name")
+        case .disproved: .stoodIn(for: "providers' answers disproved")
+        case .notServed: .stoodIn(for: "the name may not be registered for the account")
+        case .usedUp: .stoodIn(for: "budget or quota used up")
+        case .setting: .stoodIn(for: "providers failed")
+        }
+    }
+}

@@ -1,0 +1,41 @@
+// A rule's setting `family`: which address family clients get for its names. Questions for the other one get no data:
+// always, or if the preferred one has a usable address. That answer is the daemon's own and never cached. The cache
+// holds nothing of an excluded family. Of one that yields it may hold an answer from before the preferred family had a
+// usable address, or a provider's that outranks a substitute of the preferred family.
+
+import DNSWire
+
+package enum FamilyPolicy: String, Sendable, CaseIterable {
+    case both
+    case ipv4
+    case ipv6
+    case preferIPv4 = "prefer-ipv4"
+    case preferIPv6 = "prefer-ipv6"
+
+    enum Treatment {
+        case ordinary
+        /// No data, and no upstream is asked.
+        case excluded
+        /// No data if the name has a usable address of the other family.
+        case yielding
+    }
+
+    func treatment(of type: RecordType) -> Treatment {
+        switch (self, type) {
+        case (.ipv4, .aaaa), (.ipv6, .a): .excluded
+        case (.preferIPv4, .aaaa), (.preferIPv6, .a): .yielding
+        default: .ordinary
+        }
+    }
+}
+
+extension Answer {
+    static func withoutFamily(_ question: Question) -> Answer {
+        nothing(.noData, about: question, by: .familyOfRule)
+    }
+
+    /// A negative answer because of a rule. The SOA record lets clients cache it (RFC 2308 section 5).
+    static func nothing(_ kind: Kind, about question: Question, by remark: ExtendedError?) -> Answer {
+        Answer.nothing(kind, inZone: question.name, ttlSeconds: Bounds.ruleTTLSeconds).remarked(remark)
+    }
+}

@@ -1,0 +1,422 @@
+// Rules for names and their subdomains. For each setting, the longest matching rule that specifies it decides.
+
+package import DNSWire
+
+package struct Rule: Equatable, Sendable {
+    package var match: [Name]
+    /// Names of files, as if they were in `match`.
+    package var lists: [RuleList] = []
+    package var upstreams: NameUpstreams?
+    package var standsIn: StandInPolicy?
+    package var order: UpstreamOrder?
+    package var family: FamilyPolicy?
+    /// Private addresses from providers are accepted.
+    package var allowPrivate: Bool?
+    package var stale: Bool?
+    package var staleNegative: Bool?
+    package var prefetch: Bool?
+    /// True: private addresses, too.
+    package var probe: Bool?
+    /// Empty: those of the settings.
+    package var probePorts: [UInt16] = []
+    /// Addresses are probed by a connection to this port only; nil: by TLS handshakes.
+    package var connect: UInt16?
+    package var minTTLSeconds: UInt32?
+    package var maxTTLSeconds: UInt32?
+    package var fallbackAddresses: [Address] = []
+    package var expectation: RuleExpectation?
+    /// It is for the clients of one view, and precedes rules for all clients at the same name.
+    package var isOfView = false
+    /// Nil for most rules. One reference, because rules are copied for every miss.
+    private var rare: RareTerms?
+
+    /// A rule for a longer name exempts its names by `upstreams`.
+    package var answer: RuleAnswer? {
+        get { rare?.answer }
+        set { rare = RareTerms.any(answer: newValue, origin: origin, addressSets: addressSets) }
+    }
+
+    /// Only for `explain`.
+    package var origin: RuleOrigin? {
+        get { rare?.origin }
+        set { rare = RareTerms.any(answer: answer, origin: newValue, addressSets: addressSets) }
+    }
+
+    /// The sets that get the addresses of its names; empty exempts them from those of a rule for a shorter name.
+    package var addressSets: [AddressSetTarget]? {
+        get { rare?.addressSets }
+        set { rare = RareTerms.any(answer: answer, origin: origin, addressSets: newValue) }
+    }
+
+    package init(match: [Name] = []) {
+        self.match = match
+    }
+
+    /// Takes the values of `other` for settings that this rule does not specify.
+    fileprivate mutating func fill(from other: Rule) {
+        if answer == nil, upstreams == nil, let answer = other.answer { self.answer = answer }
+        upstreams = upstreams ?? other.upstreams
+        standsIn = standsIn ?? other.standsIn
+        order = order ?? other.order
+        family = family ?? other.family
+        allowPrivate = allowPrivate ?? other.allowPrivate
+        stale = stale ?? other.stale
+        staleNegative = staleNegative ?? other.staleNegative
+        prefetch = prefetch ?? other.prefetch
+        probe = probe ?? other.probe
+        if probePorts.isEmpty, connect == nil { (probePorts, connect) = (other.probePorts, other.connect) }
+        minTTLSeconds = minTTLSeconds ?? other.minTTLSeconds
+        maxTTLSeconds = maxTTLSeconds ?? other.maxTTLSeconds
+        if fallbackAddresses.isEmpty { fallbackAddresses = other.fallbackAddresses }
+        expectation = expectation ?? other.expectation
+        if addressSets == nil, let sets = other.addressSets { addressSets = sets }
+    }
+
+    /// Merges two rules for one name: an exclusion beats an inclusion; else the first value counts.
+    fileprivate mutating func join(_ other: Rule) {
+        if other.upstreams == .system { upstreams = .system }
+        if other.standsIn == .never { standsIn = .never }
+        if other.allowPrivate == false { allowPrivate = false }
+        if other.stale == false { stale = false }
+        if other.staleNegative == false { staleNegative = false }
+        if other.prefetch == false { prefetch = false }
+        if other.probe == false { probe = false }
+        fill(from: other)
+    }
+}
+
+/// The settings for a name that decide which answers it gets.
+struct AnswerTerms: Equatable {
+    let upstreams: NameUpstreams?
+    let standsIn: StandInPolicy?
+    let order: UpstreamOrder?
+    let family: FamilyPolicy?
+    let expectation: RuleExpectation?
+    let answer: RuleAnswer?
+}
+
+extension Rule {
+    fileprivate var answerTerms: AnswerTerms {
+        AnswerTerms(
+            upstreams: upstreams, standsIn: standsIn, order: order, family: family, expectation: expectation,
+            answer: answer)
+    }
+}
+
+/// Terms of a rule that few questions need. Immutable.
+private final class RareTerms: Equatable, Sendable {
+    let answer: RuleAnswer?
+    let origin: RuleOrigin?
+    let addressSets: [AddressSetTarget]?
+
+    /// Returns nil if the rule has none of them.
+    static func any(answer: RuleAnswer?, origin: RuleOrigin?, addressSets: [AddressSetTarget]?) -> RareTerms? {
+        answer == nil && origin == nil && addressSets == nil
+            ? nil : RareTerms(answer: answer, origin: origin, addressSets: addressSets)
+    }
+
+    private init(answer: RuleAnswer?, origin: RuleOrigin?, addressSets: [AddressSetTarget]?) {
+        self.answer = answer
+        self.origin = origin
+        self.addressSets = addressSets
+    }
+
+    static func == (one: RareTerms, other: RareTerms) -> Bool {
+        one.answer == other.answer && one.origin == other.origin && one.addressSets == other.addressSets
+    }
+}
+
+package struct RuleTable: Equatable, Sendable {
+    /// The rules for one name of `match`, joined.
+    private struct Named: Equatable {
+        var rule = Rule()
+        /// Of these, the rules of a view.
+        var ofView: Rule?
+        /// Their indices, ascending.
+        var indices: [Int] = []
+        /// Where they come from, in their order.
+        var origins: [RuleOrigin] = []
+        /// Its values precede those of all others for the name.
+        var overriding: Rule?
+
+        mutating func add(_ new: Rule, at name: Name, _ index: Int) {
+            if new.isOfView {
+                var joined = ofView ?? Rule()
+                joined.join(new.applied(to: name))
+                ofView = joined
+            } else {
+                rule.join(new.applied(to: name))
+            }
+            indices.append(index)
+            if let origin = new.origin { origins.append(origin) }
+        }
+
+        mutating func override(by other: Rule, _ name: Name) {
+            let first = other.applied(to: name)
+            overriding = overriding.map { first.filled(from: $0) } ?? first
+            rule = first.filled(from: rule)
+            if let origin = other.origin { origins.insert(origin, at: 0) }
+        }
+    }
+
+    /// A list with the index of its rule.
+    private struct Listed: Equatable {
+        let index: Int
+        let list: RuleList
+    }
+
+    private var ruleOfName: [Name: Named] = [:]
+    /// In the order of the rules. Each is searched for each label of a name.
+    private let lists: [Listed]
+    /// The rules with lists, by index.
+    private let ruleOfIndex: [Int: Rule]
+    /// A rule has a `family`. Without one, no question pays for a look-up.
+    let hasFamilies: Bool
+    /// The same for `answer`.
+    let hasAnswers: Bool
+    /// Some of the answers are aliases.
+    let hasAliases: Bool
+
+    /// Some of the rules are for the clients of one view.
+    let hasRulesOfView: Bool
+
+    /// All that a rule names, each once, by set.
+    package let addressSets: [AddressSetTarget]
+
+    /// - Parameter overriding: their values precede those of the others for the same names, and those of a later one
+    ///   precede those of earlier ones.
+    package init(_ rules: [Rule], overriding: [Rule] = []) {
+        let all = rules + overriding
+        hasFamilies = all.contains { $0.family != nil }
+        hasAnswers = all.contains { $0.answer != nil }
+        hasAliases = all.contains { $0.answer?.isAlias ?? false }
+        hasRulesOfView = rules.contains(where: \.isOfView)
+        addressSets = Set(all.flatMap { $0.addressSets ?? [] }).sorted {
+            ($0.set.description, $0.description) < ($1.set.description, $1.description)
+        }
+        for (index, rule) in rules.enumerated() {
+            for name in rule.match {
+                ruleOfName[name, default: Named()].add(rule, at: name, index)
+            }
+        }
+        for (name, named) in ruleOfName {
+            if let ofView = named.ofView { ruleOfName[name]?.rule = ofView.filled(from: named.rule) }
+        }
+        lists = rules.enumerated().flatMap { index, rule in rule.lists.map { Listed(index: index, list: $0) } }
+        // With lists, rules are joined when a name is looked up.
+        ruleOfIndex = lists.isEmpty ? [:] : Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($0, $1.bare) })
+        for rule in overriding {
+            for name in rule.match { ruleOfName[name, default: Named()].override(by: rule, name) }
+        }
+    }
+
+    /// Returns the names of rules with other upstreams, substitutes, order, family, expectation or answer, and of rules
+    /// in only one of the tables. Leaves out lists.
+    func namesDiffering(from other: RuleTable) -> [Name] {
+        Set(ruleOfName.keys).union(other.ruleOfName.keys).filter { name in
+            ruleOfName[name]?.rule.answerTerms != other.ruleOfName[name]?.rule.answerTerms
+        }.sorted()
+    }
+
+    /// Returns the merged rule for a name; nil if no rule matches.
+    func rule(for name: Name) -> Rule? {
+        guard !isEmpty else { return nil }
+        var found: Rule?
+        forEachMatch(of: name) { _, rule in
+            if found == nil { found = rule } else { found?.fill(from: rule) }
+            return true
+        }
+        return found
+    }
+
+    /// Returns the longest match that sends the name to the system resolver, to one provider or to a nameserver; nil if
+    /// none does.
+    func exception(for name: Name) -> Name? {
+        var exception: Name?
+        forEachMatch(of: name) { match, rule in
+            switch rule.upstreams {
+            case nil: return true
+            case .providers, .owners: return false
+            case .provider, .nameserver, .system:
+                exception = match
+                return false
+            }
+        }
+        return exception
+    }
+
+    /// Returns the longest match that has an answer for the name; nil if none does, or if a longer one has upstreams.
+    func answer(for name: Name) -> (match: Name, answer: RuleAnswer)? {
+        guard hasAnswers else { return nil }
+        var found: (match: Name, answer: RuleAnswer)?
+        forEachMatch(of: name) { match, rule in
+            found = rule.answer.map { (match, $0) }
+            return rule.answer == nil && rule.upstreams == nil
+        }
+        return found
+    }
+
+    /// Returns the sets of the longest match that names some.
+    package func addressSets(for name: Name) -> [AddressSetTarget] {
+        guard !addressSets.isEmpty else { return [] }
+        var found: [AddressSetTarget]?
+        forEachMatch(of: name) { _, rule in
+            found = rule.addressSets
+            return found == nil
+        }
+        return found ?? []
+    }
+
+    /// Returns the longest rule below the zone that has upstreams or an answer for the name. Leaves out lists.
+    func deciding(for name: Name, below zone: Name) -> (match: Name, rule: Rule)? {
+        guard !ruleOfName.isEmpty else { return nil }
+        for match in sequence(first: name, next: \.parent) {
+            guard match.wire.count > zone.wire.count else { return nil }
+            if let rule = ruleOfName[match]?.rule, rule.upstreams != nil || rule.answer != nil { return (match, rule) }
+        }
+        return nil
+    }
+
+    private var isEmpty: Bool { ruleOfName.isEmpty && lists.isEmpty }
+
+    /// Calls `body` with each name that equals the name or is its ancestor and has rules, the longest first, and with
+    /// its joined rules, until it returns false.
+    private func forEachMatch(of name: Name, _ body: (Name, Rule) -> Bool) {
+        guard !isEmpty else { return }
+        var next: Name? = name
+        while let match = next {
+            let named = ruleOfName[match]
+            let rule =
+                lists.isEmpty ? named?.rule : rule(at: match, named, isWhole: match.wire.count == name.wire.count)
+            if let rule, !body(match, rule) { return }
+            next = match.parent
+        }
+    }
+
+    /// Returns the joined rules at one name; nil without one. Rules of a view come first. Exact entries of lists
+    /// precede the rules for the name and those below it.
+    private func rule(at name: Name, _ named: Named?, isWhole: Bool) -> Rule? {
+        var (exact, others): ([Int], [Int]) = ([], [])
+        for listed in lists {
+            guard let entry = listed.list.names.entry(at: name, isWhole: isWhole) else { continue }
+            if entry.scope == .exact { exact.append(listed.index) } else { others.append(listed.index) }
+        }
+        guard !exact.isEmpty || !others.isEmpty else { return named?.rule }
+        others = ((named?.indices ?? []) + others).sorted()
+        var rule = Rule()
+        for isOfView in [true, false] {
+            for indices in [exact, others] {
+                rule.fill(from: joined(indices.filter { ruleOfIndex[$0]?.isOfView == isOfView }, at: name))
+            }
+        }
+        return named?.overriding?.filled(from: rule) ?? rule
+    }
+
+    private func joined(_ indices: [Int], at name: Name) -> Rule {
+        var joined = Rule()
+        for index in indices { if let rule = ruleOfIndex[index] { joined.join(rule.applied(to: name)) } }
+        return joined
+    }
+
+    /// Returns where the answer at a name comes from, in the order of `rule(at:)`; nil: from a rule that names it.
+    ///
+    /// - Parameter isWhole: the name is the one in question, and not above it.
+    func origin(ofAnswerAt name: Name, isWhole: Bool) -> RuleOrigin? {
+        let named = ruleOfName[name]
+        guard !lists.isEmpty, named?.overriding?.answer == nil else { return nil }
+        var found: [(order: (Int, Int, Int), origin: RuleOrigin?)] = []
+        let add = { (index: Int, isExact: Bool, origin: RuleOrigin?) in
+            guard let rule = ruleOfIndex[index], rule.answer != nil else { return }
+            found.append(((rule.isOfView ? 0 : 1, isExact ? 0 : 1, index), origin))
+        }
+        for index in named?.indices ?? [] { add(index, false, nil) }
+        for listed in lists {
+            guard let entry = listed.list.names.entry(at: name, isWhole: isWhole) else { continue }
+            let origin = RuleOrigin.list(listed.list.path, line: entry.line, rule: listed.index + 1)
+            add(listed.index, entry.scope == .exact, origin)
+        }
+        return found.min { $0.order < $1.order }?.origin
+    }
+
+    /// Returns what matches a name, the longest name first.
+    func matches(of name: Name) -> [RuleMatch] {
+        var matches: [RuleMatch] = []
+        forEachMatch(of: name) { match, _ in
+            let isWhole = match.wire.count == name.wire.count
+            if let named = ruleOfName[match] { matches.append(RuleMatch(name: match, origins: named.origins)) }
+            for listed in lists {
+                guard let entry = listed.list.names.entry(at: match, isWhole: isWhole) else { continue }
+                let origin = RuleOrigin.list(listed.list.path, line: entry.line, rule: listed.index + 1)
+                matches.append(RuleMatch(name: match, scope: entry.scope, origins: [origin]))
+            }
+            return true
+        }
+        return matches
+    }
+
+    // MARK: changes of lists
+
+    /// Whether the lists, or the answer terms of their rules, differ.
+    func listsDiffer(from other: RuleTable) -> Bool {
+        guard !lists.isEmpty || !other.lists.isEmpty else { return false }
+        guard lists == other.lists else { return true }
+        return lists.contains {
+            ruleOfIndex[$0.index]?.answerTerms != other.ruleOfIndex[$0.index]?.answerTerms
+        }
+    }
+
+    // MARK: terms of acceptance
+
+    /// The names with terms of acceptance of their own, without lists.
+    var namesWithAcceptanceTerms: [Name] { ruleOfName.filter { $0.value.rule.limitsAcceptance }.keys.sorted() }
+
+    var hasListsWithAcceptanceTerms: Bool {
+        lists.contains { ruleOfIndex[$0.index]?.limitsAcceptance ?? false }
+    }
+
+    /// The terms under which answers are accepted, in an order that depends on the rules alone.
+    ///
+    /// - Parameter nameserver: returns a text for a nameserver.
+    func acceptanceTerms(_ nameserver: (ProviderID) -> String) -> [String] {
+        let ofNames = ruleOfName.flatMap { name, named in
+            named.rule.acceptanceTerms(nameserver).map { "\(name) \($0)" }
+        }
+        let ofLists = lists.flatMap { listed in
+            let terms = ruleOfIndex[listed.index]?.acceptanceTerms(nameserver) ?? []
+            return terms.map { "\(listed.list.path) \(listed.list.names.fileDigest.value) \($0)" }
+        }
+        return ofNames.sorted() + ofLists
+    }
+}
+
+extension Rule {
+    /// Answers must meet an expectation, or come from a nameserver.
+    fileprivate var limitsAcceptance: Bool { expectation != nil || upstreams?.isNameserver == true }
+
+    /// One text for each of these.
+    fileprivate func acceptanceTerms(_ nameserver: (ProviderID) -> String) -> [String] {
+        var terms = expectation.map { ["\($0)"] } ?? []
+        if case .nameserver(let server) = upstreams { terms.append(nameserver(server)) }
+        return terms
+    }
+
+    fileprivate func filled(from other: Rule) -> Rule {
+        var filled = self
+        filled.fill(from: other)
+        return filled
+    }
+
+    /// Without names.
+    fileprivate var bare: Rule {
+        var bare = self
+        (bare.match, bare.lists) = ([], [])
+        return bare
+    }
+
+    /// As it applies to one of its names.
+    fileprivate func applied(to name: Name) -> Rule {
+        var rule = bare
+        rule.expectation?.rule = name
+        return rule
+    }
+}

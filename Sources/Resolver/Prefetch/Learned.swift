@@ -1,0 +1,16 @@
+// What a lookup learned.
+
+import DNSWire
+import PublicSuffix
+
+/// The result of a lookup, for the refresh plan.
+struct Learned {
+    /// TTL in the cache; 0 if not cached.
+    let ttlSeconds: UInt32
+    let isNegative: Bool
+    /// The system resolver's answer, given in place of a provider's.
+    let isSubstitute: Bool
+    let isProviders: Bool
+    /// Its TTL may be what is left of the provider's.
+    let mayHaveAged: Bool
+}

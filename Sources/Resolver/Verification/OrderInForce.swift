@@ -1,0 +1,38 @@
+// Which upstream goes first for a name, and why.
+
+package import DNSWire
+
+/// How the order applies to one name at present.
+package enum OrderInForce: Equatable, Sendable {
+    /// The setting.
+    case providersFirst
+    /// The system resolver is asked first.
+    ///
+    /// - Parameter isVerified: a probe has verified its latest answer.
+    case systemFirst(isVerified: Bool)
+    /// The providers go first until this instant: the system resolver gave only mismatched addresses.
+    case forged(until: Instant)
+    /// The same: its answer contradicted the rule for the name.
+    case contradicted(until: Instant)
+    /// Its answer was forged earlier. It is asked first, and must be verified before it is given again.
+    case onProbation
+    /// The providers go first: the system resolver has forged answers about several registrable domains.
+    case mistrusted
+
+    var isSystemFirst: Bool {
+        switch self {
+        case .systemFirst, .onProbation: true
+        case .providersFirst, .forged, .contradicted, .mistrusted: false
+        }
+    }
+}
+
+/// Whether a system resolver's answer may be given before a provider is asked.
+enum FirstAnswerStanding {
+    case usable
+    /// A provider is asked first: the system resolver forged the name before, or answers "no such name" for a name with
+    /// a verified address.
+    case needsProvider
+    /// All its addresses are mismatched or unreachable.
+    case unusable
+}

@@ -1,0 +1,99 @@
+// Which folder of Resolver may use which, and how many files of a module need each other in a circle. A file uses
+// another one if it has the name of a type that the other one declares at its top level: a heuristic, no compiler.
+
+struct Layers {
+    /// The folders of Resolver, lowest first. Each may use only itself and those before it.
+    static let resolver = ["Base", "Names", "Upstreams", "Verification", "Networks", "Prefetch", "Lookup", "Engine"]
+
+    /// The largest circle of files in each module that has one. A figure may only fall: whoever makes it smaller writes
+    /// the new one here.
+    static let largestCircles = [
+        "Control": 4, "Crypto": 3, "DNSWire": 2, "Daemon": 24, "HTTPClient": 9, "HTTPDNS": 3, "LinuxIO": 2,
+        "Resolver": 3, "Serving": 4, "Settings": 8, "Telemetry": 2, "httpdns-lab": 2, "httpdnsctl": 3,
+        "httpdnsd-nftset": 2,
+    ]
+
+    /// Files of one module, by path, with the paths of the files that each uses and the names by which it does.
+    private let uses: [String: [String: Set<Substring>]]
+
+    /// - Parameter files: of one module.
+    init(_ files: [SourceFile]) {
+        let words = files.map { TypeWords($0) }
+        var declaring: [Substring: [String]] = [:]
+        for (file, words) in zip(files, words) {
+            for name in words.declared { declaring[name, default: []].append(file.path) }
+        }
+        uses = Dictionary(
+            uniqueKeysWithValues: zip(files, words).map { file, words in
+                var found: [String: Set<Substring>] = [:]
+                for name in words.used.subtracting(words.nested) {
+                    for path in declaring[name] ?? [] where path != file.path { found[path, default: []].insert(name) }
+                }
+                return (file.path, found)
+            })
+    }
+
+    /// Uses of a higher folder.
+    func arrowsUp(_ layers: [String]) -> [Complaint] {
+        uses.keys.sorted().flatMap { path -> [Complaint] in
+            guard let own = Layers.rank(of: path, layers) else {
+                return [Complaint(path: path, line: 1, what: "is in none of the folders \(layers)")]
+            }
+            return (uses[path] ?? [:]).sorted { $0.key < $1.key }.compactMap { other, names in
+                guard let rank = Layers.rank(of: other, layers), rank > own else { return nil }
+                return Complaint(
+                    path: path, line: 1, what: "uses \(names.sorted().joined(separator: ", ")) of \(other)")
+            }
+        }
+    }
+
+    private static func rank(of path: String, _ layers: [String]) -> Int? {
+        let parts = path.split(separator: "/")
+        return parts.count == 4 ? layers.firstIndex(of: String(parts[2])) : nil
+    }
+
+    /// The files of the largest circle, sorted; empty if there is none.
+    func largestCircle() -> [String] {
+        var largest: [String] = []
+        var reachable: [String: Set<String>] = [:]
+        for path in uses.keys { reachable[path] = reached(from: path) }
+        for (path, others) in reachable where others.contains(path) {
+            let circle = others.filter { reachable[$0]?.contains(path) == true }
+            if circle.count > largest.count { largest = circle.sorted() }
+        }
+        return largest
+    }
+
+    private func reached(from path: String) -> Set<String> {
+        var reached: Set<String> = []
+        var next = [path]
+        while let current = next.popLast() {
+            for other in (uses[current] ?? [:]).keys where reached.insert(other).inserted { next.append(other) }
+        }
+        return reached
+    }
+}
+
+/// The names of types in a Swift file.
+private struct TypeWords {
+    /// At the top level.
+    var declared: Set<Substring> = []
+    /// Inside other types. In this file the name means this type.
+    var nested: Set<Substring> = []
+    var used: Set<Substring> = []
+
+    private static let keywords: Set<Substring> = ["struct", "class", "enum", "protocol", "typealias", "actor"]
+
+    init(_ file: SourceFile) {
+        for line in file.codeLines {
+            let words = SwiftCode.words(line).map(\.word)
+            for word in words where word.first?.isUppercase == true { used.insert(word) }
+            guard let keyword = words.firstIndex(where: TypeWords.keywords.contains), keyword + 1 < words.count else {
+                continue
+            }
+            let name = words[keyword + 1]
+            guard name.first?.isUppercase == true else { continue }
+            if line.first == " " { nested.insert(name) } else { declared.insert(name) }
+        }
+    }
+}
