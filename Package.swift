@@ -18,8 +18,11 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = [], embedded: 
         swiftSettings: strict)
 }
 
+/// Nothing is linked with a program, so that it exports no symbols: their names are a tenth of it.
 func program(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
-    .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+    .executableTarget(
+        name: name, dependencies: dependencies, path: path, swiftSettings: strict,
+        linkerSettings: [.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(configuration: .release))])
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [String] = []) -> Target {
