@@ -108,7 +108,7 @@ package struct Resolver {
         }
         followPortal(now: now)
         endTrials(now: now)
-        noticeSilence(now: now)
+        shortenSilentWaits(now: now)
         repeat { carryOutConsequences(now: now) } while askOtherFamilies(now: now)
         // Two buffers in turn, so that no event allocates one.
         if actions.isEmpty { swap(&actions, &state.actions) } else { actions += state.actions }

@@ -4,12 +4,11 @@ import DNSWire
 
 extension Resolver {
     /// Applies the terms of an outage to lookups that began before the silence of their providers was known.
-    mutating func noticeSilence(now: Instant) {
+    mutating func shortenSilentWaits(now: Instant) {
         guard state.ranking.hasNewSilence else { return }
         state.ranking.hasNewSilence = false
-        for number in lookups.indices
-        where lookups[number]?.standIn(state.ranking, isAsking: true, now: now) == .unreachable {
-            change(number, now: now) { $0.shortenDeadlines(.inTrouble, now: now, &$1) }
+        for number in lookups.indices where lookups[number]?.waitsForSilence(state.ranking, now) == true {
+            change(number, now: now) { $0.shortenDeadlines(.inSilence, now: now, &$1) }
         }
     }
 }

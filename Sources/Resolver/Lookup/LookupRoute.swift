@@ -27,7 +27,9 @@ extension Lookup {
         private(set) var hedge: ProviderID?
         /// No provider can be reached.
         let inTrouble: Bool
-        /// The only provider works, but replies to no name of this domain.
+        /// Some provider may be reached, but none replies to names of this parent.
+        let isSilent: Bool
+        /// The only provider works, but replies to no name of this domain, or of this parent.
         let isUnresponsive: Bool
         /// Usual answer time of the slowest working provider that will be asked; nil if one is unmeasured.
         let slowestAnswerTime: Duration?
@@ -61,7 +63,7 @@ extension Lookup {
                 blocked: blocked.filter(isOther), usedUp: usedUp.filter(isOther), upstreams: upstreams,
                 hasSystem: hasSystem && source != .system, systemLead: source == .system ? nil : systemLead,
                 hedge: source == .system ? nil : hedge.flatMap { isOther($0) ? $0 : nil },
-                inTrouble: inTrouble, isUnresponsive: isUnresponsive,
+                inTrouble: inTrouble, isSilent: isSilent, isUnresponsive: isUnresponsive,
                 slowestAnswerTime: slowestAnswerTime)
         }
 
@@ -75,7 +77,7 @@ extension Lookup {
 
         /// Delay until the system resolver is asked as well.
         var systemHedge: Duration {
-            guard !inTrouble else { return Bounds.systemHedgeInTrouble }
+            guard !inTrouble, !isSilent else { return Bounds.systemHedgeInTrouble }
             guard let slowestAnswerTime else { return Bounds.systemHedge }
             return min(max(slowestAnswerTime * Bounds.systemHedgeFactor, Bounds.systemHedgeFloor), Bounds.systemHedge)
         }
@@ -89,6 +91,8 @@ extension Lookup {
         func systemPatience(_ setting: Duration, isMistrusted: Bool) -> Duration {
             guard !inTrouble else { return min(setting, Bounds.systemPatienceInTrouble) }
             guard !isMistrusted else { return max(setting, Bounds.systemPatienceMistrusted) }
+            // Names of one parent show little, so the provider has its usual time.
+            if isSilent { return min(setting, max(Bounds.systemPatienceInTrouble, slowestAnswerTime ?? .zero)) }
             return isUnresponsive ? min(setting, Bounds.systemPatienceUnresponsive) : setting
         }
 
@@ -107,6 +111,8 @@ extension Lookup {
         /// No provider can be reached.
         static let inTrouble = SystemTerms(
             hedge: Bounds.systemHedgeInTrouble, patience: Bounds.systemPatienceInTrouble)
+        /// The providers are silent to names of this parent.
+        static let inSilence = SystemTerms(hedge: Bounds.systemHedgeInTrouble, patience: Bounds.silentFloor)
         /// Just after a change to a new network.
         static let atFirst = SystemTerms(hedge: .zero, patience: Bounds.systemPatienceAtFirst)
         static let mistrustedAtFirst = SystemTerms(hedge: .zero, patience: Bounds.systemPatienceMistrusted)

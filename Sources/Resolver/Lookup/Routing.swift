@@ -159,15 +159,15 @@ struct Routing {
         // do.
         let working = order.filter { !ranking.isUnreached($0, now) }
         let parent = { ShareHolder.parent(of: question.name) }
-        let inTrouble =
-            working.allSatisfy { ranking.isUnreached($0, by: parent(), now) }
-            && spared.allSatisfy { blocked.contains($0) }
+        let isSilent = working.prefix(Bounds.maxProviderAttempts).allSatisfy { ranking.isSilent($0, to: parent(), now) }
+        let inTrouble = working.isEmpty && spared.allSatisfy { blocked.contains($0) }
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
             providers: onTrial.isEmpty ? order : order.filter { !onTrial.contains($0) }, trialPending: onTrial,
             trialPatience: onTrial.isEmpty ? .zero : Bounds.systemPatienceInTrouble,
             throttled: spared.filter { !usedUp.contains($0) && !blocked.contains($0) }, blocked: blocked,
             usedUp: usedUp, upstreams: upstreams, hasSystem: hasSystem, systemLead: lead, inTrouble: inTrouble,
+            isSilent: isSilent && !working.isEmpty,
             isUnresponsive: order.count == 1
                 && ranking.areUnresponsive(working, for: question.name.registrableDomain, under: parent(), now),
             slowestAnswerTime: ranking.slowestAnswerTime(of: working.prefix(Bounds.maxProviderAttempts)))

@@ -15,7 +15,6 @@ extension Lookup {
             return isTime && (isSystemFirst || policy.standsIn == .anyFailure) ? .setting : nil
         }
         guard !failures.isAboutName else { return nil }
-        let isUnreached = { ranking.isUnreached($0, by: holder.parent, now) }
         var reason = StandInReason.unreachable
         // A provider without an outcome is in flight or not asked yet: see below. A repeat in flight keeps the outcome.
         for (provider, outcome) in failures.outcomes where !providers.includes(provider) {
@@ -24,7 +23,8 @@ extension Lookup {
             case .isAboutName, .isEmpty(mayBeUnregistered: false): return nil
             case .isEmpty: reason = .notServed
             case .noReply(let instant):
-                guard isUnreached(provider) || !ranking.hasReplied(provider, since: instant) else { return nil }
+                let isBack = ranking.hasReplied(provider, since: instant)
+                guard !isBack || isUnreachable(provider, ranking, now) else { return nil }
             case .serviceFailed:
                 guard ranking.isFailingForAll(provider, now) else { return nil }
                 reason = .failing
@@ -36,17 +36,33 @@ extension Lookup {
             }
         }
         for attempt in running {
-            guard let provider = attempt.provider, !isUnreached(provider) else { continue }
+            guard let provider = attempt.provider, !ranking.isUnreached(provider, now) else { continue }
+            // A wait for a turn or for a fleet says nothing about the provider; one for a place at a silent one does.
+            if isAsking || isHoldOver(now), attempt.isSent || attempt.awaitsPlace,
+                ranking.isSilent(provider, to: holder.parent, now)
+            {
+                continue
+            }
             let isSilent = attempt.isSent && !ranking.hasReplied(provider, since: attempt.startedAt)
             guard isSilent, (isAsking ? silenceSuspectedAt(attempt) : silenceProvenAt(attempt)) <= now else {
                 return nil
             }
         }
         for provider in providers.askedBeforeExpired {
-            guard isUnreached(provider) else { return nil }
+            guard isUnreachable(provider, ranking, now) else { return nil }
         }
         if providers.hasBlocked { reason = .failing }
         return reason
+    }
+
+    private func isUnreachable(_ provider: ProviderID, _ ranking: UpstreamRanking, _ now: Instant) -> Bool {
+        ranking.isUnreached(provider, now) || ranking.isSilent(provider, to: holder.parent, now)
+    }
+
+    /// Whether it waits for providers that are known to be silent to names of its parent, and for no other.
+    func waitsForSilence(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
+        let awaited = running.compactMap(\.provider) + providers.askedBeforeExpired
+        return !awaited.isEmpty && awaited.allSatisfy { isUnreachable($0, ranking, now) }
     }
 
     /// Whether the answer that it gave in the providers' place may be given no longer: a provider that it still waits

@@ -110,9 +110,9 @@ final class ProviderStanding {
     func mayBeBack(_ now: Instant) -> Bool { hasLostConnection && breaker.isHalfOpen(now) }
     /// Whether the provider could not be reached, and has not replied since.
     func isUnreached(_ now: Instant) -> Bool { isDown(now) || mayBeBack(now) }
-    /// Whether that is known at least for names of this parent.
-    func isUnreached(by parent: @autoclosure () -> Name, _ now: Instant) -> Bool {
-        isUnreached(now) || !silentParents.isEmpty && silentParents.contains(parent(), now)
+    /// Whether two names of this parent have waited in vain for any reply, and none has arrived since.
+    func isSilent(to parent: @autoclosure () -> Name, _ now: Instant) -> Bool {
+        !silentParents.isEmpty && silentParents.contains(parent(), now)
     }
     /// Whether the provider fails for every name. It is still asked first for each name.
     func isFailingForAll(_ now: Instant) -> Bool { isBlocked(now) || serviceFailures.areProof(now) }
@@ -165,13 +165,9 @@ final class ProviderStanding {
         outstandingDomains.count >= Bounds.timedOutDomainsToOpen && isOverdue(since: silentSince, now)
     }
 
-    /// Whether the provider replies to no name of this domain, or of this parent: requests for several domains, or many
-    /// for this one, are in flight or timed out since its last reply. Lookups still ask it, because other names may be
-    /// answered.
-    func isUnresponsive(
-        for domain: @autoclosure () -> Name, under parent: @autoclosure () -> Name, _ now: Instant
-    ) -> Bool {
-        if !silentParents.isEmpty, silentParents.contains(parent(), now) { return true }
+    /// Whether the provider replies to no name of this domain. Requests for several domains, or many for this one, are
+    /// in flight or timed out since its last reply. Lookups still ask it, because other names may be answered.
+    func isUnresponsive(for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
         guard isOverdue(since: unansweredSince, now), let triedAt, now - triedAt <= Bounds.unresponsiveMemory else {
             return false
         }
@@ -333,9 +329,7 @@ final class ProviderStanding {
         let left = (outstandingDomains[domain] ?? 0) - 1
         outstandingDomains[domain] = left > 0 ? left : nil
         if isHeard {
-            isBackFromSilence =
-                isUnacknowledged || silentParents.isAnyKnown
-                || isUnresponsive(for: domain, under: domain, now)
+            isBackFromSilence = isUnacknowledged || silentParents.isAnyKnown || isUnresponsive(for: domain, now)
             if isBackFromSilence { lastSilenceEndedAt = now }
             (silentSince, heardAt, unansweredSince, unanswered) = (now, now, nil, [:])
         } else {
@@ -445,6 +439,8 @@ final class ProviderStanding {
     func forgive() {
         if !breaker.isBlocked { breaker = Breaker() }
         streak = FailureStreak()
+        waitInVain = nil
+        silentParents.removeAll()
     }
 
     func refused(now: Instant) { breaker.refused(now: now) }

@@ -6,9 +6,11 @@ import DNSWire
 /// the nameservers of one zone that hang look the same.
 struct SilentParents {
     private struct Wait {
+        /// The first name, and the start of its request.
         let name: Name
+        let startedAt: Instant
         var isOfTwoNames = false
-        var startedAt: Instant
+        /// When the last name had waited in vain.
         var at: Instant
     }
 
@@ -30,7 +32,7 @@ struct SilentParents {
         }
         let between = max(startedAt - wait.startedAt, wait.startedAt - startedAt)
         let isSecond = !wait.isOfTwoNames && name != wait.name && (sharedWithin.map { between > $0 } ?? true)
-        (wait.isOfTwoNames, wait.startedAt, wait.at) = (wait.isOfTwoNames || isSecond, startedAt, now)
+        (wait.isOfTwoNames, wait.at) = (wait.isOfTwoNames || isSecond, now)
         waits[parent] = wait
         return isSecond
     }

@@ -326,9 +326,9 @@ struct UpstreamRanking {
         index(of: provider).map { standings[$0].isUnreached(now) } ?? false
     }
 
-    /// Whether the provider could not be reached by names of this parent, and has not replied since.
-    func isUnreached(_ provider: ProviderID, by parent: @autoclosure () -> Name, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].isUnreached(by: parent(), now) } ?? false
+    /// Whether two names of this parent have waited in vain for any reply of the provider, and none has arrived since.
+    func isSilent(_ provider: ProviderID, to parent: @autoclosure () -> Name, _ now: Instant) -> Bool {
+        index(of: provider).map { standings[$0].isSilent(to: parent(), now) } ?? false
     }
 
     /// Whether the provider fails for every name.
@@ -378,14 +378,16 @@ struct UpstreamRanking {
         index(of: provider).flatMap { standings[$0].triedAt }.map { now - $0 < Bounds.trialSpacing } ?? false
     }
 
-    /// Whether none of these providers replies to names of this domain. False for no providers.
+    /// Whether none of these providers replies to names of this domain, or of this parent. False for no providers.
     func areUnresponsive(
         _ providers: [ProviderID], for domain: @autoclosure () -> Name, under parent: @autoclosure () -> Name,
         _ now: Instant
     ) -> Bool {
         !providers.isEmpty
             && providers.allSatisfy { provider in
-                index(of: provider).map { standings[$0].isUnresponsive(for: domain(), under: parent(), now) } ?? false
+                index(of: provider).map {
+                    standings[$0].isSilent(to: parent(), now) || standings[$0].isUnresponsive(for: domain(), now)
+                } ?? false
             }
     }
 
