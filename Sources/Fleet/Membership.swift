@@ -47,7 +47,7 @@ package struct Membership: Sendable {
     /// Ends of names in Redis: of a stream and the channel that tells of its news, and of a channel.
     static let (flushStream, evidenceChannel) = ("f", "v")
 
-    var terms: Terms?
+    var configuration: FleetConfiguration?
     /// Names this process in leases.
     let token: [UInt8]
     private var isInUse = false
@@ -77,18 +77,18 @@ package struct Membership: Sendable {
     package init(token: String) { self.token = Array(token.utf8) }
 
     package var counts: SharedFetches.Counts { fetches.counts }
-    package var isOn: Bool { terms != nil }
+    package var isOn: Bool { configuration != nil }
     package var hasOutcomes: Bool { !outcomes.isEmpty }
     /// How many members there are, as far as Redis told, also before the start.
     package var size: Int { presence.size }
-    /// Other members' answers come to it; "" without `terms`.
+    /// Other members' answers come to it; "" without `configuration`.
     package var channel: String { name("m:" + String(decoding: token, as: UTF8.self)) }
     /// All channels that it listens to.
     package var channels: [String] { [channel, name(Membership.flushStream), name(Membership.evidenceChannel)] }
     /// A key that may be written to find out whether Redis is of use.
     package var testKey: String { name("t") }
 
-    private func name(_ end: String) -> String { terms?.keys.name(end) ?? "" }
+    private func name(_ end: String) -> String { configuration?.keys.name(end) ?? "" }
 
     package mutating func takeCalls() -> [FleetCall] {
         defer { calls = [] }
@@ -100,13 +100,13 @@ package struct Membership: Sendable {
         return outcomes
     }
 
-    /// - Parameter terms: nil: nothing is shared.
-    package mutating func configure(_ terms: Terms?, now: Instant) {
-        guard terms != self.terms else { return }
+    /// - Parameter configuration: nil: nothing is shared.
+    package mutating func configure(_ configuration: FleetConfiguration?, now: Instant) {
+        guard configuration != self.configuration else { return }
         carryOut(fetches.switchedOff(), now: now)
-        self.terms = terms
-        if let terms {
-            fetches.readTimeout = terms.readTimeout
+        self.configuration = configuration
+        if let configuration {
+            fetches.readTimeout = configuration.readTimeout
             log.start(now: now)
         }
         if isInUse { readFlushes() }
@@ -138,25 +138,26 @@ package struct Membership: Sendable {
     ///
     /// - Returns: false if the provider is to be asked at once.
     package mutating func begin(_ id: ID, _ fetch: Fetch, now: Instant) -> Bool {
-        guard let terms else { return false }
-        let entries = fetch.isShareable && terms.share.contains(.answers) ? self.entries(fetch, terms) : []
+        guard let configuration else { return false }
+        let entries =
+            fetch.isShareable && configuration.share.contains(.answers) ? self.entries(fetch, configuration) : []
         guard !entries.isEmpty || interval(fetch.provider) != nil else { return false }
-        let fetchTerms = SharedFetches.Terms(
+        let policy = FetchPolicy(
             entries: entries,
-            lease: terms.share.contains(.leases) ? FleetScript.lease(usual95: fetch.provider.usual95) : .zero,
+            lease: configuration.share.contains(.leases) ? FleetScript.lease(usual95: fetch.provider.usual95) : .zero,
             leastLife: fetch.life.map { $0 + Membership.leastLife } ?? Membership.leastLife,
             patience: fetch.provider.timeout / 2,
             turnWait: interval(fetch.provider) == nil ? .zero : fetch.longestTurnWait)
         requests[id] = Request(fetch: fetch)
-        carryOut([fetches.begin(id, fetchTerms, isInUse: isInUse, now: now)], now: now)
+        carryOut([fetches.begin(id, policy, isInUse: isInUse, now: now)], now: now)
         return true
     }
 
-    private func entries(_ fetch: Fetch, _ terms: Terms) -> [String] {
+    private func entries(_ fetch: Fetch, _ configuration: FleetConfiguration) -> [String] {
         let entryTerms = EntryTerms(
-            fetch.question, site: terms.site, provider: fetch.provider.identity,
+            fetch.question, site: configuration.site, provider: fetch.provider.identity,
             clientSubnet: fetch.provider.clientSubnet, rules: fetch.rules)
-        return (try? terms.keys.entries(entryTerms)) ?? []
+        return (try? configuration.keys.entries(entryTerms)) ?? []
     }
 
     package func question(of id: ID) -> Question? { requests[id]?.fetch.question }
@@ -173,14 +174,14 @@ package struct Membership: Sendable {
     private mutating func end(_ id: ID, tellsAll: Bool) {
         guard let request = requests.removeValue(forKey: id) else { return }
         giveBackTurn(of: request)
-        let entry = fetches.terms(of: id)?.entry
+        let entry = fetches.policy(of: id)?.entry
         if fetches.ended(id), let entry { ended.append(Unpublished(entry: entry, tellsAll: tellsAll)) }
     }
 
     /// The provider has answered: others get its answer.
     package mutating func answered(_ id: ID, _ answer: Answer, now: Instant) {
         guard let request = requests.removeValue(forKey: id) else { return }
-        let entry = fetches.terms(of: id)?.entry
+        let entry = fetches.policy(of: id)?.entry
         guard fetches.ended(id), let entry else { return }
         asked.answered(request.fetch.question)
         let isPublished = publish(answer, request.fetch, askedAt: request.askedAt ?? now, as: entry, now: now)
@@ -189,7 +190,8 @@ package struct Membership: Sendable {
 
     /// A provider has answered a question that it was not asked in this fetch.
     package mutating func volunteered(_ answer: Answer, _ fetch: Fetch, now: Instant) {
-        guard let terms, terms.share.contains(.answers), let entry = entries(fetch, terms).first else { return }
+        guard let configuration, configuration.share.contains(.answers), let entry = entries(fetch, configuration).first
+        else { return }
         // The request for another question may be as old as that.
         _ = publish(answer, fetch, askedAt: now - fetch.provider.timeout, as: entry, now: now)
     }
@@ -209,12 +211,12 @@ package struct Membership: Sendable {
     private mutating func publish(
         _ answer: Answer, _ fetch: Fetch, askedAt: Instant, as entry: String, now: Instant
     ) -> Bool {
-        guard let terms, isInUse, let time = clock.time(at: now), let asked = clock.time(at: askedAt) else {
+        guard let configuration, isInUse, let time = clock.time(at: now), let asked = clock.time(at: askedAt) else {
             unpublished += 1
             return false
         }
-        let shared = SharedAnswer(answer, from: fetch.provider.name, by: terms.member)
-        guard let value = try? shared.bytes(fetch.question, entry: entry, asked: asked, at: time, terms.keys)
+        let shared = SharedAnswer(answer, from: fetch.provider.name, by: configuration.member)
+        guard let value = try? shared.bytes(fetch.question, entry: entry, asked: asked, at: time, configuration.keys)
         else { return false }
         let life = FleetCall.number(UInt64(answer.ttlSeconds) * 1000)
         calls.append(FleetCall(.publication, keys: Membership.keys(entry), [value, life, token], .publication))
@@ -251,24 +253,24 @@ package struct Membership: Sendable {
     }
 
     private mutating func call(_ id: ID, now: Instant) {
-        guard let fetch = requests[id]?.fetch, let terms = fetches.terms(of: id) else { return }
+        guard let fetch = requests[id]?.fetch, let policy = fetches.policy(of: id) else { return }
         let interval = FleetCall.number(self.interval(fetch.provider)?.wholeMicroseconds ?? 0)
         let longest = FleetCall.number(fetch.longestTurnWait.wholeMicroseconds)
         let paces = paceKeys(fetch.provider)
-        guard let entry = terms.entry else {
+        guard let entry = policy.entry else {
             calls.append(FleetCall(.pace, keys: paces, [interval, longest], .fetch(id)))
             return
         }
         let asks = asked.countQueries(
             fetch.question, perSecond: fetch.perSecond, isForClient: fetch.isForClient, now: now)
         let arguments = [
-            token, FleetCall.number(terms.lease.wholeMilliseconds),
-            FleetCall.number(terms.leastLife.wholeMilliseconds),
+            token, FleetCall.number(policy.lease.wholeMilliseconds),
+            FleetCall.number(policy.leastLife.wholeMilliseconds),
             FleetCall.number((log.age(of: fetch.question, now: now) ?? Membership.anyAge).wholeMilliseconds),
             Array(channel.utf8), FleetCall.number(Int(asks * 1000)), interval, longest,
             Array(fetches.lostOwners(now: now).joined(separator: " ").utf8),
         ]
-        let keys = [entry + ":l", entry + ":w", entry + ":d"] + paces + terms.entries
+        let keys = [entry + ":l", entry + ":w", entry + ":d"] + paces + policy.entries
         calls.append(FleetCall(.lease, keys: keys, arguments, .fetch(id)))
     }
 
@@ -286,13 +288,13 @@ package struct Membership: Sendable {
 
     /// The interval of requests of all members to the provider; nil: it has no budget that is shared.
     private func interval(_ provider: SharedProvider) -> Duration? {
-        guard terms?.share.contains(.budget) ?? false else { return nil }
+        guard configuration?.share.contains(.budget) ?? false else { return nil }
         return provider.questionsPerSecond.map { .seconds(1) / $0 }
     }
 
     /// Without a budget, the script does not use them.
     private func paceKeys(_ provider: SharedProvider) -> [String] {
-        guard let keys = terms?.keys else { return [] }
+        guard let keys = configuration?.keys else { return [] }
         guard interval(provider) != nil else { return keys.names("b:") }
         return (try? keys.names("b:", "budget", [Array(provider.account.utf8)])) ?? keys.names("b:")
     }
@@ -341,7 +343,7 @@ package struct Membership: Sendable {
     ///   - account: provider, account and period.
     ///   - own: all of this member in the period.
     package mutating func bill(_ account: String, _ count: Int, own: Int) {
-        if terms?.share.contains(.budget) ?? false { bills.add(count, account, own: own) }
+        if configuration?.share.contains(.budget) ?? false { bills.add(count, account, own: own) }
     }
 
     /// Counts the questions of the account anew, from those that each member has counted itself.
@@ -351,18 +353,20 @@ package struct Membership: Sendable {
     }
 
     private mutating func tellBills(now: Instant) {
-        if isInUse, let terms, let time = clock.time(at: now) { calls += bills.calls(at: time, terms.keys) }
+        if isInUse, let configuration, let time = clock.time(at: now) {
+            calls += bills.calls(at: time, configuration.keys)
+        }
     }
 
     private mutating func takeBill(
         _ account: String, of call: FleetCall, isTaken: Bool, _ stored: [UInt8], now: Instant
     ) {
-        guard let terms else { return }
+        guard let configuration else { return }
         let value = SharedBills.value(of: call)
         if isTaken {
             bills.taken(value, account)
         } else {
-            let (mayTryAgain, refusal) = bills.differs(from: value, account, stored, terms.keys)
+            let (mayTryAgain, refusal) = bills.differs(from: value, account, stored, configuration.keys)
             if let refusal { refusals[refusal, default: 0] += 1 }
             if mayTryAgain { tellBills(now: now) }
         }
@@ -394,12 +398,12 @@ package struct Membership: Sendable {
     private func flushCall(
         _ scope: QuestionScope, _ id: FlushOrder.ID, now: Instant
     ) throws(FlushFault) -> FleetCall {
-        guard let terms else { throw FlushFault(text: Membership.noFleet) }
-        guard terms.share.contains(.flush) else { throw FlushFault(text: "fleet.share has no \"flush\"") }
+        guard let configuration else { throw FlushFault(text: Membership.noFleet) }
+        guard configuration.share.contains(.flush) else { throw FlushFault(text: "fleet.share has no \"flush\"") }
         guard let time = clock.time(at: now) else { throw FlushFault(text: "Redis has not told its time yet") }
         do throws(CryptoError) {
-            let order = try FlushOrder(scope).bytes(at: time, terms.keys)
-            return FleetCall(.flush, keys: terms.keys.names(Membership.flushStream), [order], .flushOrder(id))
+            let order = try FlushOrder(scope).bytes(at: time, configuration.keys)
+            return FleetCall(.flush, keys: configuration.keys.names(Membership.flushStream), [order], .flushOrder(id))
         } catch {
             throw FlushFault(text: error.text)
         }
@@ -423,18 +427,18 @@ package struct Membership: Sendable {
     }
 
     /// Whether the flushes are known.
-    package var knowsFlushes: Bool { log.isCaughtUp || !(terms?.share.contains(.flush) ?? false) }
+    package var knowsFlushes: Bool { log.isCaughtUp || !(configuration?.share.contains(.flush) ?? false) }
 
     private mutating func readFlushes() {
-        guard log.isRestored, terms?.share.contains(.flush) ?? false else { return }
+        guard log.isRestored, configuration?.share.contains(.flush) ?? false else { return }
         let (first, isWhole) = log.next
         calls.append(
             FleetCall(.flushes, keys: [name(Membership.flushStream)], [Array(first.utf8)], .flushes(isWhole: isWhole)))
     }
 
     private mutating func takeFlushes(_ elements: [FlushElement], isWhole: Bool, at time: RedisTime, now: Instant) {
-        guard let terms else { return }
-        let news = log.take(elements, of: server, isWhole: isWhole, at: time, terms.keys, now: now)
+        guard let configuration else { return }
+        let news = log.take(elements, of: server, isWhole: isWhole, at: time, configuration.keys, now: now)
         for refusal in news.refusals { refusals[refusal, default: 0] += 1 }
         outcomes += news.scopes.map { .flush($0) }
         outcomes.append(.note(.flushes, news.note))
@@ -444,16 +448,17 @@ package struct Membership: Sendable {
 
     /// A probe of this member has found that the address is not the name's.
     package mutating func reportEvidence(_ evidence: SharedEvidence, now: Instant) {
-        guard let terms, terms.share.contains(.evidence), isInUse, let time = clock.time(at: now),
-            evidenceLimit.admit(evidence, now: now), let bytes = try? evidence.bytes(by: token, at: time, terms.keys)
+        guard let configuration, configuration.share.contains(.evidence), isInUse, let time = clock.time(at: now),
+            evidenceLimit.admit(evidence, now: now),
+            let bytes = try? evidence.bytes(by: token, at: time, configuration.keys)
         else { return }
-        calls.append(FleetCall(.evidence, keys: terms.keys.names(Membership.evidenceChannel), [bytes], .order))
+        calls.append(FleetCall(.evidence, keys: configuration.keys.names(Membership.evidenceChannel), [bytes], .order))
     }
 
     private mutating func hearEvidence(_ bytes: [UInt8], now: Instant) {
-        guard let terms, terms.share.contains(.evidence), let time = clock.time(at: now) else { return }
+        guard let configuration, configuration.share.contains(.evidence), let time = clock.time(at: now) else { return }
         do throws(Refusal) {
-            let (evidence, member) = try SharedEvidence.read(bytes, now: time, terms.keys)
+            let (evidence, member) = try SharedEvidence.read(bytes, now: time, configuration.keys)
             guard member != token, evidenceLimit.admit(evidence, now: now) else { return }
             outcomes.append(.evidence(evidence))
         } catch {
@@ -468,8 +473,8 @@ package struct Membership: Sendable {
 
     /// - Parameter record: about this member, for `records`.
     package mutating func announce(_ record: [UInt8], now: Instant) {
-        guard let terms else { return }
-        calls.append(presence.call(record, by: token, at: clock.time(at: now), terms.keys, now: now))
+        guard let configuration else { return }
+        calls.append(presence.call(record, by: token, at: clock.time(at: now), configuration.keys, now: now))
         // Earlier, the notes of the store would be lost.
         if log.isRestored {
             if let note = presence.takeNote() { outcomes.append(.note(.size, note)) }
@@ -479,12 +484,14 @@ package struct Membership: Sendable {
     }
 
     /// Asks Redis for the members; `records` reads the reply.
-    package mutating func askForMembers() { if let terms { calls.append(Presence.call(for: terms.keys)) } }
+    package mutating func askForMembers() {
+        if let configuration { calls.append(Presence.call(for: configuration.keys)) }
+    }
 
     /// The authentic records of a reply to `askForMembers`.
     package mutating func records(in reply: FleetReply) -> [MemberRecord] {
-        guard let terms, case .members(let now, let members) = reply else { return [] }
-        let (records, refused) = Presence.records(of: members, token: token, at: now, terms.keys)
+        guard let configuration, case .members(let now, let members) = reply else { return [] }
+        let (records, refused) = Presence.records(of: members, token: token, at: now, configuration.keys)
         for refusal in refused { refusals[refusal, default: 0] += 1 }
         return records
     }
@@ -524,7 +531,7 @@ package struct Membership: Sendable {
     }
 
     private mutating func takeReply(_ reply: FleetReply, to id: ID, _ call: FleetCall, now: Instant) {
-        guard let fetch = requests[id]?.fetch, let fetchTerms = fetches.terms(of: id) else {
+        guard let fetch = requests[id]?.fetch, let policy = fetches.policy(of: id) else {
             return giveBack(reply, to: call)
         }
         if let demand = reply.demand, call.script == .lease {
@@ -534,7 +541,7 @@ package struct Membership: Sendable {
                 outcomes.append(.demandElsewhere(fetch.question, perSecond: elsewhere))
             }
         }
-        carryOut(fetches.replied(id, meaning(of: reply, id, fetch, fetchTerms, now: now), now: now), now: now)
+        carryOut(fetches.replied(id, meaning(of: reply, id, fetch, policy, now: now), now: now), now: now)
     }
 
     /// Gives back what a request got after its end: a turn, and a lease that would make others wait.
@@ -555,14 +562,14 @@ package struct Membership: Sendable {
     }
 
     private mutating func meaning(
-        of reply: FleetReply, _ id: ID, _ fetch: Fetch, _ fetchTerms: SharedFetches.Terms, now: Instant
+        of reply: FleetReply, _ id: ID, _ fetch: Fetch, _ policy: FetchPolicy, now: Instant
     ) -> SharedFetches.Reply {
         switch reply {
         case .value(_, _, let key, let value, let left):
-            guard fetchTerms.entries.indices.contains(key - 1),
+            guard policy.entries.indices.contains(key - 1),
                 let shared = shared(
-                    value, fetch.question, entry: fetchTerms.entries[key - 1], left: left,
-                    leastLife: fetchTerms.leastLife, now: now)
+                    value, fetch.question, entry: policy.entries[key - 1], left: left,
+                    leastLife: policy.leastLife, now: now)
             else { return .invalid }
             return .answer(shared.answer, left: shared.left)
         case .ours(let time, _, let told):
@@ -588,9 +595,9 @@ package struct Membership: Sendable {
     private mutating func shared(
         _ value: [UInt8], _ question: Question, entry: String, left: Duration, leastLife: Duration, now: Instant
     ) -> (answer: SharedAnswer, left: Duration)? {
-        guard let terms, let time = clock.time(at: now) else { return nil }
+        guard let configuration, let time = clock.time(at: now) else { return nil }
         do throws(Refusal) {
-            let read = try SharedAnswer.read(value, question, entry: entry, now: time, terms.keys)
+            let read = try SharedAnswer.read(value, question, entry: entry, now: time, configuration.keys)
             let left = min(left, read.left)
             guard left >= leastLife - Membership.clockError,
                 read.age <= (log.age(of: question, now: now) ?? Membership.anyAge) + Membership.clockError
@@ -621,7 +628,7 @@ package struct Membership: Sendable {
         let (entry, word) = (String(decoding: parts[0], as: UTF8.self), String(decoding: parts[1], as: UTF8.self))
         guard let id = fetches.awaiting(entry), let fetch = requests[id]?.fetch else {
             // Another one that waits gets the lease.
-            if word == Membership.one, terms?.keys.isEntry(entry) ?? false { release(entry, tellsAll: false) }
+            if word == Membership.one, configuration?.keys.isEntry(entry) ?? false { release(entry, tellsAll: false) }
             return
         }
         if parts.count == 2 {

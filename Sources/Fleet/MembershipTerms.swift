@@ -1,27 +1,8 @@
-// What a member of a fleet is told, and what follows.
+// What a member of a fleet is asked for, and what follows.
 
 package import DNSWire
 
 extension Membership {
-    package struct Terms: Equatable, Sendable {
-        package let keys: FleetKeys
-        /// Members that see the Internet from one place, such as "sh-a".
-        package let site: String
-        /// Name of this machine.
-        package let member: String
-        /// How long a request waits for a reply.
-        package let readTimeout: Duration
-        package let share: Set<SharedKind>
-
-        package init(
-            keys: FleetKeys, site: String, member: String, readTimeout: Duration = .milliseconds(5),
-            share: Set<SharedKind> = Set(SharedKind.allCases)
-        ) {
-            (self.keys, self.site, self.member) = (keys, site, member)
-            (self.readTimeout, self.share) = (readTimeout, share)
-        }
-    }
-
     /// A request that the resolver wants to be made.
     package struct Fetch: Sendable {
         package let question: Question

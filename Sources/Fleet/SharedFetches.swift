@@ -13,37 +13,38 @@
 
 package import DNSWire
 
+/// How a request to a provider is shared with the other members.
+package struct FetchPolicy: Equatable, Sendable {
+    /// The entry's names, as in `FleetKeys.entries`; none: the answer is not shared, and only the pace of the
+    /// provider counts.
+    package let entries: [String]
+    /// `FleetScript.lease`.
+    package let lease: Duration
+    /// An answer with less life left is not used: a refresh wants one that lives longer than its own.
+    package let leastLife: Duration
+    /// How long it waits for others in all: the provider still has to be asked in time.
+    package let patience: Duration
+
+    /// The longest wait for a turn within the budget, which precedes the request: a member with a lease may wait
+    /// for as long.
+    package let turnWait: Duration
+
+    package init(
+        entries: [String], lease: Duration, leastLife: Duration, patience: Duration, turnWait: Duration = .zero
+    ) {
+        (self.entries, self.lease, self.leastLife) = (entries, lease, leastLife)
+        (self.patience, self.turnWait) = (patience, turnWait)
+    }
+
+    /// For writing; nil: the answer is not shared.
+    package var entry: String? { entries.first }
+
+    fileprivate var hasLease: Bool { entry != nil && lease > .zero }
+}
+
 package struct SharedFetches: Sendable {
     /// The caller's number of a request.
     package typealias ID = UInt64
-
-    package struct Terms: Equatable, Sendable {
-        /// The entry's names, as in `FleetKeys.entries`; none: the answer is not shared, and only the pace of the
-        /// provider counts.
-        package let entries: [String]
-        /// `FleetScript.lease`.
-        package let lease: Duration
-        /// An answer with less life left is not used: a refresh wants one that lives longer than its own.
-        package let leastLife: Duration
-        /// How long it waits for others in all: the provider still has to be asked in time.
-        package let patience: Duration
-
-        /// The longest wait for a turn within the budget, which precedes the request: a member with a lease may wait
-        /// for as long.
-        package let turnWait: Duration
-
-        package init(
-            entries: [String], lease: Duration, leastLife: Duration, patience: Duration, turnWait: Duration = .zero
-        ) {
-            (self.entries, self.lease, self.leastLife) = (entries, lease, leastLife)
-            (self.patience, self.turnWait) = (patience, turnWait)
-        }
-
-        /// For writing; nil: the answer is not shared.
-        package var entry: String? { entries.first }
-
-        fileprivate var hasLease: Bool { entry != nil && lease > .zero }
-    }
 
     package enum Reply: Equatable, Sendable {
         /// A value that is authentic.
@@ -118,7 +119,7 @@ package struct SharedFetches: Sendable {
     private enum Released { case one, all }
 
     private struct Fetch {
-        let terms: Terms
+        let policy: FetchPolicy
         /// Its number among the deadlines.
         let slot: Int
         let beganAt: Instant
@@ -147,18 +148,18 @@ package struct SharedFetches: Sendable {
     package var nextDeadline: Instant? { deadlines.earliest }
 
     /// - Parameter isInUse: as in `CircuitBreaker`.
-    package mutating func begin(_ id: ID, _ terms: Terms, isInUse: Bool, now: Instant) -> Step {
+    package mutating func begin(_ id: ID, _ policy: FetchPolicy, isInUse: Bool, now: Instant) -> Step {
         let slot = freeSlots.popLast() ?? slots.count
         if slot == slots.count { slots.append(id) } else { slots[slot] = id }
         guard isInUse else {
             counts.alone += 1
-            fetches[id] = Fetch(terms: terms, slot: slot, beganAt: now, phase: .asking(isCallOpen: false))
+            fetches[id] = Fetch(policy: policy, slot: slot, beganAt: now, phase: .asking(isCallOpen: false))
             countMade(id)
             return .askAlone(id)
         }
-        fetches[id] = Fetch(terms: terms, slot: slot, beganAt: now, phase: .calling(Call()))
+        fetches[id] = Fetch(policy: policy, slot: slot, beganAt: now, phase: .calling(Call()))
         deadlines.set(now + readTimeout, for: slot)
-        if let entry = terms.entry { awaiting[entry, default: []].append(id) }
+        if let entry = policy.entry { awaiting[entry, default: []].append(id) }
         return .call(id)
     }
 
@@ -168,7 +169,7 @@ package struct SharedFetches: Sendable {
     /// Members whose leases have ended without an answer: no request waits for them.
     package func lostOwners(now: Instant) -> [String] { lostOwners.tokens(now: now) }
 
-    package func terms(of id: ID) -> Terms? { fetches[id]?.terms }
+    package func policy(of id: ID) -> FetchPolicy? { fetches[id]?.policy }
 
     package mutating func replied(_ id: ID, _ reply: Reply, now: Instant) -> [Step] {
         guard let fetch = fetches[id] else { return [] }
@@ -189,7 +190,7 @@ package struct SharedFetches: Sendable {
             end(id)
             return [.give(id, answer, left: left)]
         case (.calling, .ours(let wait)), (.waiting, .ours(let wait)):
-            if fetch.terms.hasLease { counts.leases += 1 }
+            if fetch.policy.hasLease { counts.leases += 1 }
             let step = ask(id)
             guard wait > .zero else { return [step] }
             delay(id, until: now + wait)
@@ -202,9 +203,9 @@ package struct SharedFetches: Sendable {
         case (.calling(let call), .theirs) where call.released == .all: return [askAlone(id)]
         case (.calling(let call), .theirs(let left, let owner)):
             // At most for a lease, whatever Redis says.
-            let longest = fetch.terms.lease + fetch.terms.turnWait
+            let longest = fetch.policy.lease + fetch.policy.turnWait
             let end = now + min(max(left, .zero), longest) + SharedFetches.lateness
-            let last = fetch.beganAt + fetch.terms.patience + fetch.terms.turnWait
+            let last = fetch.beganAt + fetch.policy.patience + fetch.policy.turnWait
             fetches[id]?.phase = .waiting(leases: call.leases + 1, owner: end <= last ? owner : "")
             deadlines.set(min(end, last), for: fetch.slot)
             return []
@@ -215,7 +216,7 @@ package struct SharedFetches: Sendable {
             fetches[id]?.phase = .asking(isCallOpen: false)
             switch reply {
             case .answer(let answer, let left): return [.late(id, answer, left: left)]
-            case .ours: if fetch.terms.hasLease { counts.leases += 1 }
+            case .ours: if fetch.policy.hasLease { counts.leases += 1 }
             case .theirs, .deferred: break
             case .invalid: counts.invalid += 1
             }
@@ -295,7 +296,7 @@ package struct SharedFetches: Sendable {
     /// This member's share of the budget is used up: the request has ended, and is not made.
     package mutating func deferred(_ id: ID) {
         counts.deferred += 1
-        if isAsking(id), fetches[id]?.terms.entry != nil { counts.made -= 1 }
+        if isAsking(id), fetches[id]?.policy.entry != nil { counts.made -= 1 }
         end(id)
     }
 
@@ -311,7 +312,7 @@ package struct SharedFetches: Sendable {
     }
 
     private func isPatienceOver(_ id: ID, _ now: Instant) -> Bool {
-        fetches[id].map { $0.beganAt + $0.terms.patience + $0.terms.turnWait <= now } ?? true
+        fetches[id].map { $0.beganAt + $0.policy.patience + $0.policy.turnWait <= now } ?? true
     }
 
     // MARK: phases
@@ -323,7 +324,7 @@ package struct SharedFetches: Sendable {
         return .ask(id)
     }
 
-    private mutating func countMade(_ id: ID) { if fetches[id]?.terms.entry != nil { counts.made += 1 } }
+    private mutating func countMade(_ id: ID) { if fetches[id]?.policy.entry != nil { counts.made += 1 } }
 
     private mutating func askAlone(_ id: ID, isCallOpen: Bool = false) -> Step {
         _ = ask(id, isCallOpen: isCallOpen)
@@ -345,7 +346,7 @@ package struct SharedFetches: Sendable {
     private mutating func leave(_ id: ID) {
         guard let fetch = fetches[id] else { return }
         deadlines.remove(fetch.slot)
-        guard !isAsking(id), let entry = fetch.terms.entry else { return }
+        guard !isAsking(id), let entry = fetch.policy.entry else { return }
         awaiting[entry]?.removeAll { $0 == id }
         if awaiting[entry]?.isEmpty ?? false { awaiting[entry] = nil }
     }

@@ -108,7 +108,7 @@ extension TOMLNode {
     fileprivate var isEmptyArray: Bool { if case .array(let elements) = value { elements.isEmpty } else { false } }
 }
 
-extension Findings {
+extension SettingsErrors {
     private static let neededOfFleet = [
         ("server", "write, for example, server = \"unix:/run/redis/redis-server.sock\""),
         ("site", "name the place whose members get the same answers, such as site = \"sh-a\""),
@@ -117,7 +117,7 @@ extension Findings {
 
     mutating func judgeFleet(_ settings: Settings, in root: TOMLNode) {
         guard let table = root.member("fleet") else { return }
-        for (key, remedy) in Findings.neededOfFleet where table.member(key)?.isEmptyArray ?? true {
+        for (key, remedy) in SettingsErrors.neededOfFleet where table.member(key)?.isEmptyArray ?? true {
             note(table, aboutKey: true, "fleet: found no \(key); \(remedy)")
         }
         let fleet = settings.fleet

@@ -182,13 +182,13 @@ extension NameserverDraft {
     }
 }
 
-extension Findings {
+extension SettingsErrors {
     /// Each is a source with measurements and counters of its own, as a provider is.
     private static let maxNameservers = 16
 
     mutating func nameservers(_ node: TOMLNode, besideProviders providers: [String]) -> [Settings.Nameserver] {
         var nameservers: [Settings.Nameserver] = []
-        for table in tables(node, named: "nameserver", 0...Findings.maxNameservers) {
+        for table in tables(node, named: "nameserver", 0...SettingsErrors.maxNameservers) {
             guard let nameserver = filled(NameserverDraft(), table, in: "nameserver")?.nameserver else { continue }
             judge(nameserver, table.node, beside: nameservers, providers)
             nameservers.append(nameserver)

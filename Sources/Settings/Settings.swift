@@ -270,7 +270,7 @@ extension Settings {
         } catch {
             throw SettingsError([complaint(about: error, in: text, file: file)])
         }
-        var findings = Findings()
+        var findings = SettingsErrors()
         var settings = findings.settings(from: document.root)
         settings.rules = settings.rules.placed(at: findings.ruleNodes, of: document, file: file)
         if findings.all.isEmpty { return settings }
@@ -286,9 +286,9 @@ extension Settings {
         guard let mistake = SyntaxMistake(error, in: text) else {
             return Complaint(file: file, line: error.line, column: error.column, text: "syntax: \(error.reason)")
         }
-        let isShown = mistake.keys.map(Findings.isPublic) ?? false
+        let isShown = mistake.keys.map(SettingsErrors.isPublic) ?? false
         if isShown || !mistake.isAboutWord, let document = try? TOMLDocument(mistake.corrected[...]) {
-            var findings = Findings()
+            var findings = SettingsErrors()
             _ = findings.settings(from: document.root)
             let refused = findings.complaints(document, file: file).first { complaint in
                 mistake.places.contains { $0 == (complaint.line, complaint.column) }

@@ -41,7 +41,7 @@ struct ViewDraft: TableDraft {
         Key("clients", \.clients, Format.prefix.list(of: "strings \"ADDR/LENGTH\"", 1...maxClients)),
         Key(
             "providers", \.providers,
-            Format.providerName.list(of: "names of [[provider]]", 0...Findings.maxProviders).leavingOut([])),
+            Format.providerName.list(of: "names of [[provider]]", 0...SettingsErrors.maxProviders).leavingOut([])),
         Key("client-subnet", \.clientSubnet, Format.clientSubnet.orEmpty()),
     ]
 }
@@ -69,12 +69,12 @@ extension ViewDraft {
     }
 }
 
-extension Findings {
+extension SettingsErrors {
     private static let maxViews = 16
 
     mutating func views(_ node: TOMLNode, beside providers: [String]) -> [Settings.View] {
         var views: [Settings.View] = []
-        for table in tables(node, named: "view", 0...Findings.maxViews) {
+        for table in tables(node, named: "view", 0...SettingsErrors.maxViews) {
             guard var view = filled(ViewDraft(), table, in: "view")?.view else { continue }
             view.number = UInt32(views.count + 1)
             if views.contains(where: { $0.name == view.name }) {

@@ -30,7 +30,7 @@ package struct FlightFile: Sendable {
     /// The size of a file with `maxRings` rings.
     package static let maxBytes =
         headerBytes + momentBytes + 8
-        * (FlightWords.capacity * FlightWords.wordsOfEntry + maxRings * FlightRing.wordCount)
+        * (FlightStrings.capacity * FlightStrings.wordsOfEntry + maxRings * FlightRing.wordCount)
 
     package subscript(_ word: FlightWord) -> String {
         Int(word.number) < words.count ? words[Int(word.number)] : ""
@@ -46,7 +46,7 @@ package struct FlightFile: Sendable {
 
     private static let sizes: [UInt32] = [
         UInt32(FlightRing.capacity), UInt32(FlightRing.slotWords), UInt32(FlightRing.tailWords),
-        UInt32(FlightWords.capacity), UInt32(FlightWords.wordsOfEntry),
+        UInt32(FlightStrings.capacity), UInt32(FlightStrings.wordsOfEntry),
     ]
 
     package init(_ bytes: [UInt8]) throws(FlightFileError) {
@@ -61,7 +61,7 @@ package struct FlightFile: Sendable {
             throw .otherSizes
         }
         let table = FlightFile.headerBytes + FlightFile.momentBytes
-        let firstRing = table + 8 * FlightWords.capacity * FlightWords.wordsOfEntry
+        let firstRing = table + 8 * FlightStrings.capacity * FlightStrings.wordsOfEntry
         let expected = firstRing + 8 * rings * FlightRing.wordCount
         guard bytes.count == expected else { throw .wrongSize(found: bytes.count, expected: expected) }
 
@@ -73,9 +73,9 @@ package struct FlightFile: Sendable {
         else { throw .wrongMoment }
         signal = moment[0] == 0 ? nil : Int(moment[0])
         bootMicroseconds = moment[2] &- moment[1] / 1000
-        words = (0..<FlightWords.capacity).map { entry in
-            let start = table + 8 * entry * FlightWords.wordsOfEntry
-            return FlightWords.text((0..<FlightWords.wordsOfEntry).map { bytes.word(at: start + 8 * $0) }) ?? ""
+        words = (0..<FlightStrings.capacity).map { entry in
+            let start = table + 8 * entry * FlightStrings.wordsOfEntry
+            return FlightStrings.text((0..<FlightStrings.wordsOfEntry).map { bytes.word(at: start + 8 * $0) }) ?? ""
         }
         events = (0..<rings).flatMap { FlightFile.events(in: bytes, at: firstRing + 8 * $0 * FlightRing.wordCount) }
             .sorted { $0.nanoseconds < $1.nanoseconds }

@@ -14,7 +14,7 @@ package enum FlightScope: UInt8, CaseIterable, AtomicRepresentable, Sendable {
 package final class FlightRecords: Sendable {
     /// The last one is the main thread's.
     package let rings: [FlightRing]
-    package let words = FlightWords()
+    package let words = FlightStrings()
 
     package init(servingThreads: Int) {
         rings = (0...servingThreads).map { _ in FlightRing() }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Events")
 struct FlightEventReportTests {
-    private let words = FlightWords()
+    private let words = FlightStrings()
     /// 2026-11-21 12:34:56Z, less one second.
     private let boot: Int64 = 1_795_264_495_000_000
 

@@ -34,7 +34,7 @@ import Testing
         let keys = try FleetKeys([[UInt8](repeating: 1, count: 32)])
         let now = Instant.testStart
         var member = Membership(token: "me")
-        member.configure(Membership.Terms(keys: keys, site: "s", member: "m"), now: now)
+        member.configure(FleetConfiguration(keys: keys, site: "s", member: "m"), now: now)
         member.restore([:])
         member.switchedOn("redis", now: now)
         var provider = SharedProvider(name: "p", identity: "p", account: "p")

@@ -15,8 +15,8 @@ import Testing
 
     init() throws { keys = try FleetKeys([[UInt8](repeating: 1, count: 32)]) }
 
-    private func terms(_ share: Set<SharedKind> = Set(SharedKind.allCases)) -> Membership.Terms {
-        Membership.Terms(keys: keys, site: "s", member: "host-1", share: share)
+    private func terms(_ share: Set<SharedKind> = Set(SharedKind.allCases)) -> FleetConfiguration {
+        FleetConfiguration(keys: keys, site: "s", member: "host-1", share: share)
     }
 
     /// In use, with Redis's time known.

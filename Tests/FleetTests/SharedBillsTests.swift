@@ -28,7 +28,7 @@ import Testing
         _ name: String, keys: [[UInt8]] = [old], notes: [FleetNote: String] = [:]
     ) throws -> Membership {
         var member = Membership(token: name)
-        member.configure(Membership.Terms(keys: try FleetKeys(keys), site: "s", member: name), now: start)
+        member.configure(FleetConfiguration(keys: try FleetKeys(keys), site: "s", member: name), now: start)
         member.restore(notes)
         member.switchedOn("redis", now: start)
         for call in member.takeCalls() { member.replied(to: call, .flushes(time, []), sentAt: start, now: start) }
@@ -186,7 +186,7 @@ import Testing
         #expect(third.billed(account) == 901)
         // Before the store was read, nothing replaces its notes.
         var early = Membership(token: "early")
-        early.configure(Membership.Terms(keys: try FleetKeys([Self.old]), site: "s", member: "early"), now: start)
+        early.configure(FleetConfiguration(keys: try FleetKeys([Self.old]), site: "s", member: "early"), now: start)
         early.switchedOn("redis", now: start)
         early.announce([1], now: start)
         for call in early.takeCalls() where call.script == .presence {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct SharedFetchesTests {
     private let start = Instant(nanoseconds: 1_000_000_000_000)
-    private let terms = SharedFetches.Terms(
+    private let terms = FetchPolicy(
         entries: ["h1:0:a"], lease: .milliseconds(400), leastLife: .milliseconds(500), patience: .milliseconds(1500))
     private let answer = SharedAnswer(
         Answer(records: [ResourceRecord(owner: Name("a.example")!, address: .v4(1), ttlSeconds: 60)]), from: "p",
@@ -50,7 +50,7 @@ import Testing
         #expect(fetches.replied(1, .ours(after: .zero), now: start) == [.ask(1)])
         #expect(fetches.nextDeadline == nil)
         let wasAsking = fetches.ended(1)
-        #expect(wasAsking && fetches.terms(of: 1) == nil)
+        #expect(wasAsking && fetches.policy(of: 1) == nil)
     }
 
     @Test mutating func theOthersWaitForThePublication() {
@@ -84,7 +84,7 @@ import Testing
 
     /// The provider has to be asked while the resolver still waits for it.
     @Test mutating func allWaitsTogetherAreBounded() {
-        let brief = SharedFetches.Terms(
+        let brief = FetchPolicy(
             entries: ["h1:0:a"], lease: .milliseconds(400), leastLife: .zero, patience: .milliseconds(500))
         _ = fetches.begin(1, brief, isInUse: true, now: start)
         _ = fetches.replied(1, .theirs(left: .milliseconds(400), owner: "other"), now: start)
@@ -174,13 +174,13 @@ import Testing
         #expect(
             fetches.replied(1, .deferred(.milliseconds(300)), now: start) == [.deferRequest(1, for: .milliseconds(300))]
         )
-        #expect(fetches.terms(of: 1) == nil && fetches.counts.deferred == 1 && fetches.nextDeadline == nil)
+        #expect(fetches.policy(of: 1) == nil && fetches.counts.deferred == 1 && fetches.nextDeadline == nil)
         _ = fetches.begin(2, terms, isInUse: false, now: start)
         fetches.delay(2, until: start + .milliseconds(20))
         #expect(fetches.timePassed(now: start + .milliseconds(20)).steps == [.ask(2)])
         _ = fetches.begin(3, terms, isInUse: false, now: start)
         fetches.deferred(3)
-        #expect(fetches.terms(of: 3) == nil && fetches.counts.deferred == 2)
+        #expect(fetches.policy(of: 3) == nil && fetches.counts.deferred == 2)
     }
 
     /// The channel may be quicker than the reply to the call.
@@ -227,7 +227,7 @@ import Testing
 
     /// Whoever has the lease may wait for its turn first.
     @Test mutating func aWaitForATurnIsNotTheOwnersLateness() {
-        let paced = SharedFetches.Terms(
+        let paced = FetchPolicy(
             entries: ["h1:0:a"], lease: .milliseconds(400), leastLife: .zero, patience: .milliseconds(500),
             turnWait: .seconds(4))
         _ = fetches.begin(1, paced, isInUse: true, now: start)

@@ -110,7 +110,7 @@ struct FleetWorld {
         for number in 0..<count {
             let member = Member(number, now: now)
             members.append(member)
-            member.membership.configure(Membership.Terms(keys: keys, site: "s", member: "host\(number)"), now: now)
+            member.membership.configure(FleetConfiguration(keys: keys, site: "s", member: "host\(number)"), now: now)
             listeners[member.membership.channel] = [number]
             member.membership.restore([:])
             handle(number, .policyChanged(Policy()))

@@ -150,7 +150,7 @@ struct RuleAnswerTests {
 
     @Test("aliases lead to the last target; a loop and a long chain have none")
     func aliases() throws {
-        func aliases(_ rules: [Rule], _ name: String, _ type: RecordType = .a) throws -> RuleAliases? {
+        func aliases(_ rules: [Rule], _ name: String, _ type: RecordType = .a) throws -> AliasQuestions? {
             resolver(policy(rules), hosts: "192.0.2.5 host.example")
                 .aliases(of: Question(try #require(Name(name)), type))
         }

@@ -128,13 +128,13 @@ struct FlightRecordsTests {
 
     @Test("words keep their numbers, are cut between characters, and run out")
     func words() {
-        let words = FlightWords()
+        let words = FlightStrings()
         let alidns = words.append("alidns")
         let long = words.append(String(repeating: "é", count: 40))
         #expect(words[alidns] == "alidns" && words[long] == String(repeating: "é", count: 28))
         #expect(words[.overload] == "overload" && words[.none].isEmpty && words[FlightWord(999)].isEmpty)
         var last = long
-        for number in 0..<FlightWords.capacity { last = words.append("\(number)") }
+        for number in 0..<FlightStrings.capacity { last = words.append("\(number)") }
         #expect(last == .none && words[alidns] == "alidns")
     }
 }

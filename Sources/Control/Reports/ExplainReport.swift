@@ -23,7 +23,7 @@ package struct ExplainReport: Codable, Equatable, Sendable {
     /// Which member of the fleet gave the last provider's answer, and when; nil: none.
     package var fleet: String?
     /// The most recent first.
-    package var sources: [Said] = []
+    package var sources: [SourceAnswer] = []
     package var addresses: [AddressReport] = []
     /// When and for how long the expired answer is served.
     package var expired = ""
@@ -109,7 +109,7 @@ package struct ExplainReport: Codable, Equatable, Sendable {
     }
 
     /// The last answer or failure of one source.
-    package struct Said: Codable, Equatable, Sendable {
+    package struct SourceAnswer: Codable, Equatable, Sendable {
         package var source: String
         package var ageSeconds: Int
         package var milliseconds: Int?

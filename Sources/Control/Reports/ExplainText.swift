@@ -82,7 +82,7 @@ extension ExplainReport.Entry {
     private static let maxRecordBytes = 320
 }
 
-extension ExplainReport.Said {
+extension ExplainReport.SourceAnswer {
     fileprivate var fact: String {
         let ago = "\(LineFormat.span(seconds: ageSeconds)) ago"
         if let failure { return "\(source), \(ago): \(failure)" }

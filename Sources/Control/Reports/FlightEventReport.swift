@@ -60,7 +60,7 @@ package struct FlightEventReport: Codable, Equatable, Sendable {
     }
 
     private static func shown(_ word: String) -> String? {
-        word.isEmpty ? nil : word.shown(maxBytes: FlightWords.maxBytes)
+        word.isEmpty ? nil : word.shown(maxBytes: FlightStrings.maxBytes)
     }
 }
 

@@ -24,7 +24,7 @@ struct Explanations {
         let known = resolver.explanation(
             of: question, expired: expired, preferred: preferred, hits: found.reduce(0) { $0 + Int($1.hits) }, now: now)
         let given = found.first { freshness($0, limits).isGivenAtOnce }
-        let words = ExplainWords(known, now: now, nameOfSource: nameOfSource)
+        let words = ExplainPhrases(known, now: now, nameOfSource: nameOfSource)
         let partition = Int(serving.partition(for: question.clients).rawValue)
         var report = words.outline(.running(partition: partition, order: words.orderInForce))
         report.portal = resolver.portal.map { portal in
@@ -32,7 +32,8 @@ struct Explanations {
         }
         report.entries = found.map { entry($0, known, limits) }
         let reference = (given ?? found.first).flatMap { $0.origin(among: known.words) } ?? known.words.last
-        report.sources = said(known, reference: reference, kept: found.compactMap { $0.origin(among: known.words) })
+        report.sources = sourceAnswers(
+            known, reference: reference, kept: found.compactMap { $0.origin(among: known.words) })
         report.addresses = known.addresses.map { AddressReport($0, now: now, nameOfSource: nameOfSource) }
         report.expired = words.expired(found.first.map { freshness($0, limits) }, found.first?.answer)
         report.failure = known.failure.map {
@@ -41,7 +42,7 @@ struct Explanations {
         report.standIn = known.standIn.map { "\($0.reason.rawValue), \(seconds(since: $0.at)) s ago" }
         report.refresh = words.refresh
         report.next =
-            LocalPolicy(question, serving).map { [ExplainWords.next($0)] }
+            LocalPolicy(question, serving).map { [ExplainPhrases.next($0)] }
             ?? words.next(
                 givenNow: given.map { freshness($0, limits) }, refreshWasAsked: given?.refreshWasAsked ?? false)
         return report
@@ -80,27 +81,29 @@ struct Explanations {
     }
 
     /// Returns the sources' answers and failures, the latest first.
-    private func said(_ known: Explanation, reference: SourceAnswer?, kept: [SourceAnswer]) -> [ExplainReport.Said] {
+    private func sourceAnswers(_ known: Explanation, reference: SourceAnswer?, kept: [SourceAnswer]) -> [ExplainReport
+        .SourceAnswer]
+    {
         let words = known.words.map { word in
-            var said = ExplainReport.Said(
+            var answer = ExplainReport.SourceAnswer(
                 source: nameOfSource(word.source), ageSeconds: seconds(since: word.answeredAt))
-            said.milliseconds = word.took?.wholeMilliseconds
-            said.ttlSeconds = Int(word.ttlSeconds)
-            said.negative = word.kind.negation
-            said.addresses = word.addresses.map(\.description)
-            said.filtered = word.filtered.map(\.description)
-            said.contradiction = word.contradiction?.description
-            said.isKept = kept.contains(word)
+            answer.milliseconds = word.took?.wholeMilliseconds
+            answer.ttlSeconds = Int(word.ttlSeconds)
+            answer.negative = word.kind.negation
+            answer.addresses = word.addresses.map(\.description)
+            answer.filtered = word.filtered.map(\.description)
+            answer.contradiction = word.contradiction?.description
+            answer.isKept = kept.contains(word)
             if let reference, reference != word, !word.addresses.isEmpty {
-                said.agrees = Set(reference.addresses) == Set(word.addresses)
+                answer.agrees = Set(reference.addresses) == Set(word.addresses)
             }
-            return (word.answeredAt, said)
+            return (word.answeredAt, answer)
         }
         let failures = known.failures.map { failure in
-            var said = ExplainReport.Said(
+            var answer = ExplainReport.SourceAnswer(
                 source: nameOfSource(failure.source), ageSeconds: seconds(since: failure.failedAt))
-            said.failure = failure.cause.words
-            return (failure.failedAt, said)
+            answer.failure = failure.cause.words
+            return (failure.failedAt, answer)
         }
         return (words.reversed() + failures.reversed()).sorted { $0.0 > $1.0 }.map(\.1)
     }

@@ -139,12 +139,12 @@ final class QueryWatches: LoopPart {
 private struct ShownQuery {
     private let event: FlightEvent
     private let bootMicroseconds: Int64
-    private let words: FlightWords
+    private let words: FlightStrings
     private var name: [UInt8]?
     private var reports: [FlightEventReport?] = [nil, nil]
     private var lines: [String?] = [nil, nil, nil, nil]
 
-    init(_ event: FlightEvent, bootMicroseconds: Int64, _ words: FlightWords) {
+    init(_ event: FlightEvent, bootMicroseconds: Int64, _ words: FlightStrings) {
         self.event = event
         self.bootMicroseconds = bootMicroseconds
         self.words = words

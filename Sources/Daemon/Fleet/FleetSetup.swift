@@ -21,8 +21,8 @@ struct FleetSetup: Equatable {
         return digest?.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    var terms: Membership.Terms {
-        Membership.Terms(
+    var terms: FleetConfiguration {
+        FleetConfiguration(
             keys: keys, site: settings.site ?? "", member: member, readTimeout: settings.readTimeout,
             share: Set(settings.share.compactMap { SharedKind(rawValue: $0.rawValue) }))
     }

@@ -170,7 +170,7 @@ final class FlightRecorder {
 
     /// Rules may have more names than the string table has places: some are left to providers and results.
     private func word(of rule: BlockingRule) -> FlightWord {
-        let isFull = wordOfText.count >= FlightWords.capacity / 2 && wordOfText[rule.text] == nil
+        let isFull = wordOfText.count >= FlightStrings.capacity / 2 && wordOfText[rule.text] == nil
         return word(isFull ? "rule" : rule.text)
     }
 
@@ -209,7 +209,7 @@ extension BlockingRule {
         switch self {
         case .name(let name): return "rule \(name)"
         case .list(let path):
-            let room = FlightWords.maxBytes - "list ...".utf8.count
+            let room = FlightStrings.maxBytes - "list ...".utf8.count
             guard path.utf8.count > room else { return "list \(path)" }
             return "list ...\(String(decoding: path.utf8.suffix(room), as: UTF8.self))"
         }

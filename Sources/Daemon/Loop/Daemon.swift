@@ -27,7 +27,7 @@ final class Daemon {
     private var settings: Settings
     private let settingsOfStart: Settings
     private var viewNumbers: ViewNumbers
-    private var provisions: LoadedSecrets
+    private var secrets: LoadedSecrets
     private let startedAt: Instant
     private let startedAtWall = Clock.wallMilliseconds()
     private var settingsAtWall: Int64
@@ -62,7 +62,7 @@ final class Daemon {
     /// `NetworkMonitor.routeChanges` when the links were last read.
     private var linksReadFor: Int?
     /// Nil if the settings disable network watching: all networks then share one part of the cache.
-    private let roaming: NetworkChangeHandler?
+    private let networkChanges: NetworkChangeHandler?
     private var hostsFiles = HostsFiles.none
     private var leases = Leases.none
     /// Nil until `apply` has run once.
@@ -92,13 +92,13 @@ final class Daemon {
 
     /// - Throws: `StartFailure` with a text for the operator.
     init(
-        _ settings: Settings, _ provisions: LoadedSecrets, _ options: Options, _ openings: BoundListeners,
+        _ settings: Settings, _ secrets: LoadedSecrets, _ options: Options, _ listeners: BoundListeners,
         _ notice: ServiceNotice?, _ log: Log, rights: String
     ) throws(StartFailure) {
         (self.settings, settingsOfStart, viewNumbers) = (settings, settings, ViewNumbers(settings))
-        (self.provisions, self.options) = (provisions, options)
+        (self.secrets, self.options) = (secrets, options)
         (self.notice, self.rights) = (notice, rights)
-        (self.log, ports, listening) = (log, openings.ports, ListenAddressWatch(openings.ports.addresses))
+        (self.log, ports, listening) = (log, listeners.ports, ListenAddressWatch(listeners.ports.addresses))
         startedAt = Clock.now()
         settingsAtWall = startedAtWall
         do {
@@ -120,7 +120,7 @@ final class Daemon {
             let makeFastPath = { @Sendable [cache, serving] in
                 FastPath(cache: cache, access: access, serving: serving, gate: gate, version: programVersion)
             }
-            let records = FlightRecords(servingThreads: openings.threads)
+            let records = FlightRecords(servingThreads: listeners.threads)
             (recorder, watches) = (FlightRecorder(records), QueryWatches(records))
             watches.scope = FlightScope(settings.log.recorder)
             recorderFiles = try FlightFiles(records, loop: loop)
@@ -138,18 +138,18 @@ final class Daemon {
             (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
             upstreams = Upstreams(
                 files: localFiles, ports: ports, resolving: resolving, translation: translation, lists: addressLists)
-            roaming = network.map { [cache, serving, resolving, translation, upstreams] network in
+            networkChanges = network.map { [cache, serving, resolving, translation, upstreams] network in
                 NetworkChangeHandler(network, cache, serving, resolving, translation, upstreams)
             }
             (pendingProbes, fleetReports) = (PendingProbes(resolving), PendingFleetReports(resolving, cache))
             (queries, evidence, notifier) = (PendingQueries(resolving), EvidenceLog(resolving), Notifier(resolving))
-            portalCheck = PortalCheck(resolving) { [roaming] in roaming?.network.identity }
+            portalCheck = PortalCheck(resolving) { [networkChanges] in networkChanges?.network.identity }
             threads = ServingThreads(
                 ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
             throw StartFailure(error)
         }
-        try openForOperators(openings)
+        try openForOperators(listeners)
     }
 
     /// Serves until a signal ends it.
@@ -157,10 +157,10 @@ final class Daemon {
         _ = try loop.watch(signals.descriptor, for: .readable) { [unowned self] _ in takeSignals() }
         apply(settings)
         // Reads the routes before the first query.
-        roaming?.follow(settings, lateBy: .zero, now: Clock.now()).forEach { log($0) }
+        networkChanges?.follow(settings, lateBy: .zero, now: Clock.now()).forEach { log($0) }
         try awaitLinks()
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
-        listening.news(routeChanges: roaming?.network.routeChanges ?? 0).forEach { log($0) }
+        listening.news(routeChanges: networkChanges?.network.routeChanges ?? 0).forEach { log($0) }
         try awaitAddedRules()
         try awaitFlushes()
         // From here on queries are received, and a stop answers them first.
@@ -171,7 +171,7 @@ final class Daemon {
                 listen: ports.addresses.map(\.description), threads: threads.count,
                 providers: settings.askedProviders.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
-        if let roaming, !roaming.network.hasWayOut { log(.networkLost) }
+        if let networkChanges, !networkChanges.network.hasWayOut { log(.networkLost) }
         if OpenResolverCheck.isOpenResolver(listen: ports.addresses, allow: settingsOfStart.server.allow) {
             log(.openResolver)
         }
@@ -242,9 +242,9 @@ final class Daemon {
     private func turn(lateBy: Duration, now: Instant) {
         if localFiles.takeChange() { readNameservers(now: now) }
         // Before the timers: after a suspend, requests may look timed out only because the machine slept.
-        if let roaming {
-            roaming.follow(settings, lateBy: lateBy, now: now).forEach { log($0) }
-            listening.news(routeChanges: roaming.network.routeChanges).forEach { log($0) }
+        if let networkChanges {
+            networkChanges.follow(settings, lateBy: lateBy, now: now).forEach { log($0) }
+            listening.news(routeChanges: networkChanges.network.routeChanges).forEach { log($0) }
         }
         parts.timePassed(now: now)
         for name in switches.takeSwitchedOn() { log(.switchedOn(name: name)) }
@@ -254,14 +254,14 @@ final class Daemon {
         followWallClock(now: now)
         takeStoreEvents(now: now)
         resolving.settle(now: now)
-        if let news = roaming?.followExits(settings, now: now), !news.isEmpty {
+        if let news = networkChanges?.followExits(settings, now: now), !news.isEmpty {
             news.forEach { log($0) }
             resolving.settle(now: now)
         }
         let news = resolving.system.takeNews()
         news.forEach { log(.nameserver($0)) }
         if news.contains(where: \.changesServers) { upstreams.announce(now: now) }
-        if let recovered = roaming?.noteRecovery() { log(recovered) }
+        if let recovered = networkChanges?.noteRecovery() { log(recovered) }
         pendingProbes.take(resolving.takeProbeNews(), now: now)
         recordForgedAnswers(now: now)
         for news in resolving.takePortalNews() {
@@ -347,7 +347,7 @@ final class Daemon {
         guard var new = pendingReload?.settings else { return false }
         viewNumbers.assign(to: &new, after: settings)
         do throws(SettingsFile.Unusable) {
-            provisions = try LoadedSecrets(for: new, options, bound: ports, names: try lists.joined(batch))
+            secrets = try LoadedSecrets(for: new, options, bound: ports, names: try lists.joined(batch))
             var report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
             settings = new
             linkDomains.forgetEnded()
@@ -381,22 +381,22 @@ final class Daemon {
         log.configure(settings.log)
         recorderFiles.setDirectory(settings.log.usedRecorderDirectory)
         watches.scope = FlightScope(settings.log.recorder)
-        upstreams.setAccounts(provisions.accounts, provisions.nameservers)
-        notifier.configure(provisions.receivers, now: now)
-        if let roaming {
-            roaming.setPartition(settings, now: now)
+        upstreams.setAccounts(secrets.accounts, secrets.nameservers)
+        notifier.configure(secrets.receivers, now: now)
+        if let networkChanges {
+            networkChanges.setPartition(settings, now: now)
         } else {
             serving.set(Partition(nil, settings.providers), settings)
         }
-        let names = provisions.takeNames()
+        let names = secrets.takeNames()
         lists.set(names, zones: LocalZones(settings.localZones), copies: LastGoodFiles(settings)).forEach { log($0) }
         translation.configure(settings.server, now: now)
         addressLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         announceHosts(now: now)
         readNameservers(now: now)
-        resolving.probes.configure(provisions.probes)
-        if let problem = provisions.probes.problem { log(.probesOff(problem)) }
+        resolving.probes.configure(secrets.probes)
+        if let problem = secrets.probes.problem { log(.probesOff(problem)) }
         rules.settingsChanged(to: settings, now: now)
         setPolicy(settings, now: now)
         announceLeases(names.local.values.reduce(into: []) { $0.formUnion($1.newNames) }, now: now)
@@ -418,7 +418,7 @@ final class Daemon {
         resolving.addressSets.configure(new.rules, cache, socket: settings.control.nftsetSocket, now: now)
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
         resolving.fleet.configure(
-            provisions.fleet, rules: new.acceptanceDigest { resolving.name(of: .provider($0)) },
+            secrets.fleet, rules: new.acceptanceDigest { resolving.name(of: .provider($0)) },
             fingerprint: FleetSetup.fingerprint(of: settings), now: now)
         linkMonitor.setOn((settings.rules + rules.rules).contains { $0.resolver == .link }, now: now)
     }
@@ -497,7 +497,7 @@ final class Daemon {
     private func readNameservers(now: Instant) {
         upstreams.readNameservers(settings.systemResolver, areOthers: false, now: now).forEach { log($0) }
         upstreams.announce(now: now)
-        roaming?.found(searchDomains: upstreams.nameservers.searchDomains, now: now)
+        networkChanges?.found(searchDomains: upstreams.nameservers.searchDomains, now: now)
     }
 
     // MARK: links
@@ -513,11 +513,11 @@ final class Daemon {
     }
 
     private func followLinks(now: Instant) {
-        let routeChanges = roaming?.network.routeChanges
+        let routeChanges = networkChanges?.network.routeChanges
         guard linkMonitor.takeNews() || linkMonitor.isOn && routeChanges != linksReadFor else { return }
         linksReadFor = routeChanges
         let former = linkDomains
-        linkDomains.set(linkMonitor.links(without: ports.addresses, roaming?.network))
+        linkDomains.set(linkMonitor.links(without: ports.addresses, networkChanges?.network))
         guard linkDomains != former else { return }
         for link in former.links where !linkDomains.links.contains(where: { $0.name == link.name }) {
             log(.nameserver(.linkEnded(link.name)))
@@ -605,16 +605,16 @@ final class Daemon {
         resolving.fleet.restore(notes, now: now)
         billing.restore(notes, now: now)
         evidence.restore(notes, now: now)
-        roaming?.restore(notes, settings, now: now)
+        networkChanges?.restore(notes, settings, now: now)
         for report in switches.reports { log(.stillSwitchedOff(report)) }
     }
 
     // MARK: control
 
-    private func openForOperators(_ openings: BoundListeners) throws(StartFailure) {
+    private func openForOperators(_ listeners: BoundListeners) throws(StartFailure) {
         try openControlSocket()
         rules.onChange = { [unowned self] now in setPolicy(settings, now: now) }
-        guard let listener = openings.pages else { return }
+        guard let listener = listeners.pages else { return }
         let sampler = StatisticsSampler { [unowned self] now in statistics(now: now) }
         let served = ServedPages(sampler) { [unowned self] now in statistics(now: now) }
         pages = try MetricsListener(listener, loop: loop, isTrusted: ControlCommands.isTrusted) {
@@ -644,7 +644,7 @@ final class Daemon {
     private func statistics(now: Instant) -> Statistics {
         Statistics(
             resolving: resolving, threads: threads, cache: cache, pendingProbes: pendingProbes,
-            evidence: evidence, billing: billing, notifier: notifier, network: roaming?.network,
+            evidence: evidence, billing: billing, notifier: notifier, network: networkChanges?.network,
             translationPrefix: translation.prefixes.first,
             nameserverSource: upstreams.nameservers.path, startedAt: startedAt,
             startSeconds: startedAtWall / 1000, settingsSeconds: settingsAtWall / 1000, now: now,

@@ -46,13 +46,13 @@ struct FreshStart {
 
     func report(of question: Question) -> ExplainReport {
         let known = resolver.explanation(of: question, expired: nil, hits: 0, now: now)
-        let words = ExplainWords(known, now: now) { [nameOfUpstream] source in
+        let words = ExplainPhrases(known, now: now) { [nameOfUpstream] source in
             guard case .provider(let id) = source else { return "" }
             return nameOfUpstream[id] ?? ""
         }
         var report = words.outline(.check(order: nil, probe: nil))
         if let local = LocalPolicy(question, serving) {
-            report.next = [ExplainWords.next(local)]
+            report.next = [ExplainPhrases.next(local)]
             return report
         }
         report.stage = .check(order: words.order, probe: words.probe)

@@ -82,12 +82,12 @@ package enum Program {
         // If this fails, the daemon serves within the soft limit, which `status` shows.
         try? Machine.raiseDescriptorLimit()
         let user = try ServingUser(settings.server.user)
-        let openings = try BoundListeners(settings, options, inherited)
+        let listeners = try BoundListeners(settings, options, inherited)
         user.leaveDirectories(settings, sparing: SettingsFile.path(options))
         try user.takeOver()
         // Every reload has to read the file with these privileges.
         if user.account != nil { _ = try SettingsFile.read(options) }
-        let provisions = try LoadedSecrets(for: settings, options, bound: openings.ports)
+        let secrets = try LoadedSecrets(for: settings, options, bound: listeners.ports)
         // Must precede the start of other threads.
         let filter = CallFilter()
         if let account = user.account {
@@ -95,6 +95,6 @@ package enum Program {
         }
         if Machine.hasSharedUser { log(.sharesUser(userID: Machine.sharedID)) }
         if let problem = filter.problem { log(.unfiltered(reason: problem)) }
-        try Daemon(settings, consume provisions, options, consume openings, notice, log, rights: filter.rights).run()
+        try Daemon(settings, consume secrets, options, consume listeners, notice, log, rights: filter.rights).run()
     }
 }

@@ -27,7 +27,7 @@ extension Resolver {
 extension Resolver {
     /// Returns the aliases that answer the question; nil: its name has none, or the question is about the CNAME record
     /// itself.
-    package func aliases(of question: Question) -> RuleAliases? {
+    package func aliases(of question: Question) -> AliasQuestions? {
         guard question.type != .cname, routing.withPolicy(of: question, { $0.rules.hasAliases }) else { return nil }
         return routing.aliases(of: question)
     }

@@ -2,7 +2,7 @@
 
 import DNSWire
 
-extension Findings {
+extension SettingsErrors {
     mutating func judgeLocalNames(_ settings: Settings, in root: TOMLNode) {
         judgeRepeated(settings.localZones, "local-zone", root.member("local-zone"))
         judgeRepeated(settings.leaseFiles, "lease-files", root.member("lease-files"))

@@ -126,7 +126,7 @@ extension Format<[String]> {
     }()
 }
 
-extension Findings {
+extension SettingsErrors {
     /// Gives each provider the parameters of the rules that name it.
     mutating func giveParameters(
         to providers: inout [Settings.Provider], of rules: [Settings.Rule], in node: TOMLNode?

@@ -2,7 +2,7 @@
 
 import DNSWire
 
-extension Findings {
+extension SettingsErrors {
     mutating func judgeAliases(_ settings: Settings, _ node: TOMLNode?) {
         guard let elements = node?.elements, elements.count == settings.rules.count else { return }
         let names = Set(settings.nameservers.flatMap(\.names))

@@ -9,18 +9,18 @@ struct StatsWatch {
     let wantsJSON: Bool
 
     func run() throws(SystemError) {
-        let looks = Looks(line: "\(Command.Word.stats) --json", socket: socket)
-        guard var earlier = StatsChanges(json: looks.first()) else {
+        let snapshots = Snapshots(line: "\(Command.Word.stats) --json", socket: socket)
+        guard var earlier = StatsChanges(json: snapshots.first()) else {
             fail("can't parse the daemon's answer", Exit.failed)
         }
         var earlierAt = Clock.now()
         var isAnswering = true
-        let pause = try Pause(ofScreen: false)
+        let ticker = try Ticker(ofScreen: false)
         while true {
-            let deadline = Clock.now() + Looks.interval
-            while try pause.wait(until: deadline) {}
-            guard !pause.isOver else { return }
-            let answer = try? looks.look()
+            let deadline = Clock.now() + Snapshots.interval
+            while try ticker.wait(until: deadline) {}
+            guard !ticker.isOver else { return }
+            let answer = try? snapshots.look()
             guard let later = answer.flatMap({ StatsChanges(json: $0) }) else {
                 if isAnswering { StandardStreams.writeError("httpdnsctl: no answer from the daemon; trying again\n") }
                 isAnswering = false

@@ -5,8 +5,8 @@ import DNSWire
 import LinuxIO
 
 struct Top {
-    private let looks: Looks
-    private let pause: Pause
+    private let snapshots: Snapshots
+    private let ticker: Ticker
     private let isPainted: Bool
     private var latest: TopReport
     private var earlier: TopReport?
@@ -14,29 +14,29 @@ struct Top {
     private var notice: String?
 
     init(socket: String) throws(SystemError) {
-        looks = Looks(line: "\(Command.Word.top) --json", socket: socket)
-        guard let report = TopReport(json: looks.first()) else { fail(Top.notUnderstood, Exit.failed) }
+        snapshots = Snapshots(line: "\(Command.Word.top) --json", socket: socket)
+        guard let report = TopReport(json: snapshots.first()) else { fail(Top.notUnderstood, Exit.failed) }
         latest = report
-        pause = try Pause(ofScreen: Terminal.isThere)
+        ticker = try Ticker(ofScreen: Terminal.isThere)
         // https://no-color.org
         isPainted = (Environment.value(of: "NO_COLOR") ?? "").isEmpty
     }
 
     mutating func run() throws(SystemError) {
         guard let terminal = Terminal() else { return try printOnce() }
-        try pause.watchKeys(of: terminal)
-        while !pause.isOver {
+        try ticker.watchKeys(of: terminal)
+        while !ticker.isOver {
             show(on: terminal)
-            let deadline = Clock.now() + Looks.interval
-            while try pause.wait(until: deadline) { show(on: terminal) }
-            if !pause.isOver { look() }
+            let deadline = Clock.now() + Snapshots.interval
+            while try ticker.wait(until: deadline) { show(on: terminal) }
+            if !ticker.isOver { look() }
         }
     }
 
     private mutating func printOnce() throws(SystemError) {
-        let deadline = Clock.now() + Looks.interval
-        while try pause.wait(until: deadline) {}
-        guard !pause.isOver else { return }
+        let deadline = Clock.now() + Snapshots.interval
+        while try ticker.wait(until: deadline) {}
+        guard !ticker.isOver else { return }
         look()
         if let notice { fail(notice, Exit.failed) }
         StandardStreams.writeOutput(latest.text(since: earlier))
@@ -44,7 +44,7 @@ struct Top {
 
     private mutating func look() {
         do throws(SystemError) {
-            guard let report = TopReport(json: try looks.look()) else {
+            guard let report = TopReport(json: try snapshots.look()) else {
                 notice = Top.notUnderstood
                 return
             }

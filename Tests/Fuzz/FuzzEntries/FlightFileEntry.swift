@@ -29,6 +29,6 @@ extension FuzzEntry {
     private static let slotBytes = 128
     private static let tailBytes = 184
     /// Behind the ring's count, which has a line of its own.
-    private static let firstSlot = headBytes + FlightWords.capacity * wordBytes + 64
+    private static let firstSlot = headBytes + FlightStrings.capacity * wordBytes + 64
     private static let firstTail = firstSlot + FlightRing.capacity * slotBytes
 }

@@ -3,7 +3,7 @@
 
 import Synchronization
 
-package final class FlightWords: Sendable {
+package final class FlightStrings: Sendable {
     /// Enough for the provider names of some reloads, and for every result.
     package static let capacity = 1024
     /// Bytes of UTF-8; longer words are truncated.
@@ -21,9 +21,9 @@ package final class FlightWords: Sendable {
     @discardableResult
     package func append(_ text: String) -> FlightWord {
         let number = appended.load(ordering: .relaxed)
-        guard number < FlightWords.capacity else { return .none }
-        let bytes = FlightWords.cut(text)
-        let cells = unsafe memory.cells + number * FlightWords.wordsOfEntry
+        guard number < FlightStrings.capacity else { return .none }
+        let bytes = FlightStrings.cut(text)
+        let cells = unsafe memory.cells + number * FlightStrings.wordsOfEntry
         for word in 0..<((bytes.count + 7) / 8) {
             let value = bytes[(8 * word)..<min(bytes.count, 8 * word + 8)].reversed().reduce(UInt64(0)) {
                 $0 << 8 | UInt64($1)
@@ -37,11 +37,11 @@ package final class FlightWords: Sendable {
 
     /// Returns the text of a word, from any thread; empty for an unknown number.
     package subscript(_ word: FlightWord) -> String {
-        guard Int(word.number) < FlightWords.capacity else { return "" }
-        let cells = unsafe memory.cells + Int(word.number) * FlightWords.wordsOfEntry
+        guard Int(word.number) < FlightStrings.capacity else { return "" }
+        let cells = unsafe memory.cells + Int(word.number) * FlightStrings.wordsOfEntry
         let count = unsafe cells[0].load(ordering: .acquiring)
-        let words = (0..<FlightWords.wordsOfEntry).map { unsafe $0 == 0 ? count : cells[$0].load(ordering: .relaxed) }
-        return FlightWords.text(words) ?? ""
+        let words = (0..<FlightStrings.wordsOfEntry).map { unsafe $0 == 0 ? count : cells[$0].load(ordering: .relaxed) }
+        return FlightStrings.text(words) ?? ""
     }
 
     /// Nil if the words are not a valid entry, since they may come from a file.

@@ -11,7 +11,7 @@ import Testing
 @testable import Daemon
 
 @Suite("Conversions")
-struct ConversionTests {
+struct PolicyFromSettingsTests {
     /// The partition without a network, and the parameters that a request about the name has.
     private func keyAndParameters(
         _ lines: String, rules: String = "", name: String = "www.corp.example"
@@ -105,7 +105,7 @@ struct ConversionTests {
         let folder = TemporaryFolder()
         folder.write(Array("0.0.0.0 ads.example\n".utf8), to: folder("blocked"))
         folder.write(Array("games.example\n".utf8), to: folder("games"))
-        let text = ConversionTests.viewSettings(folder("blocked"), folder("games"))
+        let text = PolicyFromSettingsTests.viewSettings(folder("blocked"), folder("games"))
         let settings = try Settings.parse(bytes: Array(text.utf8), file: "f")
         let providers = try settings.providers.enumerated().map {
             Provider(id: ProviderID($0), try ProviderAccount($1), seed: 1)

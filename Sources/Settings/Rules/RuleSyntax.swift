@@ -45,7 +45,7 @@ extension Settings.Rule {
         } catch {
             throw WordsError(text: error.reason)
         }
-        var findings = Findings()
+        var findings = SettingsErrors()
         let rule = findings.rule(from: document.root, providers: providers, nameservers: nameservers)
         guard let rule, findings.all.isEmpty else {
             throw WordsError(text: findings.all.map(\.text).joined(separator: "; "))

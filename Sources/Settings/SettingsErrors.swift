@@ -2,7 +2,7 @@
 
 import DNSWire
 
-struct Findings {
+struct SettingsErrors {
     struct Finding {
         let node: Int
         let isAboutKey: Bool
@@ -178,7 +178,7 @@ struct Findings {
 
     private mutating func providers(_ node: TOMLNode) -> [Settings.Provider] {
         var providers: [Settings.Provider] = []
-        for table in tables(node, named: "provider", 1...Findings.maxProviders) {
+        for table in tables(node, named: "provider", 1...SettingsErrors.maxProviders) {
             let (element, before) = (table.node, all.count)
             var draft = ProviderDraft()
             read(table, in: "provider", besideTables: ["template"], into: &draft)
@@ -215,7 +215,7 @@ struct Findings {
     }
 
     private mutating func receivers(_ node: TOMLNode) -> [Settings.Receiver] {
-        tables(node, named: "notify", 0...Findings.maxReceivers).compactMap {
+        tables(node, named: "notify", 0...SettingsErrors.maxReceivers).compactMap {
             filled(ReceiverDraft(), $0, in: "notify")?.receiver
         }
     }
@@ -258,7 +258,7 @@ struct Findings {
     private mutating func rules(_ node: TOMLNode, providers: [String], nameservers: [String]) -> [Settings.Rule] {
         var rules: [Settings.Rule] = []
         var elements: [TOMLNode] = []
-        for (element, members) in tables(node, named: "rule", 0...Findings.maxRules) {
+        for (element, members) in tables(node, named: "rule", 0...SettingsErrors.maxRules) {
             let before = all.count
             var rule = Settings.Rule(match: [])
             read(Settings.Rule.keys, in: "rule", header: "[[rule]]", of: members, into: &rule)
@@ -272,9 +272,10 @@ struct Findings {
             elements.append(element)
         }
         let files = rules.reduce(0) { $0 + $1.matchFiles.count }
-        if files > Findings.maxRuleFiles {
+        if files > SettingsErrors.maxRuleFiles {
             note(
-                node, aboutKey: true, "rule.match-file: found \(files) files in all; allowed: \(Findings.maxRuleFiles)")
+                node, aboutKey: true,
+                "rule.match-file: found \(files) files in all; allowed: \(SettingsErrors.maxRuleFiles)")
         }
         ruleNodes = elements.map(\.index)
         return rules
@@ -364,7 +365,7 @@ struct Findings {
     }
 
     private mutating func unknown(_ key: String, _ node: TOMLNode, place: String, known: [String]) {
-        let homes = Findings.homes.filter { $0.keys.contains { $0.name == key } }.map(\.header)
+        let homes = SettingsErrors.homes.filter { $0.keys.contains { $0.name == key } }.map(\.header)
         let hint =
             if let near = nearestName(to: key, among: known) {
                 "; did you mean \"\(near)\"?"

@@ -3,7 +3,7 @@
 
 package import DNSWire
 
-package struct RuleAliases: Equatable, Sendable {
+package struct AliasQuestions: Equatable, Sendable {
     /// The CNAME records, from the name in the question on.
     package let links: [ResourceRecord]
     /// The question about the last target; nil: the aliases form a loop, or the chain is too long.

@@ -6,7 +6,7 @@ import LinuxIO
 import Resolver
 import Serving
 
-struct ExplainWords {
+struct ExplainPhrases {
     private let known: Explanation
     private let now: Instant
     private let nameOfSource: (Source) -> String
@@ -232,7 +232,7 @@ struct ExplainWords {
     /// Whether an answer will be refreshed; nil if the daemon itself answers.
     var refreshToCome: String? {
         if groundsOfOwnAnswer != nil { return nil }
-        return known.mayBeRefreshed ? "before each expiry, while the name is in use" : ExplainWords.noRefresh
+        return known.mayBeRefreshed ? "before each expiry, while the name is in use" : ExplainPhrases.noRefresh
     }
 
     private static let noRefresh = "none: prefetch is off"
@@ -256,7 +256,7 @@ struct ExplainWords {
     /// When the answer is refreshed and how often it is requested; nil without usage data.
     var refresh: String? {
         guard let refresh = known.refresh else { return nil }
-        guard refresh.isAllowed else { return ExplainWords.noRefresh }
+        guard refresh.isAllowed else { return ExplainPhrases.noRefresh }
         let use = "\(refresh.isInUse ? "in use" : "not in use"), \(queries(refresh))"
         guard let plannedAt = refresh.plannedAt else { return "not planned; \(use)" }
         if refresh.isKept { return "in \(span(until: plannedAt)), as [prefetch] keep has it; \(queries(refresh))" }
@@ -268,7 +268,7 @@ struct ExplainWords {
 
     private func queries(_ refresh: Explanation.Refresh) -> String {
         let count = Int(refresh.recentQueries.rounded())
-        guard count < ExplainWords.minQueriesForRate else { return "queried about \(rate(refresh.demandPerSecond))" }
+        guard count < ExplainPhrases.minQueriesForRate else { return "queried about \(rate(refresh.demandPerSecond))" }
         return switch count {
         case 0: "not queried recently"
         case 1: "queried once recently"

@@ -3,7 +3,7 @@
 import DNSWire
 import LinuxIO
 
-final class Pause {
+final class Ticker {
     private let loop: EventLoop
     private let signals: SignalWatch
     /// The program is about to end.
@@ -24,7 +24,7 @@ final class Pause {
     func watchKeys(of terminal: borrowing Terminal) throws(SystemError) {
         _ = try loop.watch(terminal.keyboard, for: .readable) { [unowned self] _ in
             let keys = (try? Terminal.takeKeys()) ?? []
-            if keys.isEmpty || keys.contains(where: Pause.endKeys.contains) { isOver = true }
+            if keys.isEmpty || keys.contains(where: Ticker.endKeys.contains) { isOver = true }
         }
     }
 

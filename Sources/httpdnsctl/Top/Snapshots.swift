@@ -4,7 +4,7 @@ import Control
 import DNSWire
 import LinuxIO
 
-struct Looks {
+struct Snapshots {
     let line: String
     let socket: String
 
@@ -14,7 +14,7 @@ struct Looks {
     private static let maxAnswerBytes = 1 << 20
 
     func look() throws(SystemError) -> [UInt8] {
-        try LocalExchange.ask(line, at: socket, timeout: Looks.timeout, maxBytes: Looks.maxAnswerBytes)
+        try LocalExchange.ask(line, at: socket, timeout: Snapshots.timeout, maxBytes: Snapshots.maxAnswerBytes)
     }
 
     /// Returns the first answer. If the daemon refuses or does not answer, prints why and exits.

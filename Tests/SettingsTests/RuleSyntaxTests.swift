@@ -5,7 +5,7 @@ import Testing
 
 @testable import Settings
 
-struct RuleWordsTests {
+struct RuleSyntaxTests {
     private let name: Name
 
     init() throws { name = try #require(Name("a.example")) }
