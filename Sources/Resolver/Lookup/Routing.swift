@@ -158,8 +158,9 @@ struct Routing {
         // A trial tests whether a failed provider has recovered. The trial waits for it no longer than other lookups
         // do.
         let working = order.filter { !ranking.isUnreached($0, now) }
-        let parent = { ShareHolder.parent(of: question.name) }
-        let isSilent = working.prefix(Bounds.maxProviderAttempts).allSatisfy { ranking.isSilent($0, to: parent(), now) }
+        if ranking.maySomeBeSilent { ranking.checkSilence() }
+        let isSilent =
+            ranking.maySomeBeSilent && !working.isEmpty && areSilent(working, to: question.name, ranking, now)
         let inTrouble = working.isEmpty && spared.allSatisfy { blocked.contains($0) }
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
@@ -167,10 +168,18 @@ struct Routing {
             trialPatience: onTrial.isEmpty ? .zero : Bounds.systemPatienceInTrouble,
             throttled: spared.filter { !usedUp.contains($0) && !blocked.contains($0) }, blocked: blocked,
             usedUp: usedUp, upstreams: upstreams, hasSystem: hasSystem, systemLead: lead, inTrouble: inTrouble,
-            isSilent: isSilent && !working.isEmpty,
+            isSilent: isSilent,
             isUnresponsive: order.count == 1
-                && ranking.areUnresponsive(working, for: question.name.registrableDomain, under: parent(), now),
+                && (isSilent || ranking.areUnresponsive(working, for: question.name.registrableDomain, now)),
             slowestAnswerTime: ranking.slowestAnswerTime(of: working.prefix(Bounds.maxProviderAttempts)))
+    }
+
+    /// Whether every provider that a lookup would ask is silent to names of the name's parent.
+    private func areSilent(
+        _ providers: [ProviderID], to name: Name, _ ranking: UpstreamRanking, _ now: Instant
+    ) -> Bool {
+        let parent = ShareHolder.parent(of: name)
+        return providers.prefix(Bounds.maxProviderAttempts).allSatisfy { ranking.isSilent($0, to: parent, now) }
     }
 
     /// Returns whether the name's upstreams serve the other address family only, and the system resolver may not answer

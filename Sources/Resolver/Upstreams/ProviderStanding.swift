@@ -110,10 +110,10 @@ final class ProviderStanding {
     func mayBeBack(_ now: Instant) -> Bool { hasLostConnection && breaker.isHalfOpen(now) }
     /// Whether the provider could not be reached, and has not replied since.
     func isUnreached(_ now: Instant) -> Bool { isDown(now) || mayBeBack(now) }
+    /// Whether any name has waited in vain for any reply, and none has arrived since.
+    var mayBeSilentToParents: Bool { !silentParents.isEmpty }
     /// Whether two names of this parent have waited in vain for any reply, and none has arrived since.
-    func isSilent(to parent: @autoclosure () -> Name, _ now: Instant) -> Bool {
-        !silentParents.isEmpty && silentParents.contains(parent(), now)
-    }
+    func isSilent(to parent: Name, _ now: Instant) -> Bool { silentParents.contains(parent, now) }
     /// Whether the provider fails for every name. It is still asked first for each name.
     func isFailingForAll(_ now: Instant) -> Bool { isBlocked(now) || serviceFailures.areProof(now) }
     /// When a question whose failure may pass is repeated: soon, or after the pause that the provider named.

@@ -18,7 +18,7 @@ struct SilentParents {
 
     var isEmpty: Bool { waits.isEmpty }
     /// Whether two names of any parent waited in vain.
-    var isAnyKnown: Bool { waits.values.contains { $0.isOfTwoNames } }
+    var isAnyKnown: Bool { !waits.isEmpty && waits.values.contains { $0.isOfTwoNames } }
 
     /// - Parameter sharedWithin: requests that began within this time may have been one; nil: each was its own.
     /// - Returns: whether it is the second name.

@@ -18,6 +18,9 @@ struct UpstreamRanking {
     var hasTrialEnded = false
     /// Set by `waitedInVain` if it showed the silence of a provider to names of one parent, until the caller clears it.
     var hasNewSilence = false
+    /// Whether any name may have waited in vain since the last reply of its provider. Read for each question, so it is
+    /// not cleared by every reply, but by the next question that finds no provider silent.
+    private(set) var maySomeBeSilent = false
 
     init(seed: UInt64) {
         chance = SeededGenerator(seed: seed)
@@ -327,8 +330,8 @@ struct UpstreamRanking {
     }
 
     /// Whether two names of this parent have waited in vain for any reply of the provider, and none has arrived since.
-    func isSilent(_ provider: ProviderID, to parent: @autoclosure () -> Name, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].isSilent(to: parent(), now) } ?? false
+    func isSilent(_ provider: ProviderID, to parent: Name, _ now: Instant) -> Bool {
+        index(of: provider).map { standings[$0].isSilent(to: parent, now) } ?? false
     }
 
     /// Whether the provider fails for every name.
@@ -378,16 +381,13 @@ struct UpstreamRanking {
         index(of: provider).flatMap { standings[$0].triedAt }.map { now - $0 < Bounds.trialSpacing } ?? false
     }
 
-    /// Whether none of these providers replies to names of this domain, or of this parent. False for no providers.
-    func areUnresponsive(
-        _ providers: [ProviderID], for domain: @autoclosure () -> Name, under parent: @autoclosure () -> Name,
-        _ now: Instant
-    ) -> Bool {
+    mutating func checkSilence() { maySomeBeSilent = standings.contains { $0.mayBeSilentToParents } }
+
+    /// Whether none of these providers replies to names of this domain. False for no providers.
+    func areUnresponsive(_ providers: [ProviderID], for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
         !providers.isEmpty
             && providers.allSatisfy { provider in
-                index(of: provider).map {
-                    standings[$0].isSilent(to: parent(), now) || standings[$0].isUnresponsive(for: domain(), now)
-                } ?? false
+                index(of: provider).map { standings[$0].isUnresponsive(for: domain(), now) } ?? false
             }
     }
 
@@ -536,6 +536,7 @@ struct UpstreamRanking {
         update(provider) {
             isNews = $0.waitedInVain(name, parent: parent, of: domain, startedAt: startedAt, now: now)
         }
+        maySomeBeSilent = true
         if isNews { hasNewSilence = true }
     }
 
