@@ -3,19 +3,18 @@
 # SERVFAIL and unanswered, and the median and the 99th percentile in milliseconds.
 
 import json
-import selectors
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import urllib.request
 from pathlib import Path
 
 import places
 import wire
+from askers import Asker, ask
 from cases import Case
 from certificates import Authority
 from fakes import FakeNameserver, reply
@@ -82,72 +81,21 @@ newServer({{address="127.0.0.1:{provider.port}", tls="openssl", subjectName="pro
         return self
 
 
-class Asker:
-    """A client with an address of its own that asks names at a rate, or all at once; in a namespace, if one is given."""
-
-    def __init__(self, what, source, name, count, rate=None, namespace=None):
-        self.what, self.source, self.name, self.count, self.rate = what, source, name, count, rate
-        self.namespace = namespace
-        self.sent, self.results = {}, {}
-
-    def begin(self, server):
-        connect = lambda: wire.Datagrams(server.address, source=self.source)
-        self.client = self.namespace.within(connect) if self.namespace else connect()
-        self.client.socket.setblocking(False)
-        self.client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
-
-    def proceed(self, elapsed):
-        due = self.count if self.rate is None else min(self.count, int(elapsed * self.rate) + 1)
-        # The daemon's socket has to hold what is sent at once.
-        for number in range(len(self.sent), min(due, len(self.sent) + 50)):
-            self.sent[number] = time.monotonic()
-            self.client.send(wire.query(self.name(number), id=number))
-
-    def receive(self):
-        while True:
-            try:
-                message = self.client.receive()
-            except BlockingIOError:
-                return
-            self.results.setdefault(message.id, (time.monotonic() - self.sent[message.id], message))
-
-    @property
-    def is_done(self):
-        return len(self.results) == self.count
-
-    @property
-    def row(self):
-        messages = [message for _, message in self.results.values()]
-        seconds = sorted(seconds for seconds, message in self.results.values() if message.rcode == wire.NOERROR)
-        at = lambda part: round(1000 * seconds[min(len(seconds) - 1, int(len(seconds) * part))]) if seconds else None
-        return {
-            "asked": self.count, "provider": sum(message.addresses == PROVIDER for message in messages),
-            "plain": sum(message.addresses == {SYSTEM} for message in messages),
-            "servfail": sum(message.rcode == wire.SERVFAIL for message in messages),
-            "none": self.count - len(messages), "p50": at(0.5), "p99": at(0.99)}
+def row(asker):
+    messages = [message for _, message in asker.results.values()]
+    seconds = sorted(seconds for seconds, message in asker.results.values() if message.rcode == wire.NOERROR)
+    at = lambda part: round(1000 * seconds[min(len(seconds) - 1, int(len(seconds) * part))]) if seconds else None
+    return {
+        "asked": asker.count, "provider": sum(message.addresses == PROVIDER for message in messages),
+        "plain": sum(message.addresses == {SYSTEM} for message in messages),
+        "servfail": sum(message.rcode == wire.SERVFAIL for message in messages),
+        "none": asker.count - len(messages), "p50": at(0.5), "p99": at(0.99)}
 
 
 def run(server, askers, patience=6.0):
     """Lets the clients ask; a row for each."""
-    for asker in askers:
-        asker.begin(server)
-    began, ended = time.monotonic(), None
-    with selectors.DefaultSelector() as selector:
-        for asker in askers:
-            selector.register(asker.client.socket, selectors.EVENT_READ, asker)
-        while not all(asker.is_done for asker in askers):
-            elapsed = time.monotonic() - began
-            for asker in askers:
-                asker.proceed(elapsed)
-            if ended is None and all(len(asker.sent) == asker.count for asker in askers):
-                ended = time.monotonic()
-            if ended is not None and time.monotonic() - ended > patience:
-                break
-            for key, _ in selector.select(0.002):
-                key.data.receive()
-    for asker in askers:
-        asker.client.socket.close()
-    return [asker.row for asker in askers]
+    ask(server, askers, patience)
+    return [row(asker) for asker in askers]
 
 
 def tell(story, askers, rows):

@@ -1,28 +1,17 @@
 # Providers and nameservers that go away and come back, and addresses that are dead.
 
-import select
 import socket
-import time
 
+from askers import Asker, ask
 from cases import LAB_WWW, SYSTEM_WWW, Case, closed_provider
 from digging import dig
 from lab import Lab
 from places import eventually, free_port
 from programs import NSD, Unbound
-from wire import NOERROR, Datagrams, query
+from wire import NOERROR
 
 # What a stub resolver waits, by resolv.conf(5).
 CLIENT_PATIENCE = 5
-
-
-def received(client, until, count=None):
-    """Replies by their id."""
-    replies = {}
-    while (left := until - time.monotonic()) > 0 and len(replies) != count:
-        if select.select([client.socket], [], [], left)[0]:
-            reply = client.receive()
-            replies[reply.id] = reply
-    return replies
 
 
 class Outage(Case):
@@ -85,15 +74,11 @@ class Outage(Case):
                                      system=[self.system.server])
                 self.assertEqual(LAB_WWW, self.dig(server, "www.lab.example").data)
                 self.provider.fault("hang")
-                replies = {}
-                with Datagrams(server.address, timeout=5) as client:
-                    for number in range(250):
-                        client.send(query(f"{dialects[-1]}{number}.any.lab.example", id=number))
-                        replies.update(received(client, until=time.monotonic() + 0.04))
-                    replies.update(received(client, until=time.monotonic() + 5, count=250 - len(replies)))
+                client = Asker("client", "127.0.0.1", lambda number: f"{dialects[-1]}{number}.any.lab.example", 250, 25)
+                ask(server, [client], patience=CLIENT_PATIENCE)
                 self.assertEqual({(NOERROR, "203.0.113.99")},
-                                 {(reply.rcode, *reply.addresses) for reply in replies.values()})
-                self.assertEqual(250, len(replies))
+                                 {(reply.rcode, *reply.addresses) for _, reply in client.results.values()})
+                self.assertEqual(250, len(client.results))
                 # Once the outage is known, no new name waits for it.
                 self.assertLess(server.stats()["system"]["requests"], 300)
                 self.assertLess(self.dig(server, f"{dialects[-1]}last.any.lab.example").seconds, 0.3)
