@@ -70,7 +70,7 @@ struct SharedFetchTests {
             }
         }
         let end = now + .seconds(6)
-        #expect(!resolver.state.ranking.areUnresponsive([provider.id], for: name, end))
+        #expect(!resolver.state.ranking.isUnresponsive(provider.id, for: name, end))
         #expect(!resolver.state.ranking.mayBeSilent(provider.id, end))
     }
 
@@ -85,11 +85,11 @@ struct SharedFetchTests {
             resolver.handle(.fetchAwaitsFleet(ids[number]), now: now, actions: &actions)
         }
         let end = now + .milliseconds(1500)
-        #expect(!resolver.state.ranking.areUnresponsive([provider.id], for: name, end))
+        #expect(!resolver.state.ranking.isUnresponsive(provider.id, for: name, end))
         var actions: [Action] = []
         for id in ids { resolver.handle(.fetchSent(id), now: end, actions: &actions) }
         let later = end + .milliseconds(1500)
-        #expect(resolver.state.ranking.areUnresponsive([provider.id], for: name, later))
+        #expect(resolver.state.ranking.isUnresponsive(provider.id, for: name, later))
         // Only the time of the request is measured, and it has the provider's whole time-out.
         let answer = Answer(
             records: [

@@ -49,7 +49,7 @@ struct Layers {
 
     private static func rank(of path: String, _ layers: [String]) -> Int? {
         let parts = path.split(separator: "/")
-        return parts.count == 4 ? layers.firstIndex(of: String(parts[2])) : nil
+        return parts.count > 3 ? layers.firstIndex(of: String(parts[2])) : nil
     }
 
     /// The files of the largest circle, sorted; empty if there is none.

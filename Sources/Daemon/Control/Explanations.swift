@@ -81,9 +81,9 @@ struct Explanations {
     }
 
     /// Returns the sources' answers and failures, the latest first.
-    private func sourceAnswers(_ known: Explanation, reference: SourceAnswer?, kept: [SourceAnswer]) -> [ExplainReport
-        .SourceAnswer]
-    {
+    private func sourceAnswers(
+        _ known: Explanation, reference: SourceAnswer?, kept: [SourceAnswer]
+    ) -> [ExplainReport.SourceAnswer] {
         let words = known.words.map { word in
             var answer = ExplainReport.SourceAnswer(
                 source: nameOfSource(word.source), ageSeconds: seconds(since: word.answeredAt))

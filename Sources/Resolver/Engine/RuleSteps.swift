@@ -9,22 +9,16 @@ extension Resolver {
         guard let (match, answer) = routing.answeringRule(of: question), answer.blocks else { return nil }
         return routing.withPolicy(of: question) { $0.rules.blockingRule(for: question.name, at: match) }
     }
-}
 
-extension Resolver {
     /// The probes of these addresses of a name, in whose answers the resolver need not have seen them.
     package func probeTargets(of name: Name, _ addresses: [Address]) -> [ProbeTarget] {
         let terms = routing.policy.of(name).probes
         return addresses.flatMap { terms.targets(name, $0) }
     }
-}
 
-extension Resolver {
     /// Number of a provider's answers that had only addresses that no public name may have.
     package func privateAnswers(from provider: ProviderID) -> UInt64 { state.privateAnswers[provider] ?? 0 }
-}
 
-extension Resolver {
     /// Returns the aliases that answer the question; nil: its name has none, or the question is about the CNAME record
     /// itself.
     package func aliases(of question: Question) -> AliasQuestions? {

@@ -1,7 +1,5 @@
 // What a lookup knows of the preferred family.
 
-import DNSWire
-
 /// Whether a lookup's answer yields to the other family's (`FamilyPolicy`).
 enum FamilyPreference {
     /// It does not.

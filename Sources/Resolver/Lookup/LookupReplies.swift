@@ -237,8 +237,9 @@ extension Lookup {
     /// Whether no provider that the lookup waits for, or may still ask, replies to names of its domain. Throttled
     /// providers count: the lookup asks them before it serves an expired answer.
     func areProvidersUnresponsive(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
-        let awaited = running.compactMap(\.provider) + providers.askedBeforeExpired
-        return waitsForSilence(ranking, now) || ranking.areUnresponsive(awaited, for: domain, now)
+        awaitsOnly {
+            ranking.isSilent($0, to: holder.parent, now) || ranking.isUnresponsive($0, for: domain, now)
+        }
     }
 
     /// Whether every request to a provider has been in flight for more than twice that provider's usual answer time.

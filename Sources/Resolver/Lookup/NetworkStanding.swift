@@ -1,7 +1,5 @@
 // How far the current network is known.
 
-import DNSWire
-
 /// The network that a lookup restarts on, compared with the one that it started on.
 enum NetworkStanding {
     /// The same network, after a sleep or after a suspected change.

@@ -158,9 +158,8 @@ struct Routing {
         // A trial tests whether a failed provider has recovered. The trial waits for it no longer than other lookups
         // do.
         let working = order.filter { !ranking.isUnreached($0, now) }
-        if ranking.maySomeBeSilent { ranking.checkSilence() }
         let isSilent =
-            ranking.maySomeBeSilent && !working.isEmpty && areSilent(working, to: question.name, ranking, now)
+            !working.isEmpty && ranking.maySomeBeSilent && areSilent(working, to: question.name, ranking, now)
         let inTrouble = working.isEmpty && spared.allSatisfy { blocked.contains($0) }
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
@@ -169,8 +168,8 @@ struct Routing {
             throttled: spared.filter { !usedUp.contains($0) && !blocked.contains($0) }, blocked: blocked,
             usedUp: usedUp, upstreams: upstreams, hasSystem: hasSystem, systemLead: lead, inTrouble: inTrouble,
             isSilent: isSilent,
-            isUnresponsive: order.count == 1
-                && (isSilent || ranking.areUnresponsive(working, for: question.name.registrableDomain, now)),
+            isUnresponsive: order.count == 1 && working.count == 1
+                && (isSilent || ranking.isUnresponsive(working[0], for: question.name.registrableDomain, now)),
             slowestAnswerTime: ranking.slowestAnswerTime(of: working.prefix(Bounds.maxProviderAttempts)))
     }
 

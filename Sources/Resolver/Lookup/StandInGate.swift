@@ -38,7 +38,7 @@ extension Lookup {
         for attempt in running {
             guard let provider = attempt.provider, !ranking.isUnreached(provider, now) else { continue }
             // A wait for a turn or for a fleet says nothing about the provider; one for a place at a silent one does.
-            if isAsking || isHoldOver(now), attempt.isSent || attempt.awaitsPlace, ranking.maySomeBeSilent,
+            if isAsking || isHoldOver(now), attempt.isSent || attempt.awaitsPlace,
                 ranking.isSilent(provider, to: holder.parent, now)
             {
                 continue
@@ -61,9 +61,14 @@ extension Lookup {
 
     /// Whether it waits for providers that are known to be silent to names of its parent, and for no other.
     func waitsForSilence(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
-        guard ranking.maySomeBeSilent else { return false }
+        awaitsOnly { isUnreachable($0, ranking, now) }
+    }
+
+    /// Whether all providers that it waits for, or may still ask before it gives an expired answer, are such; false for
+    /// none.
+    func awaitsOnly(_ isSuch: (ProviderID) -> Bool) -> Bool {
         let awaited = running.compactMap(\.provider) + providers.askedBeforeExpired
-        return !awaited.isEmpty && awaited.allSatisfy { isUnreachable($0, ranking, now) }
+        return !awaited.isEmpty && awaited.allSatisfy(isSuch)
     }
 
     /// Whether the answer that it gave in the providers' place may be given no longer: a provider that it still waits

@@ -13,9 +13,7 @@ extension ResolverState {
         verification.forgotten(yielding)
         actions.append(.remove(yielding))
     }
-}
 
-extension ResolverState {
     /// Returns the preferred family's answer in the cache if it takes no provider's place and needs no verdict; nil:
     /// there is none, or none may be cached.
     func knownPreferred(over question: Question) -> VerifiedQuestion.Kept? {

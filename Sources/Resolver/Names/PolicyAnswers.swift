@@ -13,9 +13,7 @@ extension Policy {
         if let account = accounts.match(for: name), account.scope.name.wire.count > rule.match.wire.count { return nil }
         return rule
     }
-}
 
-extension Policy {
     /// Returns the local zone that keeps the name from upstreams; nil: there is none, or a rule for a name below the
     /// zone sends it to an upstream. Names of lists do not count: their authors are others.
     package func localZone(of name: Name) -> Name? {

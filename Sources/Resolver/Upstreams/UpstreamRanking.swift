@@ -18,9 +18,6 @@ struct UpstreamRanking {
     var hasTrialEnded = false
     /// Set by `waitedInVain` if it showed the silence of a provider to names of one parent, until the caller clears it.
     var hasNewSilence = false
-    /// Whether any name may have waited in vain since the last reply of its provider. Read for each question, so it is
-    /// not cleared by every reply, but by the next question that finds no provider silent.
-    private(set) var maySomeBeSilent = false
 
     init(seed: UInt64) {
         chance = SeededGenerator(seed: seed)
@@ -381,14 +378,16 @@ struct UpstreamRanking {
         index(of: provider).flatMap { standings[$0].triedAt }.map { now - $0 < Bounds.trialSpacing } ?? false
     }
 
-    mutating func checkSilence() { maySomeBeSilent = standings.contains { $0.mayBeSilentToParents } }
+    /// Whether a name has waited in vain for any provider. If not, no question needs its parent, which costs a look
+    /// into the list of public suffixes.
+    var maySomeBeSilent: Bool {
+        for standing in standings where standing.mayBeSilentToParents { return true }
+        return false
+    }
 
-    /// Whether none of these providers replies to names of this domain. False for no providers.
-    func areUnresponsive(_ providers: [ProviderID], for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
-        !providers.isEmpty
-            && providers.allSatisfy { provider in
-                index(of: provider).map { standings[$0].isUnresponsive(for: domain(), now) } ?? false
-            }
+    /// Whether the provider replies to no name of this domain.
+    func isUnresponsive(_ provider: ProviderID, for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
+        index(of: provider).map { standings[$0].isUnresponsive(for: domain(), now) } ?? false
     }
 
     /// Interval of refreshes after an outage: `Bounds.retryStep`, or longer if the connections to the best provider
@@ -536,7 +535,6 @@ struct UpstreamRanking {
         update(provider) {
             isNews = $0.waitedInVain(name, parent: parent, of: domain, startedAt: startedAt, now: now)
         }
-        maySomeBeSilent = true
         if isNews { hasNewSilence = true }
     }
 
