@@ -55,11 +55,13 @@ struct FamilyFilterTests {
     }
 
     #if !DEBUG
-    @Test("10,000 filtered replies allocate nothing", .enabled(if: hd_counts_allocations() == 1))
+    @Test("10,000 filtered replies after the first allocate nothing", .enabled(if: hd_counts_allocations() == 1))
     func allocations() {
         var stand = stand()
         stand.serving.setAAAAFilter(true)
         let packet = QueryPacket(name, .aaaa, payloadSize: 1232).bytes
+        // The first filtered reply of a process makes the SOA record that all of them share.
+        #expect(stand.ask(packet).outcome == .local)
         #expect(
             stand.allocations(
                 answering: packet, streamLimitBytes: nil, count: 10_000, counter: hd_thread_allocations) == 0)
