@@ -48,7 +48,7 @@ final class ExplainStand {
 
     func handle(_ event: Event) {
         var actions: [Action] = []
-        resolver.handle(event, now: now, actions: &actions)
+        resolver.handle(event, now: now, cache: &answers, actions: &actions)
         for action in actions { perform(action) }
     }
 
@@ -76,16 +76,10 @@ final class ExplainStand {
         case .answeredAwaited(_, let question): handle(.servedAgain(question))
         case .miss(let query):
             let question = Question(query.name(in: packet.span), query.type)
-            let expired = answers.expired(question, within: resolver.limits(for: question), now: now)
-            let preferred = resolver.preferredQuestion(over: question).flatMap {
-                answers.known($0, within: resolver.limits(for: $0), now: now)
-            }
             waiters += 1
-            let foretold = resolver.explanation(
-                of: question, expired: expired, preferred: preferred, hits: 0, now: now
-            ).prospect
+            let foretold = resolver.explanation(of: question, answers, now: now).prospect
             let (begun, replied) = (begun.count, replies.count)
-            handle(.asked(question, Waiter(waiters), expired: expired, preferred: preferred))
+            handle(.asked(question, Waiter(waiters)))
             expect(
                 foretold, begun: self.begun[begun...].filter { $0.question == question }.map(\.upstream),
                 replies: Array(replies[replied...]))
@@ -202,7 +196,6 @@ final class ExplainStand {
             if let provenance = source.provenance { answers.remove(question, provenance) }
         case .awaitAsk(let question, let source):
             if let provenance = source.provenance { answers.awaitHit(question, provenance) }
-        case .countHits(let questions): handle(answers.hits(questions))
         case .probe(let id, let target): probes.append((id, target))
         case .reply(_, let answer, let source):
             replies.append("\(answer.addresses.map(\.description).joined(separator: " ")) from \(name(of: source))")

@@ -179,8 +179,7 @@ struct Day: ~Copyable {
             nextWaiter += 1
             clients[waiter] = Client(
                 subject: subject, query: query, packet: packet, question: question, askedAwakeAt: account.awake)
-            let expired = answers.expired(question, within: resolver.limits(for: question), now: now)
-            try handle(.asked(question, waiter, expired: expired))
+            try handle(.asked(question, waiter))
         case .local, .refused, .limited, .dropped: throw account.broken("the fast path says \(outcome)")
         }
     }
@@ -189,7 +188,7 @@ struct Day: ~Copyable {
 
     private mutating func handle(_ event: Event) throws {
         var actions: [Action] = []
-        resolver.handle(event, now: now, actions: &actions)
+        resolver.handle(event, now: now, cache: &answers, actions: &actions)
         for action in actions { try perform(action) }
         account.actionsDone(waiting: clients.values)
         try account.require(resolver.lookupsInFlight <= Bounds.maxLookups, "too many lookups")
@@ -207,7 +206,6 @@ struct Day: ~Copyable {
             if !fetch.isBeside { account.fetchEnded(fetch.subject) }
         case .store(let question, let answer, let source):
             if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
-        case .countHits(let questions): try handle(answers.hits(questions))
         case .withdraw(let question, let source):
             if let provenance = source.provenance { answers.remove(question, provenance) }
         case .portal: throw account.broken("\(action) without a portal")

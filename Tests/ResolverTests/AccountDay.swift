@@ -156,9 +156,9 @@ struct AccountDay {
         switch cache.ask(question, now: now) {
         case .fresh(let hit):
             if hit.isFirstDue { handle(.prefetchDue(question)) }
-        case .none(let expired):
+        case .none:
             waiters += 1
-            handle(.asked(question, Waiter(waiters), expired: expired))
+            handle(.asked(question, Waiter(waiters)))
         }
     }
 
@@ -228,7 +228,7 @@ struct AccountDay {
 
     private mutating func handle(_ event: Event) {
         var actions: [Action] = []
-        resolver.handle(event, now: now, actions: &actions)
+        resolver.handle(event, now: now, cache: &cache, actions: &actions)
         for action in actions { perform(action) }
     }
 
@@ -243,7 +243,6 @@ struct AccountDay {
             cache.rearrange(question, answer, isSystems: source == .system)
         case .remove(let question): cache.remove(question)
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
-        case .countHits(let questions): handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
         case .reply, .replyExpired, .fail, .awaitAsk, .probe, .probeNews, .diverged, .contradicted, .portal: break
         }
     }

@@ -32,7 +32,8 @@ struct AfterSleepTests {
         let kept = AgedAnswer(
             RenderedAnswer(Answer(records: [record]), to: question), ageMilliseconds: 120_000, lifetimeSeconds: 60)
         var actions: [Action] = []
-        resolver.handle(.asked(question, Waiter(1), expired: kept), now: start, actions: &actions)
+        resolver.handle(
+            .asked(question, Waiter(1)), now: start, given: GivenAnswers(expiredAnswer: kept), actions: &actions)
         actions = []
         resolver.handle(.timePassed, now: start + .seconds(seconds), actions: &actions)
         let isGiven = actions.contains { if case .replyExpired = $0 { true } else { false } }
@@ -53,18 +54,11 @@ struct AfterSleepTests {
         var actions: [Action] = []
         resolver.handle(.restored(restored), now: start, actions: &actions)
         let awake = start + .seconds(3600)
-        resolver.handle(.timePassed, now: awake, actions: &actions)
-        var counted = 0
+        var cache = CountingAnswers()
         for turn in 0..<10 where turn == 0 || resolver.nextDeadline.map({ $0 <= awake }) == true {
-            if turn > 0 { resolver.handle(.timePassed, now: awake, actions: &actions) }
-            for case .countHits(let questions) in actions {
-                counted += questions.count
-                var more: [Action] = []
-                resolver.handle(.hitsCounted(questions.map { ($0, 1) }), now: awake, actions: &more)
-            }
-            actions = []
+            resolver.handle(.timePassed, now: awake, cache: &cache, actions: &actions)
         }
-        #expect(counted == 1000 && resolver.refreshes.started == 10)
+        #expect(cache.looks == 1000 && resolver.refreshes.started == 10)
         #expect(resolver.nextDeadline.map { $0 > awake } == true)
     }
 
@@ -84,7 +78,7 @@ struct AfterSleepTests {
         wave.handle(.timePassed, at: wave.awake)
         let hurried = [try question(1000), try #require(names.last { !wave.fetched.keys.contains($0) })]
         for (number, question) in hurried.enumerated() {
-            wave.handle(.asked(question, Waiter(UInt64(number)), expired: nil), at: wave.awake)
+            wave.handle(.asked(question, Waiter(UInt64(number))), at: wave.awake)
             #expect(wave.fetched[question] == [.zero], "a client does not wait for the wave")
         }
 
@@ -97,6 +91,21 @@ struct AfterSleepTests {
             let most = budget + (second == 0 ? budget + hurried.count : 1)
             #expect(seconds.count { $0 == second } <= most, "in second \(second)")
         }
+    }
+}
+
+/// A cache that gave each answer once since the last look, and counts the looks.
+private struct CountingAnswers: KnownAnswers {
+    private(set) var looks = 0
+
+    func expired(
+        _ question: Question, within limits: @autoclosure () -> Freshness.Limits, now: Instant
+    ) -> AgedAnswer? { nil }
+    func known(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? { nil }
+    func hits(_ question: Question) -> Int { 1 }
+    mutating func takeHits(_ question: Question) -> Int {
+        looks += 1
+        return 1
     }
 }
 
@@ -116,13 +125,12 @@ private struct Wave {
 
     mutating func handle(_ event: Event, at now: Instant) {
         var actions: [Action] = []
-        resolver.handle(event, now: now, actions: &actions)
+        resolver.handle(event, now: now, given: GivenAnswers(hitCount: 1), actions: &actions)
         for action in actions {
             switch action {
             case .fetch(let id, let question, _, _):
                 fetched[question, default: []].append(awake.duration(to: now))
                 underWay.append((now + .milliseconds(20), id, question))
-            case .countHits(let questions): handle(.hitsCounted(questions.map { ($0, 1) }), at: now)
             case .reply: replied += 1
             default: break
             }

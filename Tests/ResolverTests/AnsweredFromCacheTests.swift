@@ -29,7 +29,7 @@ struct AnsweredFromCacheTests {
         /// - Returns: the fetches that this begins.
         mutating func ask(_ name: String, _ waiter: UInt64) throws -> Int {
             let question = Question(try #require(Name(name)), .a)
-            return handle(.asked(question, Waiter(waiter), expired: nil)).fetches
+            return handle(.asked(question, Waiter(waiter))).fetches
         }
     }
 

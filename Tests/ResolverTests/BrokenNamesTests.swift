@@ -82,7 +82,7 @@ struct BrokenNamesTests {
                 good += 1
                 goodWaiters.insert(waiter)
             }
-            handle(.asked(Question(name, .a), Waiter(waiter), expired: nil), at: time)
+            handle(.asked(Question(name, .a), Waiter(waiter)), at: time)
         }
 
         mutating func finish() { pass(until: .seconds(620)) }

@@ -37,7 +37,7 @@ struct FamilyPolicyTests {
     private func reply(_ policy: Policy, preferred: AgedAnswer?) -> Answer? {
         var (resolver, actions) = (resolver(policy), [Action]())
         resolver.handle(
-            .asked(question, Waiter(1), expired: nil, preferred: preferred), now: now, actions: &actions)
+            .asked(question, Waiter(1)), now: now, given: GivenAnswers(otherAnswer: preferred), actions: &actions)
         for case .reply(_, let answer, .local) in actions { return answer }
         return nil
     }
@@ -120,7 +120,7 @@ struct FamilyPolicyTests {
                 var actions: [Action] = []
                 waiters += 1
                 resolver.handle(
-                    .asked(question.with(type), Waiter(waiters), expired: nil), now: now, actions: &actions)
+                    .asked(question.with(type), Waiter(waiters)), now: now, actions: &actions)
                 for case .fetch(let id, let asked, _, _) in actions where asked.type == type {
                     resolver.handle(
                         .fetchFinished(id, .success(Answer(records: [record]))), now: now, actions: &actions)
@@ -146,13 +146,14 @@ struct FamilyPolicyTests {
     @Test("a request for an excluded family ends, and a kept name needs only the other one")
     func requested() throws {
         var policy = try policy(("example", .ipv4))
-        policy.kept = [question.name]
         var (resolver, actions) = (resolver(policy), [Action]())
-        #expect(resolver.plan.isKept(question.with(.a)) && !resolver.plan.isKept(question))
         resolver.handle(.requested([question]), now: now, actions: &actions)
         #expect(resolver.plan.isRequested(question))
-        resolver.handle(.hitsCounted([(question, 0)]), now: now, actions: &actions)
+        resolver.handle(.timePassed, now: try #require(resolver.nextDeadline), actions: &actions)
         #expect(!resolver.plan.isRequested(question) && resolver.lookupsInFlight == 0)
+        policy.kept = [question.name]
+        resolver.handle(.policyChanged(policy), now: now, actions: &actions)
+        #expect(resolver.plan.isKept(question.with(.a)) && !resolver.plan.isKept(question))
     }
 
     @Test("the preferred family is asked on behalf of the same client, or as a refresh within the provider's budget")
@@ -164,7 +165,7 @@ struct FamilyPolicyTests {
             return actions.compactMap { if case .fetch(_, _, _, let purpose) = $0 { purpose } else { nil } }
         }
         let client = ClientID(.v4(0xC000_0202))
-        let asked = purposes(.asked(question, Waiter(1, of: client), expired: nil))
+        let asked = purposes(.asked(question, Waiter(1, of: client)))
         #expect(asked == Array(repeating: FetchPurpose(ShareHolder(question.name, client), isRefresh: false), count: 2))
         let refreshed = purposes(.prefetchDue(question))
         #expect(refreshed.count == 2 && refreshed.allSatisfy { $0.isRefresh && $0.holder.client == nil })
@@ -211,7 +212,7 @@ struct FamilyPolicyTests {
             Event.upstreamsChanged(
                 providers: [ProviderTraits(id: ProviderID(0), types: .addresses)], hasSystem: true)
         ]
-        waiting.append(.asked(question, Waiter(1), expired: nil))
+        waiting.append(.asked(question, Waiter(1)))
         let address = ResourceRecord(owner: question.name, address: .v6(high: 0x2A00 << 48, low: 1), ttlSeconds: 60)
         for _ in 0..<20 where resolver.lookupsInFlight > 0 || !waiting.isEmpty {
             var actions: [Action] = []
@@ -221,7 +222,7 @@ struct FamilyPolicyTests {
                 let answer = asked == question ? Answer(records: [address]) : Answer(negative: .noData, ttlSeconds: 60)
                 return .fetchFinished(id, .success(answer))
             }
-            guard waiting.isEmpty, let due = resolver.nextDeadline else { continue }
+            guard waiting.isEmpty, resolver.lookupsInFlight > 0, let due = resolver.nextDeadline else { continue }
             (now, waiting) = (due, [.timePassed])
         }
         #expect(StandInReason.allCases.map(resolver.standIns) == [2, 0, 0, 0, 0, 0])

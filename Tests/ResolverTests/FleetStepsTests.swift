@@ -50,10 +50,7 @@ struct FleetStepsTests {
         var time = begin
         while let deadline = resolver.nextDeadline, deadline <= now + end {
             time = max(time, now.duration(to: deadline))
-            var actions = handle(.timePassed, &resolver, after: time)
-            for case .countHits(let questions) in actions {
-                actions += handle(.hitsCounted(questions.map { ($0, 0) }), &resolver, after: time)
-            }
+            let actions = handle(.timePassed, &resolver, after: time)
             for case .fetch(let id, let question, let upstream, _) in actions {
                 try carryOut(id, upstream, question, &resolver, time)
             }
@@ -68,7 +65,7 @@ struct FleetStepsTests {
 
     @Test func aClientGetsTheNextUpstreamsAnswer() throws {
         var resolver = resolver(limited(0), limited(1, nil))
-        let first = try #require(fetches(handle(.asked(question, Waiter(1), expired: nil), &resolver)).first)
+        let first = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first)
         #expect(first.upstream == .provider(ProviderID(0)) && !first.purpose.isLastResort)
         let next = fetches(handle(.fetchDeferred(first.id, until: now + .milliseconds(300)), &resolver))
         #expect(next.map(\.upstream) == [.provider(ProviderID(1))] && next.map(\.purpose.isLastResort) == [false])
@@ -76,7 +73,7 @@ struct FleetStepsTests {
         #expect(resolver.state(of: ProviderID(0), now: now + .milliseconds(300)) == .unmeasured)
         // Others do not ask it meanwhile.
         let other = Question(try #require(Name("other.example")), .a)
-        let others = fetches(handle(.asked(other, Waiter(2), expired: nil), &resolver))
+        let others = fetches(handle(.asked(other, Waiter(2)), &resolver))
         #expect(others.map(\.upstream) == [.provider(ProviderID(1))])
         _ = handle(.fetchSent(next[0].id), &resolver)
         let replies = handle(.fetchFinished(next[0].id, .success(try answer())), &resolver, after: .milliseconds(20))
@@ -87,7 +84,7 @@ struct FleetStepsTests {
     /// A request that waits for another member or for its turn is not late.
     @Test func aHedgeCountsFromTheRequest() throws {
         var resolver = resolver(limited(0, nil), limited(1, nil))
-        let first = try #require(fetches(handle(.asked(question, Waiter(1), expired: nil), &resolver)).first)
+        let first = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first)
         #expect(fetches(handle(.timePassed, &resolver, after: .milliseconds(1500))).isEmpty)
         _ = handle(.fetchSent(first.id), &resolver, after: .milliseconds(1500))
         let due = now.duration(to: try #require(resolver.nextDeadline))
@@ -100,7 +97,7 @@ struct FleetStepsTests {
     /// of expiry.
     @Test(arguments: [true, false]) func anAnswerOfAnotherMemberIsShorterThanTheProviders(isLate: Bool) throws {
         var resolver = resolver(limited(0))
-        let first = try #require(fetches(handle(.asked(question, Waiter(1), expired: nil), &resolver)).first)
+        let first = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first)
         _ = handle(.fetchSent(first.id), &resolver)
         _ = handle(.fetchFinished(first.id, .success(try answer())), &resolver)
         let ttls: [UInt32] = [20, 60, 25, 59, 60]
@@ -146,7 +143,7 @@ struct FleetStepsTests {
             }
         }
         let asked = Question(name, .aaaa)
-        try carryOut(handle(.asked(asked, Waiter(1), expired: nil), &resolver), &resolver, .zero)
+        try carryOut(handle(.asked(asked, Waiter(1)), &resolver), &resolver, .zero)
         try pass(&resolver, from: .zero, to: .seconds(300)) { id, _, question, resolver, time in
             try fetch(id, question, &resolver, time)
             _ = handle(.servedAgain(asked), &resolver, after: time)
@@ -157,7 +154,7 @@ struct FleetStepsTests {
 
     @Test func withoutAnotherUpstreamTheProviderIsTheLastResort() throws {
         var resolver = resolver(limited(0))
-        let first = try #require(fetches(handle(.asked(question, Waiter(1), expired: nil), &resolver)).first)
+        let first = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first)
         var actions = handle(.fetchDeferred(first.id, until: now + .seconds(1)), &resolver)
         var (again, waited) = (fetches(actions), Duration.zero)
         while again.isEmpty, waited < .seconds(4), let next = resolver.nextDeadline {
@@ -206,7 +203,7 @@ struct FleetStepsTests {
         var resolver = resolver(limited(0, 5), hasSystem: true)
         for number in 0..<100 {
             let question = Question(try #require(Name("n\(number).example")), .a)
-            let asked = handle(.asked(question, Waiter(UInt64(number)), expired: nil), &resolver)
+            let asked = handle(.asked(question, Waiter(UInt64(number))), &resolver)
             let fetch = try #require(fetches(asked).first)
             #expect(fetch.upstream == .provider(ProviderID(0)))
             let answer = Answer(
@@ -216,7 +213,7 @@ struct FleetStepsTests {
         #expect(resolver.state(of: ProviderID(0), now: now) != .overBudget)
         for number in 100..<105 {
             let question = Question(try #require(Name("n\(number).example")), .a)
-            let asked = handle(.asked(question, Waiter(UInt64(number)), expired: nil), &resolver)
+            let asked = handle(.asked(question, Waiter(UInt64(number))), &resolver)
             _ = handle(.fetchSent(try #require(fetches(asked).first).id), &resolver)
         }
         #expect(resolver.state(of: ProviderID(0), now: now) == .overBudget)
@@ -246,7 +243,7 @@ struct FleetStepsTests {
     /// Whatever Redis says of a request of last resort.
     @Test func aDeferredLastResortIsNotRepeated() throws {
         var resolver = resolver(limited(0))
-        let first = try #require(fetches(handle(.asked(question, Waiter(1), expired: nil), &resolver)).first)
+        let first = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first)
         var fetched = 0
         var next = fetches(handle(.fetchDeferred(first.id, until: now + .seconds(1)), &resolver))
         pass(&resolver, from: .zero, to: .seconds(1)) { id, upstream, _, _, _ in
@@ -266,7 +263,7 @@ struct FleetStepsTests {
         var resolver = resolver(limited(0, nil))
         let (again, end): (Duration, Duration) = (.seconds(600), .seconds(606))
         for after in [Duration.zero, again] {
-            let actions = handle(.asked(question, Waiter(1), expired: nil), &resolver, after: after)
+            let actions = handle(.asked(question, Waiter(1)), &resolver, after: after)
             let id = try #require(fetches(actions).first).id
             _ = handle(.fetchSent(id), &resolver, after: after)
             _ = handle(.fetchFinished(id, .success(try answer(ttl: 5))), &resolver, after: after)
@@ -286,7 +283,7 @@ struct FleetStepsTests {
     /// Others' clients never read this machine's answers: a name that nobody asks for here is given up.
     @Test func aNameThatIsReadElsewhereOnlyIsGivenUp() throws {
         var resolver = resolver(limited(0, nil))
-        let id = try #require(fetches(handle(.asked(question, Waiter(1), expired: nil), &resolver)).first).id
+        let id = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first).id
         _ = handle(.fetchSent(id), &resolver)
         _ = handle(.fetchFinished(id, .success(try answer(ttl: 10))), &resolver)
         var refreshes = 0

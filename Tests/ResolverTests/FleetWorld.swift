@@ -159,8 +159,7 @@ struct FleetWorld {
             nextWaiter += 1
             let waiter = Waiter(nextWaiter)
             member.waiting[waiter] = (question, now)
-            let expired = member.cache.expired(question, within: member.resolver.limits(for: question), now: now)
-            handle(number, .asked(question, waiter, expired: expired))
+            handle(number, .asked(question, waiter))
         }
         settle(number)
     }
@@ -349,7 +348,7 @@ struct FleetWorld {
     private mutating func handle(_ number: Int, _ event: Event) {
         let member = members[number]
         var actions: [Action] = []
-        member.resolver.handle(event, now: now, actions: &actions)
+        member.resolver.handle(event, now: now, cache: &member.cache, actions: &actions)
         for action in actions { perform(number, action) }
     }
 
@@ -387,8 +386,6 @@ struct FleetWorld {
         case .remove(let question): member.cache.forget(question)
         case .withdraw(let question, let source): member.cache.withdraw(question, isSystems: source == .system)
         case .awaitAsk(let question, let source): member.cache.awaitHit(question, isSystems: source == .system)
-        case .countHits(let questions):
-            handle(number, .hitsCounted(questions.map { ($0, member.cache.takeHits($0)) }))
         case .probe, .probeNews, .diverged, .contradicted, .portal: break
         }
     }

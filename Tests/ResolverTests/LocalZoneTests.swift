@@ -63,7 +63,7 @@ struct LocalZoneTests {
     ) throws -> String {
         var (resolver, actions) = (resolver, [Action]())
         let question = Question(try name(text), type)
-        resolver.handle(.asked(question, Waiter(1), expired: nil), now: now + delay, actions: &actions)
+        resolver.handle(.asked(question, Waiter(1)), now: now + delay, actions: &actions)
         for action in actions {
             switch action {
             case .reply(_, let answer, .local):
@@ -115,7 +115,7 @@ struct LocalZoneTests {
     func authority() throws {
         var (resolver, actions) = (try resolver(), [Action]())
         let question = Question(try name("x.y.lan"), .a)
-        resolver.handle(.asked(question, Waiter(1), expired: nil), now: now, actions: &actions)
+        resolver.handle(.asked(question, Waiter(1)), now: now, actions: &actions)
         guard case .reply(_, let answer, .local) = actions.first else {
             Issue.record("\(actions)")
             return
@@ -168,7 +168,7 @@ struct LocalZoneTests {
     func changes() throws {
         var (resolver, actions) = (try resolver(zones: []), [Action]())
         let question = Question(try name("x.lan"), .a)
-        resolver.handle(.asked(question, Waiter(1), expired: nil), now: now, actions: &actions)
+        resolver.handle(.asked(question, Waiter(1)), now: now, actions: &actions)
         var policy = Policy()
         let zone = try name("lan")
         policy.localZones = LocalZones([zone])
@@ -338,7 +338,7 @@ struct LocalZoneTests {
     func newLease() throws {
         var (resolver, actions) = (try resolver(zones: []), [Action]())
         resolver.handle(
-            .asked(Question(try name("tv"), .a), Waiter(1), expired: nil), now: now, actions: &actions)
+            .asked(Question(try name("tv"), .a), Waiter(1)), now: now, actions: &actions)
         #expect(!resolver.lookups.contains { $0?.isObsolete == true })
         let file = try #require(LeaseFile(parsing: Array(lease("tv", "192.168.7.20").utf8)))
         let table = LeaseTable(file, path: "/leases")

@@ -21,7 +21,7 @@ struct PlaceTests {
         for number in 1...4 {
             actions = []
             let question = Question(try #require(Name("www.shop\(number).example")), .a)
-            resolver.handle(.asked(question, Waiter(UInt64(number)), expired: nil), now: .testStart, actions: &actions)
+            resolver.handle(.asked(question, Waiter(UInt64(number))), now: .testStart, actions: &actions)
             for case .fetch(let id, _, _, _) in actions {
                 let placed = Instant.testStart + .milliseconds(10)
                 resolver.handle(.fetchWaits(id, isOverdue: isOverdue), now: placed, actions: &actions)
@@ -34,7 +34,8 @@ struct PlaceTests {
             RenderedAnswer(Answer(records: [record]), to: question), ageMilliseconds: 90_000, lifetimeSeconds: 60,
             origin: .provider)
         resolver.handle(
-            .asked(question, Waiter(9), expired: aged), now: .testStart + .seconds(1), actions: &actions)
+            .asked(question, Waiter(9)), now: .testStart + .seconds(1), given: GivenAnswers(expiredAnswer: aged),
+            actions: &actions)
         return actions.contains { if case .replyExpired = $0 { true } else { false } }
     }
 

@@ -19,7 +19,7 @@ struct PortalStepsTests {
         let provider = ProviderTraits(id: ProviderID(0), types: .any)
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: true), now: start, actions: &actions)
         let question = try question("www.example")
-        resolver.handle(.asked(question, Waiter(1), expired: nil), now: start, actions: &actions)
+        resolver.handle(.asked(question, Waiter(1)), now: start, actions: &actions)
         while let index = actions.firstIndex(where: { if case .fetch = $0 { true } else { false } }),
             case .fetch(let id, _, let upstream, _) = actions.remove(at: index)
         {
@@ -36,7 +36,7 @@ struct PortalStepsTests {
     /// Returns the upstream that is queried first for a new client's question.
     private func asked(_ resolver: inout Resolver, _ name: String) throws -> Upstream? {
         var actions: [Action] = []
-        resolver.handle(.asked(try question(name), Waiter(9), expired: nil), now: start, actions: &actions)
+        resolver.handle(.asked(try question(name), Waiter(9)), now: start, actions: &actions)
         return actions.lazy.compactMap { if case .fetch(_, _, let upstream, _) = $0 { upstream } else { nil } }.first
     }
 

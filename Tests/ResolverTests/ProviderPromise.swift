@@ -185,10 +185,10 @@ struct ProviderPromise {
         case .fresh(let hit):
             replied(question, by: hit.answer.addresses == [ProviderPromise.lie] ? .system : .provider(providers[0].id))
             if hit.isFirstDue { handle(.prefetchDue(question)) }
-        case .none(let expired):
+        case .none:
             waiters += 1
             questionOfWaiter[Waiter(waiters)] = (question, now)
-            handle(.asked(question, Waiter(waiters), expired: expired))
+            handle(.asked(question, Waiter(waiters)))
         }
     }
 
@@ -288,7 +288,7 @@ struct ProviderPromise {
 
     private mutating func handle(_ event: Event) {
         var actions: [Action] = []
-        resolver.handle(event, now: now, actions: &actions)
+        resolver.handle(event, now: now, cache: &cache, actions: &actions)
         for action in actions { perform(action) }
     }
 
@@ -308,7 +308,6 @@ struct ProviderPromise {
             cache.rearrange(question, answer, isSystems: source == .system)
         case .remove(let question): cache.remove(question)
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
-        case .countHits(let questions): handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
         case .awaitAsk, .probe, .probeNews, .diverged, .contradicted, .portal: break
         }
     }

@@ -27,7 +27,7 @@ struct RemarkTests {
         var (resolver, actions) = (Resolver(seed: 1), [Action]())
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: false), now: now, actions: &actions)
         resolver.handle(.policyChanged(policy), now: now, actions: &actions)
-        resolver.handle(.asked(Question(name, .a), Waiter(1), expired: nil), now: now, actions: &actions)
+        resolver.handle(.asked(Question(name, .a), Waiter(1)), now: now, actions: &actions)
         for case .fetch(let id, _, _, _) in actions {
             resolver.handle(.fetchFinished(id, result), now: now, actions: &actions)
         }
@@ -78,7 +78,7 @@ struct RemarkTests {
         let prefix = try #require(Prefix("64:ff9b::/96").flatMap { NAT64Prefix($0) })
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: true), now: now, actions: &actions)
         resolver.handle(.translation([prefix], synthesises: true), now: now, actions: &actions)
-        resolver.handle(.asked(Question(name, .aaaa), Waiter(1), expired: nil), now: now, actions: &actions)
+        resolver.handle(.asked(Question(name, .aaaa), Waiter(1)), now: now, actions: &actions)
         var given: Answer?
         while given == nil, !actions.isEmpty {
             let due = actions
@@ -101,7 +101,7 @@ struct RemarkTests {
         var (resolver, actions) = (Resolver(seed: 1), [Action]())
         for number in 1...2 as ClosedRange<UInt64> {
             actions = []
-            let event = Event.asked(Question(name, .a), Waiter(number), expired: nil)
+            let event = Event.asked(Question(name, .a), Waiter(number))
             resolver.handle(event, now: now, actions: &actions)
             guard case .fail(_, let reason, _) = actions.first else { Issue.record("no failure"); return }
             #expect(reason.code == (number == 1 ? 22 : 13))

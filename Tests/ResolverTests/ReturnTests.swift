@@ -42,7 +42,7 @@ struct ReturnTests {
                 let waiter = Waiter(UInt64(second))
                 askedAt[waiter] = now
                 let question = Question(try #require(Name("n\(second).example")), .a)
-                handle(.asked(question, waiter, expired: nil), at: now)
+                handle(.asked(question, waiter), at: now)
             }
             pass(until: end)
             #expect(askedAt.isEmpty, "every client has an answer")
@@ -72,8 +72,6 @@ struct ReturnTests {
                 case .shadow(let id, _, let provider): start(id, provider == Run.cutProvider, now)
                 case .abandon(let id): pending.removeAll { $0.id == id }
                 case .reply(let waiter, _, let source): replied(waiter, source, now)
-                case .countHits(let questions):
-                    handle(.hitsCounted(questions.map { ($0, 0) }), at: now)
                 default: break
                 }
             }

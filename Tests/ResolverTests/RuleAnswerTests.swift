@@ -48,7 +48,7 @@ struct RuleAnswerTests {
     private func actions(_ name: String, _ type: RecordType, _ resolver: Resolver) throws -> [Action] {
         var (resolver, actions) = (resolver, [Action]())
         let question = Question(try #require(Name(name)), type)
-        resolver.handle(.asked(question, Waiter(1), expired: nil), now: now, actions: &actions)
+        resolver.handle(.asked(question, Waiter(1)), now: now, actions: &actions)
         return actions
     }
 
@@ -133,7 +133,7 @@ struct RuleAnswerTests {
     func inFlight() throws {
         var (resolver, actions) = (resolver(Policy()), [Action]())
         let question = Question(try #require(Name("www.example")), .a)
-        resolver.handle(.asked(question, Waiter(1), expired: nil), now: now, actions: &actions)
+        resolver.handle(.asked(question, Waiter(1)), now: now, actions: &actions)
         guard case .fetch(let id, _, _, _) = actions.first else { throw Failure.noFetch }
         let policy = policy([try rule("example", .noSuchName(.blockedByRule))])
         #expect(policy.mayDiffer(from: Policy(), for: question.name))

@@ -5,7 +5,10 @@ import DNSWire
 
 @testable import Resolver
 
-struct ScenarioCache {
+struct ScenarioCache: KnownAnswers {
+    /// Clients get answers from it.
+    var isUsed = true
+
     private struct Key: Hashable {
         let question: Question
         /// Provider and system resolver are kept apart, which provider it was does not matter.
@@ -84,7 +87,11 @@ struct ScenarioCache {
         return nil
     }
 
-    func expired(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
+    func expired(
+        _ question: Question, within limits: @autoclosure () -> Freshness.Limits, now: Instant
+    ) -> AgedAnswer? {
+        guard isUsed else { return nil }
+        let limits = limits()
         let here = [false, true].compactMap { isSystems in
             entries[key(question, isSystems)].map { aged($0, question, now, isSystems ? .system : .provider) }
         }
@@ -94,9 +101,9 @@ struct ScenarioCache {
         return (here + elsewhere).first { $0.isUsable(limits) }
     }
 
-    /// Fresh or expired.
     func known(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
-        [false, true].compactMap { isSystems in
+        guard isUsed else { return nil }
+        return [false, true].compactMap { isSystems in
             entries[key(question, isSystems)].map { aged($0, question, now, isSystems ? .system : .provider) }
         }.first { $0.freshness(limits) != .gone }
     }
@@ -127,7 +134,10 @@ struct ScenarioCache {
         }
     }
 
-    /// Since the last time.
+    func hits(_ question: Question) -> Int {
+        [false, true].reduce(0) { $0 + (entries[key(question, $1)]?.hits ?? 0) }
+    }
+
     mutating func takeHits(_ question: Question) -> Int {
         var hits = 0
         for isSystems in [false, true] {

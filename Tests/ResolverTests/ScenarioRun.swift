@@ -14,7 +14,6 @@ struct ScenarioRun {
     private var vocabulary = ScenarioVocabulary()
     private var policy = ScenarioPolicy()
     private var cache = ScenarioCache()
-    private var clientsUseCache = false
     private var resolver = Resolver(seed: 1)
     private let origin = Instant.testStart
     private var now: Instant
@@ -53,12 +52,13 @@ struct ScenarioRun {
         var settings: [ScenarioLine] = []
         var failed: [ScenarioLine] = []
         var hosts = ""
+        cache.isUsed = false
         for given in script.given {
             var line = given
             if line.take("hosts") {
                 hosts += line.rest() + "\n"
             } else if line.take("cache") {
-                clientsUseCache = true
+                cache.isUsed = true
                 try line.end()
             } else if line.begins(with: "provider") || line.begins(with: "system") {
                 upstreams.append(line)
@@ -197,14 +197,8 @@ struct ScenarioRun {
     private mutating func ask(_ line: inout ScenarioLine) throws {
         let (waiter, asked, isCacheOnly) = try vocabulary.asked(&line)
         let question = asked.with(resolver.carriedBits(of: asked, now: now))
-        guard clientsUseCache, let hit = cache.ask(question, isCacheOnly: isCacheOnly, now: now) else {
-            let limits = resolver.limits(for: question)
-            let expired = clientsUseCache ? cache.expired(question, within: limits, now: now) : nil
-            let preferred = resolver.preferredQuestion(over: question).flatMap {
-                clientsUseCache ? cache.known($0, within: limits, now: now) : nil
-            }
-            return try handle(
-                .asked(question, waiter, expired: expired, preferred: preferred, isCacheOnly: isCacheOnly))
+        guard cache.isUsed, let hit = cache.ask(question, isCacheOnly: isCacheOnly, now: now) else {
+            return try handle(.asked(question, waiter, isCacheOnly: isCacheOnly))
         }
         happened.append((.reply(waiter.number, hit.answer, from: "cache"), now))
         if hit.isFirstWhenDue { try handle(.prefetchDue(question)) }
@@ -306,7 +300,7 @@ struct ScenarioRun {
 
     private mutating func handle(_ event: Event) throws {
         var actions: [Action] = []
-        resolver.handle(event, now: now, actions: &actions)
+        resolver.handle(event, now: now, cache: &cache, actions: &actions)
         for action in actions { try perform(action) }
     }
 
@@ -333,8 +327,6 @@ struct ScenarioRun {
         case .replyExpired(let waiter, let expired, let cause):
             let error = expired.extendedError.code
             happened.append((.replyExpired(waiter.number, expired.answer, cause, extendedError: error), now))
-        case .countHits(let questions):
-            try handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
         case .rearrange(let question, let answer, let source):
             cache.rearrange(question, answer, isSystems: source == .system)
             happened.append((.rearrange(question, answer, from: vocabulary.name(source)), now))

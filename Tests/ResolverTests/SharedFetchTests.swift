@@ -29,7 +29,7 @@ struct SharedFetchTests {
 
     @Test func aSharedAnswerEndsTheFetchAndIsNotMeasured() throws {
         var (resolver, actions) = (resolver(), [Action]())
-        resolver.handle(.asked(Question(name, .a), Waiter(1), expired: nil), now: now, actions: &actions)
+        resolver.handle(.asked(Question(name, .a), Waiter(1)), now: now, actions: &actions)
         var fetches: [FetchID] = []
         for case .fetch(let id, _, _, _) in actions { fetches.append(id) }
         let id = try #require(fetches.first)
@@ -60,7 +60,7 @@ struct SharedFetchTests {
             var actions: [Action] = []
             let question = Question(try #require(Name("www.n\(number).example")), .a)
             let at = now + .milliseconds(300 * number)
-            resolver.handle(.asked(question, Waiter(UInt64(number)), expired: nil), now: at, actions: &actions)
+            resolver.handle(.asked(question, Waiter(UInt64(number))), now: at, actions: &actions)
             for case .fetch(let id, _, _, _) in actions {
                 var further: [Action] = []
                 resolver.handle(.fetchAwaitsFleet(id), now: at, actions: &further)
@@ -80,7 +80,7 @@ struct SharedFetchTests {
         for number in 0..<5 {
             var actions: [Action] = []
             let question = Question(try #require(Name("www.n\(number).example")), .a)
-            resolver.handle(.asked(question, Waiter(UInt64(number)), expired: nil), now: now, actions: &actions)
+            resolver.handle(.asked(question, Waiter(UInt64(number))), now: now, actions: &actions)
             for case .fetch(let id, _, _, _) in actions { ids.append(id) }
             resolver.handle(.fetchAwaitsFleet(ids[number]), now: now, actions: &actions)
         }
@@ -108,7 +108,7 @@ struct SharedFetchTests {
         var (resolver, actions) = (Resolver(seed: 1), [Action]())
         resolver.handle(.upstreamsChanged(providers: [hasty], hasSystem: false), now: now, actions: &actions)
         resolver.handle(.policyChanged(Policy()), now: now, actions: &actions)
-        resolver.handle(.asked(Question(name, .a), Waiter(1), expired: nil), now: now, actions: &actions)
+        resolver.handle(.asked(Question(name, .a), Waiter(1)), now: now, actions: &actions)
         var ids: [FetchID] = []
         for case .fetch(let id, _, _, _) in actions { ids.append(id) }
         resolver.handle(.fetchAwaitsFleet(try #require(ids.first)), now: now, actions: &actions)

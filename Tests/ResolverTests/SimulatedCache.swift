@@ -5,7 +5,7 @@ import DNSWire
 
 @testable import Resolver
 
-struct SimulatedCache {
+struct SimulatedCache: KnownAnswers {
     enum Found {
         case fresh(Hit)
         case none(expired: AgedAnswer?)
@@ -68,15 +68,11 @@ struct SimulatedCache {
     }
 
     mutating func ask(_ question: Question, now: Instant) -> Found {
-        var expired: AgedAnswer?
         for isSystems in [false, true] {
             let key = self.key(question, isSystems)
             guard var entry = entries[key] else { continue }
             let aged = entry.aged(question, now)
-            guard aged.ageMilliseconds < Int64(aged.lifetimeSeconds) * 1000 else {
-                expired = expired ?? aged
-                continue
-            }
+            guard aged.ageMilliseconds < Int64(aged.lifetimeSeconds) * 1000 else { continue }
             let isDue = aged.freshness(Freshness.Limits(maxAgeSeconds: 0)) == .due
             let isFirstDue = isDue && !entry.wasDue
             entry.hits += 1
@@ -90,20 +86,30 @@ struct SimulatedCache {
                     answer: entry.answer, ttlSeconds: entry.answer.ttlSeconds - age, isFirstDue: isFirstDue,
                     isAwaited: isAwaited))
         }
-        return .none(expired: expired ?? lastResort(question, now: now))
+        return .none(expired: expired(question, within: Freshness.Limits(maxAgeSeconds: 0), now: now))
     }
 
-    /// Fresh, or expired within the limits.
+    /// Whether it may be given is the resolver's to judge.
+    func expired(
+        _ question: Question, within limits: @autoclosure () -> Freshness.Limits, now: Instant
+    ) -> AgedAnswer? {
+        let here = [false, true].lazy.compactMap { entries[key(question, $0)]?.aged(question, now) }
+        return here.first { $0.ageMilliseconds >= Int64($0.lifetimeSeconds) * 1000 } ?? lastResort(question, now: now)
+    }
+
     func known(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
         [false, true].compactMap { isSystems in
             entries[key(question, isSystems)].map { $0.aged(question, now, isSystems ? .system : .provider) }
         }.first { $0.freshness(limits) != .gone }
     }
 
-    /// Whether it may be given is the resolver's to judge.
     private func lastResort(_ question: Question, now: Instant) -> AgedAnswer? {
         otherNetworks.lazy.compactMap { entries[Key(question: question, isSystems: false, network: $0)] }
             .map { $0.aged(question, now, .otherNetwork) }.first { !$0.answer.isNegative }
+    }
+
+    func hits(_ question: Question) -> Int {
+        [false, true].reduce(0) { $0 + (entries[key(question, $1)]?.hits ?? 0) }
     }
 
     mutating func takeHits(_ question: Question) -> Int {

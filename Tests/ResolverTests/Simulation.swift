@@ -149,10 +149,7 @@ struct Simulation {
         case .none(let expired):
             waiters += 1
             account.asked(question, Waiter(waiters), expired: expired, now: now)
-            let preferred = resolver.preferredQuestion(over: question).flatMap {
-                cache.known($0, within: policy.of($0.name).limits, now: now)
-            }
-            try handle(.asked(question, Waiter(waiters), expired: expired, preferred: preferred))
+            try handle(.asked(question, Waiter(waiters)))
         }
     }
 
@@ -374,7 +371,7 @@ struct Simulation {
     private mutating func handle(_ event: Event) throws {
         let first = actions.count
         let displaced = resolver.displacedLookups
-        resolver.handle(event, now: now, actions: &actions)
+        resolver.handle(event, now: now, cache: &cache, actions: &actions)
         account.hasDisplaced = resolver.displacedLookups > displaced
         let new = actions[first...]
         for case .probeNews(.found(let target, let result)) in new { probes.ended(target, result) }
@@ -384,9 +381,6 @@ struct Simulation {
             without: providers.map(\.id).filter {
                 notAsked.contains(resolver.state(of: $0, now: now)) || networks.unreachable.contains($0)
             }, now: now)
-        for case .countHits(let questions) in new {
-            try handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
-        }
         let refreshes = resolver.refreshes
         try account.require(resolver.lookupsInFlight <= Bounds.maxLookups, "too many lookups")
         try account.require(
@@ -427,7 +421,7 @@ struct Simulation {
             try account.require(
                 !expired.answer.isNegative || mayBeNegative, "\(question): a negative answer after its time")
         case .fail(let waiter, _, _): _ = try account.replied(waiter, now: now)
-        case .countHits, .portal: break
+        case .portal: break
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
         case .remove(let question) where policy.of(question.name).treatment(of: question.type) == .yielding:
             cache.remove(question)

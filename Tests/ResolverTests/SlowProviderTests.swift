@@ -49,7 +49,7 @@ struct SlowProviderTests {
                 } else {
                     number += 1
                     askedAt[Waiter(number)] = now
-                    handle(.asked(question, Waiter(number), expired: nil))
+                    handle(.asked(question, Waiter(number)))
                 }
             }
         }
@@ -72,7 +72,7 @@ struct SlowProviderTests {
 
         private mutating func handle(_ event: Event) {
             var actions: [Action] = []
-            resolver.handle(event, now: now, actions: &actions)
+            resolver.handle(event, now: now, cache: &cache, actions: &actions)
             for action in actions { perform(action) }
         }
 
@@ -92,7 +92,6 @@ struct SlowProviderTests {
             case .store(let question, let answer, _): cache.store(question, answer, isSystems: false, now: now)
             case .reply(let waiter, _, _): replied(waiter)
             case .replyExpired(let waiter, _, _), .fail(let waiter, _, _): replied(waiter)
-            case .countHits(let questions): handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
             case .shadow, .rearrange, .awaitAsk, .remove, .withdraw, .probe, .probeNews, .diverged, .contradicted,
                 .portal:
                 break

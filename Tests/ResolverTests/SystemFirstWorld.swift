@@ -55,8 +55,7 @@ struct SystemFirstWorld {
             nextWaiter += 1
             let waiter = Waiter(nextWaiter)
             askedAt[waiter] = (question, now)
-            let expired = cache.expired(question, within: resolver.limits(for: question), now: now)
-            return handle(.asked(question, waiter, expired: expired))
+            return handle(.asked(question, waiter))
         }
         given(hit.answer, to: question)
         if hit.isFirstWhenDue { handle(.prefetchDue(question)) }
@@ -82,7 +81,7 @@ struct SystemFirstWorld {
 
     private mutating func handle(_ event: Event) {
         var actions: [Action] = []
-        resolver.handle(event, now: now, actions: &actions)
+        resolver.handle(event, now: now, cache: &cache, actions: &actions)
         for action in actions { perform(action) }
     }
 
@@ -111,7 +110,6 @@ struct SystemFirstWorld {
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
         case .awaitAsk(let question, let source): cache.awaitHit(question, isSystems: source == .system)
         case .probe(let id, let target): probe(id, target)
-        case .countHits(let questions): handle(.hitsCounted(questions.map { ($0, cache.takeHits($0)) }))
         case .probeNews, .diverged, .contradicted, .portal: break
         }
     }

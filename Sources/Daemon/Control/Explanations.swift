@@ -17,12 +17,7 @@ struct Explanations {
     func report(of question: Question) -> ExplainReport {
         let limits = resolver.limits(for: question)
         let found = answers.entries(of: question)
-        let expired = answers.expired(question, within: limits, now: now)
-        let preferred = resolver.preferredQuestion(over: question).flatMap { preferred in
-            answers.known(preferred, within: limits, now: now)
-        }
-        let known = resolver.explanation(
-            of: question, expired: expired, preferred: preferred, hits: found.reduce(0) { $0 + Int($1.hits) }, now: now)
+        let known = resolver.explanation(of: question, answers, now: now)
         let given = found.first { freshness($0, limits).isGivenAtOnce }
         let words = ExplainPhrases(known, now: now, nameOfSource: nameOfSource)
         let partition = Int(serving.partition(for: question.clients).rawValue)

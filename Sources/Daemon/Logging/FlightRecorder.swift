@@ -73,7 +73,7 @@ final class FlightRecorder {
             var event = self.event(.networkChanged, nil, now: now)
             event.network = network.number
             records.ofMainThread.record(event)
-        case .asked, .prefetchDue, .servedAgain, .answeredFromCache, .hitsCounted, .requested, .restored, .forgotten,
+        case .asked, .prefetchDue, .servedAgain, .answeredFromCache, .requested, .restored, .forgotten,
             .flushed, .volunteered, .fetchWaits, .fetchAwaitsFleet, .fetchSent, .fetchShared, .fetchDeferred,
             .demandElsewhere,
             .evidence,
@@ -122,7 +122,7 @@ final class FlightRecorder {
             event.upstream = word(nameOfSource(answer.source))
             records.ofMainThread.record(event)
         case .reply, .replyExpired, .fail, .rearrange, .remove, .withdraw, .abandon, .awaitAsk, .probe, .probeNews,
-            .portal, .countHits:
+            .portal:
             break
         }
     }

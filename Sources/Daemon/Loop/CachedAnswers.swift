@@ -7,7 +7,7 @@ import Resolver
 import Serving
 import Store
 
-struct CachedAnswers {
+struct CachedAnswers: KnownAnswers {
     private let cache: AnswerCache
     private let serving: ServingState
     /// Cache keys of the other known networks, the latest first.
@@ -19,10 +19,6 @@ struct CachedAnswers {
         self.serving = serving
     }
 
-    /// Returns an expired answer of the network in use that is still usable, else a provider's answer of another
-    /// network.
-    ///
-    /// - Parameter limits: read only if there is an entry.
     func expired(
         _ question: Question, within limits: @autoclosure () -> Freshness.Limits, now: Instant
     ) -> AgedAnswer? {
@@ -37,7 +33,6 @@ struct CachedAnswers {
                 nowMilliseconds: nowMilliseconds)
     }
 
-    /// Returns the answer of the network in use, fresh or expired and still usable.
     func known(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
         let nowMilliseconds = Clock.millisecondsSinceBoot(now)
         return entries(of: question).lazy.map { entry in
@@ -60,13 +55,12 @@ struct CachedAnswers {
         return .milliseconds(max(0, end - Clock.millisecondsSinceBoot(now)))
     }
 
-    func hits(_ questions: [Question]) -> Event {
-        .hitsCounted(questions.map { ($0, cache.takeHits($0, partition: serving.partition(for: $0.clients))) })
+    func hits(_ question: Question) -> Int {
+        cache.hits(question, partition: serving.partition(for: question.clients))
     }
 
-    /// The hits since the last `hits(_:)`, without resetting them.
-    func uncountedHits(_ question: Question) -> Int {
-        cache.hits(question, partition: serving.partition(for: question.clients))
+    func takeHits(_ question: Question) -> Int {
+        cache.takeHits(question, partition: serving.partition(for: question.clients))
     }
 
     mutating func store(_ question: Question, _ answer: Answer, _ provenance: Provenance, now: Instant) {

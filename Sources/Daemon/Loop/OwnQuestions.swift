@@ -70,10 +70,8 @@ extension ResolvingLoop {
             return nil
         }
         let waiter = ownQuestions.add(of: asker.map { ClientID($0.address) }, tell)
-        let expired = answers.expired(question, within: resolver.limits(for: question), now: now)
-        let preferred = preferred(over: question, now: now)
         let isCacheOnly = asker.map { !$0.query.wantsRecursion } ?? false
-        handle(.asked(question, waiter, expired: expired, preferred: preferred, isCacheOnly: isCacheOnly), now: now)
+        handle(.asked(question, waiter, isCacheOnly: isCacheOnly), now: now)
         return waiter
     }
 

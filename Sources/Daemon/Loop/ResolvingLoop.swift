@@ -160,7 +160,7 @@ final class ResolvingLoop: LoopPart {
         var actions = spareActions
         spareActions = []
         recorder.note(event, now: now)
-        resolver.handle(event, now: now, actions: &actions)
+        resolver.handle(event, now: now, cache: &answers, actions: &actions)
         for action in actions { perform(action, now: now) }
         actions.removeAll(keepingCapacity: true)
         spareActions = actions
@@ -349,19 +349,7 @@ final class ResolvingLoop: LoopPart {
             return
         }
         if inPlace({ $0.aliases(of: question) }) != nil { return follow(question, for: waiter, client, now: now) }
-        let expired = answers.expired(question, within: inPlace { $0.limits(for: question) }, now: now)
-        let preferred = preferred(over: question, now: now)
-        let isCacheOnly = !client.query.wantsRecursion
-        handle(
-            .asked(question, waiter, expired: expired, preferred: preferred, isCacheOnly: isCacheOnly), now: now)
-    }
-
-    /// Returns the cached answer that decides about the question: that of the other address family, if a rule prefers
-    /// it.
-    func preferred(over question: Question, now: Instant) -> AgedAnswer? {
-        inPlace { $0.preferredQuestion(over: question) }.flatMap { preferred in
-            answers.known(preferred, within: inPlace { $0.limits(for: preferred) }, now: now)
-        }
+        handle(.asked(question, waiter, isCacheOnly: !client.query.wantsRecursion), now: now)
     }
 
     // MARK: actions
@@ -407,7 +395,6 @@ final class ResolvingLoop: LoopPart {
             divergences.append(divergence)
             fleet.reportEvidence(divergence.question.name, divergence.mismatched.target.address, now: now)
         case .contradicted(let answer): contradictingAnswers.append(answer)
-        case .countHits(let questions): handle(answers.hits(questions), now: now)
         case .fail(let waiter, let extendedError, let code):
             guard let client = clients.take(waiter) else { return tell(waiter, .failure(extendedError, code)) }
             fail(client, extendedError, code, now: now)
@@ -622,7 +609,7 @@ final class ResolvingLoop: LoopPart {
     var portal: PortalState? { resolver.portal }
 
     func hottest(atMost count: Int, now: Instant) -> [AskedQuestion] {
-        resolver.hottest(atMost: count, hits: answers.uncountedHits, now: now)
+        resolver.hottest(atMost: count, hits: answers.hits, now: now)
     }
 
     /// Returns the name of the upstream that gave this entry; nil if that was forgotten or precedes this process.

@@ -28,14 +28,14 @@ struct FreshStart {
             NamedServer(id: ProviderID(-1 - $0.offset), $0.element)
         }
         var resolver = Resolver(seed: 0)
-        var actions: [Action] = []
+        var (cache, actions) = (NoAnswers(), [Action]())
         for event in [
             Event.upstreamsChanged(
                 providers: providers.map(\.traits) + nameservers.map(\.traits), hasSystem: hasSystem),
             .hostsChanged(hosts), .leasesChanged(leases, new: []),
             .policyChanged(Policy(settings, providers, nameservers, lists: lists)),
         ] {
-            resolver.handle(event, now: now, actions: &actions)
+            resolver.handle(event, now: now, cache: &cache, actions: &actions)
         }
         (self.resolver, self.now) = (resolver, now)
         nameOfUpstream = Dictionary(
@@ -45,7 +45,7 @@ struct FreshStart {
     }
 
     func report(of question: Question) -> ExplainReport {
-        let known = resolver.explanation(of: question, expired: nil, hits: 0, now: now)
+        let known = resolver.explanation(of: question, NoAnswers(), now: now)
         let words = ExplainPhrases(known, now: now) { [nameOfUpstream] source in
             guard case .provider(let id) = source else { return "" }
             return nameOfUpstream[id] ?? ""

@@ -3,21 +3,16 @@
 package import DNSWire
 
 package enum Event: Sendable {
-    /// A client's question that the cache could not answer, with the expired answer from the cache, if any.
+    /// A client's question that the cache could not answer.
     ///
-    /// - Parameters:
-    ///   - preferred: the cached answer to `preferredQuestion(over:)`, fresh or expired.
-    ///   - isCacheOnly: RD=0: no upstream may be asked.
-    case asked(
-        Question, Waiter, expired: AgedAnswer?, preferred: AgedAnswer? = nil, isCacheOnly: Bool = false)
+    /// - Parameter isCacheOnly: RD=0: no upstream may be asked.
+    case asked(Question, Waiter, isCacheOnly: Bool = false)
     /// The cache gave an answer near its expiry for the first time.
     case prefetchDue(Question)
     /// The cache gave an answer marked by `awaitAsk`.
     case servedAgain(Question)
     /// These clients were answered from another cache partition after a network change.
     case answeredFromCache([Waiter])
-    /// Hit counts requested by `countHits`.
-    case hitsCounted([(question: Question, hits: Int)])
     /// Questions to resolve before a client asks.
     case requested([Question])
     /// Answers in recent use that the cache loaded from the store.

@@ -84,18 +84,15 @@ package struct Explanation: Sendable {
 }
 
 extension Resolver {
-    /// - Parameters:
-    ///   - expired: the expired answer in the cache, as in `asked`; likewise `preferred`.
-    ///   - hits: cache hits that are not counted yet.
-    package func explanation(
-        of question: Question, expired: AgedAnswer?, preferred: AgedAnswer? = nil, hits: Int, now: Instant
-    ) -> Explanation {
+    /// - Parameter cache: as for `handle`; no hits are taken.
+    package func explanation(of question: Question, _ cache: some KnownAnswers, now: Instant) -> Explanation {
+        let expired = cache.expired(question, within: limits(for: question), now: now)
         let view = routing.policy.view(of: question)
         let (policy, settings) = (routing.policy(for: question), view?.policy ?? routing.policy)
         let direction = routing.direction(of: question, policy, state.ranking, now: now)
         let hasExpired = isOwn(expired.flatMap { policy.usable($0, now: now) })
         let failure = failures.failure(of: question, hasExpired: hasExpired, now: now)
-        let refresh = refresh(of: question, policy, hits: hits, now: now)
+        let refresh = refresh(of: question, policy, hits: cache.hits(question), now: now)
         return Explanation(
             question: question, view: view?.name,
             matches: settings.rules.matches(of: question.name), rule: settings.rules.rule(for: question.name),
@@ -115,9 +112,9 @@ extension Resolver {
                 Explanation.RememberedFailure(
                     reason: $0.reason.extendedError, until: hasExpired ? $0.recheckAt : $0.until)
             },
-            refresh: refresh, prospect: prospect(of: question, expired, preferred, now: now),
+            refresh: refresh, prospect: prospect(of: question, cache, now: now),
             mayBeRefreshed: policy.prefetches || refresh?.isAllowed == true,
-            isRefreshedWhenDue: isRefreshedWhenDue(question, now: now),
+            isRefreshedWhenDue: isRefreshedWhenDue(question, cache, now: now),
             isBeingRefreshed: numberOfQuestion[question] != nil)
     }
 
@@ -142,10 +139,10 @@ extension Resolver {
             isAllowed: policy.prefetches || outlook.prospect.isRequested)
     }
 
-    private func isRefreshedWhenDue(_ question: Question, now: Instant) -> Bool {
+    private func isRefreshedWhenDue(_ question: Question, _ cache: some KnownAnswers, now: Instant) -> Bool {
         var tried = copy()
-        var actions: [Action] = []
-        tried.handle(.prefetchDue(question), now: now, actions: &actions)
+        var (cache, actions) = (cache, [Action]())
+        tried.handle(.prefetchDue(question), now: now, cache: &cache, actions: &actions)
         return tried.numberOfQuestion[question] != nil
     }
 
@@ -157,12 +154,11 @@ extension Resolver {
     }
 
     private func prospect(
-        of question: Question, _ expired: AgedAnswer?, _ preferred: AgedAnswer?, now: Instant
+        of question: Question, _ cache: some KnownAnswers, now: Instant
     ) -> Explanation.Prospect {
         var tried = copy()
-        var actions: [Action] = []
-        let asked = Event.asked(question, Resolver.trialWaiter, expired: expired, preferred: preferred)
-        tried.handle(asked, now: now, actions: &actions)
+        var (cache, actions) = (cache, [Action]())
+        tried.handle(.asked(question, Resolver.trialWaiter), now: now, cache: &cache, actions: &actions)
         for action in actions {
             switch action {
             case .reply(Resolver.trialWaiter, let answer, .local): return .here(answer)

@@ -1,16 +1,16 @@
 // Changes of the address families that names use.
 
-package import DNSWire
+import DNSWire
 
 extension Resolver {
     /// Returns the daemon's own reply: local knowledge, a rule's answer, or no data because of a rule's `family`. Nil:
     /// upstreams are asked.
     ///
     /// - Parameters:
-    ///   - preferred: the cached answer to `preferredQuestion(over:)`.
+    ///   - preferred: the cached answer to the question about the other family, if a rule prefers it.
     ///   - expired: the expired answer to the question.
     func ownReply(
-        _ question: Question, _ policy: NamePolicy, _ preferred: AgedAnswer? = nil, over expired: AgedAnswer? = nil,
+        _ question: Question, _ policy: NamePolicy, preferred: AgedAnswer? = nil, over expired: AgedAnswer? = nil,
         now: Instant
     ) -> LocalReply? {
         if case .here(let reply, _) = routing.place(of: question, now: now) { return reply }
@@ -37,8 +37,16 @@ extension Resolver {
         return !isOutranked && state.verification.hasUsableAddress(preferred, answer)
     }
 
+    /// Returns the cached answer that decides about the question: that of the other address family, if a rule prefers
+    /// it.
+    func preferredAnswer(over question: Question, _ cache: some KnownAnswers, now: Instant) -> AgedAnswer? {
+        preferredQuestion(over: question).flatMap { preferred in
+            cache.known(preferred, within: routing.policy(for: preferred).limits, now: now)
+        }
+    }
+
     /// Returns the question whose cached answer decides about this one; nil: none does.
-    package func preferredQuestion(over question: Question) -> Question? {
+    func preferredQuestion(over question: Question) -> Question? {
         guard question.type.isAddress, routing.withPolicy(of: question, { $0.rules.hasFamilies }),
             routing.policy(for: question).treatment(of: question.type) == .yielding
         else { return nil }

@@ -55,15 +55,16 @@ package struct Resolver {
         state.ranking.takeStateChanges(now: now)
     }
 
-    package mutating func handle(_ event: Event, now: Instant, actions: inout [Action]) {
+    /// - Parameter cache: the answers that clients get at this moment.
+    package mutating func handle(_ event: Event, now: Instant, cache: inout some KnownAnswers, actions: inout [Action])
+    {
         switch event {
-        case .asked(let question, let waiter, let expired, let preferred, let isCacheOnly):
-            asked(question, waiter, expired, preferred, isCacheOnly: isCacheOnly, now: now)
+        case .asked(let question, let waiter, let isCacheOnly):
+            asked(question, waiter, isCacheOnly: isCacheOnly, cache, now: now)
         case .prefetchDue(let question):
             if plan.prefetchDue(question, now: now) { refresh(question, RefreshPlan.Prospect(isInUse: true), now: now) }
         case .servedAgain(let question): state.verification.servedAgain(question, now: now)
         case .answeredFromCache(let waiters): answeredFromCache(Set(waiters), now: now)
-        case .hitsCounted(let counts): hitsCounted(counts, now: now)
         case .requested(let questions): for question in questions { plan.requested(question, now: now) }
         case .restored(let answers): restore(answers, now: now)
         case .forgotten(let scope): forget(scope, now: now)
@@ -104,7 +105,7 @@ package struct Resolver {
             followPortal(now: now)
             learned(news, now: now)
         case .translation(let prefixes, let synthesises): translate(prefixes, synthesises: synthesises, now: now)
-        case .timePassed: timePassed(now: now)
+        case .timePassed: timePassed(&cache, now: now)
         }
         followPortal(now: now)
         endTrials(now: now)
@@ -140,11 +141,12 @@ package struct Resolver {
     // MARK: questions
 
     private mutating func asked(
-        _ question: Question, _ waiter: Waiter, _ aged: AgedAnswer?, _ preferred: AgedAnswer?, isCacheOnly: Bool,
-        now: Instant
+        _ question: Question, _ waiter: Waiter, isCacheOnly: Bool, _ cache: some KnownAnswers, now: Instant
     ) {
         let policy = routing.policy(for: question)
-        if let reply = ownReply(question, policy, preferred, over: aged, now: now) {
+        let aged = cache.expired(question, within: policy.limits, now: now)
+        let preferred = preferredAnswer(over: question, cache, now: now)
+        if let reply = ownReply(question, policy, preferred: preferred, over: aged, now: now) {
             state.actions.append(reply.action(for: waiter))
             return
         }
@@ -287,13 +289,13 @@ package struct Resolver {
         }
     }
 
-    private mutating func timePassed(now: Instant) {
+    private mutating func timePassed(_ cache: inout some KnownAnswers, now: Instant) {
         while let number = deadlines.popDue(now) {
             change(number, now: now) { $0.timePassed(now: now, &$1) }
         }
         state.backgroundTimePassed(now: now)
         state.verification.timePassed(now: now)
-        popDueRefreshes(now: now)
+        popDueRefreshes(&cache, now: now)
     }
 
     /// Refreshes questions in use that failed, without waiting for the end of their pause.
@@ -424,7 +426,7 @@ package struct Resolver {
         return policy.stale.recheck
     }
 
-    private mutating func popDueRefreshes(now: Instant) {
+    private mutating func popDueRefreshes(_ cache: inout some KnownAnswers, now: Instant) {
         guard mayRefresh else { return }
         var due = plan.popDue(now)
         guard let first = due.first else { return }
@@ -437,12 +439,8 @@ package struct Resolver {
         }
         let batch = provider.flatMap { state.ranking.traits(of: $0) }
         let room = batch.map { ($0.maxNames - due.count % $0.maxNames) % $0.maxNames } ?? 0
-        state.actions.append(.countHits(due + plan.popEarly(now, atMost: room)))
-    }
-
-    private mutating func hitsCounted(_ counts: [(question: Question, hits: Int)], now: Instant) {
-        for (question, hits) in counts {
-            let prospect = plan.counted(question, hits: hits, now: now)
+        for question in due + plan.popEarly(now, atMost: room) {
+            let prospect = plan.counted(question, hits: cache.takeHits(question), now: now)
             if prospect.wasUsed { refreshes.used += 1 }
             if prospect.isInUse || prospect.isRequested { refresh(question, prospect, now: now) }
         }

@@ -34,9 +34,6 @@ package enum Action: Equatable, Sendable {
     /// Record an answer that contradicts the rule for its name.
     indirect case contradicted(ContradictingAnswer)
     case portal(PortalEvent)
-    /// Report the cache hits of these questions since the last report: `hitsCounted`. Costs an action and an event per
-    /// refresh; reporting every hit would cost more than the increment that a hit makes.
-    case countHits([Question])
 }
 
 extension LocalReply {

@@ -85,6 +85,7 @@ private struct Resolving {
     private var resolver = Resolver(seed: 1)
     private var now = Instant(nanoseconds: 1_000_000_000_000)
     private var actions: [Action] = []
+    private var cache = NoAnswers()
     private var waiter: UInt64 = 0
 
     init(_ policy: Policy) {
@@ -98,7 +99,7 @@ private struct Resolving {
     mutating func resolve(_ question: Question, _ answer: Answer) -> Bool {
         waiter += 1
         pass(.milliseconds(1))
-        handle(.asked(question, Waiter(waiter), expired: nil))
+        handle(.asked(question, Waiter(waiter)))
         guard case .fetch(let fetch, _, _, _) = actions.first else { return false }
         pass(.milliseconds(10))
         handle(.fetchFinished(fetch, .success(answer)))
@@ -115,6 +116,6 @@ private struct Resolving {
     /// Leaves the actions of this event.
     private mutating func handle(_ event: Event) {
         actions.removeAll(keepingCapacity: true)
-        resolver.handle(event, now: now, actions: &actions)
+        resolver.handle(event, now: now, cache: &cache, actions: &actions)
     }
 }
