@@ -38,6 +38,10 @@ package struct ServingStand: ~Copyable {
         return (outcome ?? .dropped(.short), reply)
     }
 
+    package mutating func group(of client: Address, hidesSubnet: Bool = false) -> ClientGroup {
+        path.group(of: client, hidesSubnet: hidesSubnet)
+    }
+
     /// What the main thread does with a question that was handed over.
     package mutating func askAgain(
         _ query: Query, _ packet: [UInt8], from client: Address, atSeconds seconds: Double

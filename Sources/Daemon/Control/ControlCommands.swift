@@ -77,7 +77,7 @@ struct ControlCommands {
             return .pages(
                 AnyIterator(ListingPages(of: resolving.recorder.records, listing, showsClients: showsClients)))
         case .explain(let name, let type, let client):
-            let group = client.map { resolving.serving.group(of: $0) } ?? .all
+            let group = client.map { resolving.group(of: $0) } ?? .all
             return try explain(Question(name, type, from: group), request, by: boundUser)
         case .inflight: return whole(.inflight(resolving.inflight(now: now)), asJSON: request.wantsJSON)
         case .query(let terms):

@@ -111,7 +111,7 @@ final class ResolvingLoop: LoopPart {
             let client = Client(
                 query: miss.query, packet: miss.packet, path: .stream(miss.connection),
                 address: miss.client, askedAt: now,
-                group: serving.group(of: miss.client, hidesSubnet: miss.query.hidesSubnet))
+                group: fastPath.group(of: miss.client, hidesSubnet: miss.query.hidesSubnet))
             let carried = carried(client, now: now)
             if carried.query.dnssec == client.query.dnssec || !answeredFromCache(carried, now: now) {
                 asked(carried, now: now)
@@ -264,7 +264,7 @@ final class ResolvingLoop: LoopPart {
             case .due(let question): handle(.prefetchDue(question), now: now)
             case .servedAgain(let question): handle(.servedAgain(question), now: now)
             case .asked(let handover):
-                let group = serving.group(of: handover.peer.address, hidesSubnet: handover.query.hidesSubnet)
+                let group = fastPath.group(of: handover.peer.address, hidesSubnet: handover.query.hidesSubnet)
                 let client = carried(Client(handover, in: group), now: now)
                 if answeredFromCache(client, now: now) {
                     questionsTaken += 1
@@ -274,6 +274,8 @@ final class ResolvingLoop: LoopPart {
             }
         }
     }
+
+    func group(of client: Address) -> ClientGroup { fastPath.group(of: client) }
 
     /// Returns the client without the bits that no upstream of its name carries: it gets the answer that clients
     /// without these bits share.

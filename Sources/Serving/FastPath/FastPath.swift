@@ -8,6 +8,7 @@ package struct FastPath: ~Copyable {
     private let cache: AnswerCache
     private let access: AccessList
     private let serving: ServingState
+    private var views = ServingState.KnownViews()
     /// Nil if the daemon listens on loopback only.
     private let gate: ClientRateLimit?
     private let version: String
@@ -125,12 +126,17 @@ package struct FastPath: ~Copyable {
         to query: Query, in packet: Span<UInt8>, from client: Address, nowMilliseconds: Int64, limit: Int,
         into output: inout OutputSpan<UInt8>
     ) -> Outcome {
-        let group = serving.group(of: client, hidesSubnet: query.hidesSubnet)
+        let group = group(of: client, hidesSubnet: query.hidesSubnet)
         key.partition = serving.partition(for: group)
         key.set(
             packet, from: Header.byteCount, count: query.nameBytes, type: query.type, dnssec: query.dnssec,
             hashing: cache.hashing)
         return cached(query, packet, group, limit: limit, nowMilliseconds, into: &output)
+    }
+
+    /// Returns the group of clients that shares answers with this one.
+    package mutating func group(of client: Address, hidesSubnet: Bool = false) -> ClientGroup {
+        serving.group(of: client, hidesSubnet: hidesSubnet, &views)
     }
 
     /// Looks up the provider's answer, and the system resolver's if there is no fresh one: both under one lock.

@@ -8,6 +8,8 @@ package final class ServingState: Sendable {
     private let partition: Atomic<UInt32>
     private let grouping = Atomic(UInt8(0))
     private let views = Mutex(ClientViews.none)
+    /// Counts the changes of `views`.
+    private let generation = Atomic(UInt64(0))
     private let filtering = Atomic(false)
     /// For the subnet and for the view.
     private let multipliers: (UInt64, UInt64)
@@ -30,6 +32,7 @@ package final class ServingState: Sendable {
     ) {
         self.partition.store(partition.rawValue, ordering: .relaxed)
         self.views.withLock { $0 = views }
+        generation.add(1, ordering: .releasing)
         let grouping =
             (dependsOnClient ? ServingState.bySubnet : 0) | (views.isEmpty ? 0 : ServingState.byView)
             | (dependsOnClient || sendsSubnet ? ServingState.byHiding : 0)
@@ -41,16 +44,30 @@ package final class ServingState: Sendable {
 
     package var filtersAAAA: Bool { filtering.load(ordering: .relaxed) }
 
+    /// The views as one reader knows them. They are copied after a change only, so that packets take no lock.
+    struct KnownViews {
+        fileprivate var views = ClientViews.none
+        fileprivate var generation: UInt64 = 0
+    }
+
     /// Clients on this machine are in no view, and have no subnet.
     ///
-    /// - Parameter hidesSubnet: the client's query says so.
-    package func group(of client: Address, hidesSubnet: Bool = false) -> ClientGroup {
+    /// - Parameters:
+    ///   - hidesSubnet: the client's query says so.
+    ///   - known: the views of the reader, which are brought up to date.
+    func group(of client: Address, hidesSubnet: Bool, _ known: inout KnownViews) -> ClientGroup {
         let grouping = grouping.load(ordering: .relaxed)
         let isHidden = hidesSubnet && grouping & ServingState.byHiding != 0
         guard grouping != 0, !client.isLoopback else { return ClientGroup(view: 0, hidesSubnet: isHidden) }
-        let view = grouping & ServingState.byView == 0 ? 0 : views.withLock { $0 }.number(of: client)
+        let view = grouping & ServingState.byView == 0 ? 0 : number(of: client, &known)
         if isHidden { return ClientGroup(view: view, hidesSubnet: true) }
         return grouping & ServingState.bySubnet == 0 ? ClientGroup(view: view) : ClientGroup(of: client, view: view)
+    }
+
+    private func number(of client: Address, _ known: inout KnownViews) -> UInt32 {
+        let present = generation.load(ordering: .acquiring)
+        if present != known.generation { (known.views, known.generation) = (views.withLock { $0 }, present) }
+        return known.views.number(of: client)
     }
 
     /// Returns the partition of a group: the upper half of a sum of products is a universal hash (Dietzfelbinger 1996).
