@@ -89,7 +89,7 @@ struct AddedRulesTests {
         #expect(lost.map(\.description) == ["over.example", "gone.example"])
         #expect(rules.reports.map(\.name) == ["a.example", "closed.example"], "nobody else may see the second one")
         #expect(changes == 1)
-        #expect(rules.takeNews().map(\.line.text).count == 2)
+        #expect(stand.logged().map(\.line.text).count == 2)
         let policy = Policy(.defaults, [], added: rules.rules)
         #expect(policy.upstreams(for: try #require(Name("www.closed.example"))) == .nameserver(.none))
         rules.settingsChanged(to: .defaults, now: now)

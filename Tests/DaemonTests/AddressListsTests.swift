@@ -158,7 +158,7 @@ struct AddressListsTests {
         // Neither nameservers nor other providers: that is in the log once, and tried again.
         lists.timePassed(now: now)
         let waiting = "waits for an address: neither nameservers nor other providers have one for dns.example"
-        #expect(lists.takeNews().map(\.line.text) == ["provider a \(waiting)", "provider b \(waiting)"])
+        #expect(stand.logged().map(\.line.text) == ["provider a \(waiting)", "provider b \(waiting)"])
         #expect(try #require(lists.nextDeadline) > now)
     }
 
@@ -171,7 +171,7 @@ struct AddressListsTests {
         let providers = stand.resolving.providers
         #expect(providers.providers.allSatisfy { $0.endpoints.allSatisfy { $0.host == "dns.example" } })
         #expect(providers.unreachable.isEmpty)
-        #expect(lists.takeNews().count == 2)
+        #expect(stand.logged().count == 2)
         #expect(try #require(lists.nextDeadline) > now + .seconds(3500))
         lists.networkChanged(now: now)
         #expect(lists.nextDeadline == now, "another network, and the addresses are used until there are others")

@@ -31,7 +31,7 @@ struct DescriptorBudgetTests {
     @Test("no more sockets are open to nameservers than allowed; a further question fails at once and is counted")
     func exchanges() throws {
         let loop = try EventLoop()
-        let fetches = SystemFetches(loop: loop, maxExchanges: 2)
+        let fetches = SystemFetches(loop: loop, outbox: Outbox(), maxExchanges: 2)
         let silent = try DatagramSocket(serving: SocketAddress(.loopback4, port: 0))
         let server = Nameserver(.v4(0x7F00_0001), port: try silent.localAddress().port)
         let now = Clock.now()

@@ -37,7 +37,7 @@ struct EvidenceLogTests {
     /// One a second.
     private func add(_ log: EvidenceLog, _ seconds: Range<Int64>) {
         for second in seconds {
-            log.add([divergence()], network: Partition(rawValue: 1), wallMilliseconds: second * 1000, now: now)
+            log.add(divergence(), network: Partition(rawValue: 1), wallMilliseconds: second * 1000, now: now)
         }
     }
 
@@ -68,7 +68,7 @@ struct EvidenceLogTests {
         let provider = try #require(stand.resolving.providers.providers.first)
         let log = EvidenceLog(stand.resolving)
         log.add(
-            [divergence(.provider(provider.id), .system)], network: Partition(rawValue: 9), wallMilliseconds: 5_999,
+            divergence(.provider(provider.id), .system), network: Partition(rawValue: 9), wallMilliseconds: 5_999,
             now: now)
         let report = try #require(log.reports.first)
         #expect(report.seconds == 5 && report.network == 9 && report.name == "www.example.com" && report.type == "A")
@@ -95,9 +95,11 @@ struct EvidenceLogTests {
         let provider = Source.provider(try #require(stand.resolving.providers.providers.first).id)
         let log = EvidenceLog(stand.resolving)
         func named(_ sources: [Source], at seconds: Int64) -> [Source] {
-            log.add(
-                sources.map { divergence($0) }, network: Partition(rawValue: 1), wallMilliseconds: 0,
-                now: now + .seconds(seconds))
+            sources.filter {
+                log.add(
+                    divergence($0), network: Partition(rawValue: 1), wallMilliseconds: 0,
+                    now: now + .seconds(seconds))
+            }
         }
         #expect(named([.system, .system], at: 0) == [.system])
         #expect(named([.system, provider, .system], at: 599) == [provider])
@@ -116,7 +118,9 @@ struct EvidenceLogTests {
                 question: question, source: .system, addresses: [first, second],
                 contradiction: Contradiction(rule: question.name, reason: reason))
         }
-        let named = log.add(answers, network: Partition(rawValue: 9), wallMilliseconds: 5_999, now: now)
+        let named = answers.filter {
+            log.add($0, network: Partition(rawValue: 9), wallMilliseconds: 5_999, now: now)
+        }
         #expect(named == Array(answers.prefix(1)))
         #expect(log.reports.map(\.mismatched.address) == ["192.0.2.66", "192.0.2.1", "192.0.2.1"])
         #expect(log.reports.allSatisfy { $0.verified == nil && $0.mismatched.verdict == "contradicts-expect" })
@@ -133,10 +137,10 @@ struct EvidenceLogTests {
         let former = Source.provider(try #require(stand.resolving.providers.providers.first).id)
         let log = EvidenceLog(stand.resolving)
         let network = Partition(rawValue: 1)
-        log.add([divergence(former)], network: network, wallMilliseconds: 0, now: now)
+        log.add(divergence(former), network: network, wallMilliseconds: 0, now: now)
         #expect(log.divergences(of: former) == 1)
         try stand.setProviders([], now: now)
-        log.add([divergence(former)], network: network, wallMilliseconds: 0, now: now)
+        log.add(divergence(former), network: network, wallMilliseconds: 0, now: now)
         #expect(log.divergences(of: former) == 0 && log.count == 2)
     }
 

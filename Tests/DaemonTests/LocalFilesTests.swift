@@ -17,7 +17,7 @@ struct LocalFilesTests {
     @Test("a file that can't be read is complained of once until it can be, and what stood there last counts")
     func unreadable() throws {
         let path = folder("resolv.conf")
-        let files = try LocalFiles(resolvConf: path, loop: try EventLoop())
+        let files = try LocalFiles(resolvConf: path, loop: try EventLoop(), outbox: Outbox())
         var complaints: [String] = []
         func read() -> [UInt8]? { files.readNameserverFiles { path, _ in complaints.append(path) }[path] }
         #expect(read() == [] && complaints == [], "a missing file is an empty one")
@@ -33,11 +33,12 @@ struct LocalFilesTests {
     @Test("every file that may name nameservers is read, and a change is noticed once")
     func changes() throws {
         let path = folder("resolv.conf")
-        let loop = try EventLoop()
-        let files = try LocalFiles(resolvConf: path, loop: loop)
+        let (loop, outbox) = (try EventLoop(), Outbox())
+        let files = try LocalFiles(resolvConf: path, loop: loop, outbox: outbox)
         #expect(Set(files.readNameserverFiles { _, _ in }.keys) == Set(NameserverSources.paths + [path]))
         write("nameserver 192.0.2.1\n", to: "resolv.conf")
         try loop.turn(until: Clock.now() + .seconds(20))
-        #expect(files.takeChange() && !files.takeChange())
+        let isNoticed = outbox.take().contains { if case .nameserverFilesChanged = $0 { true } else { false } }
+        #expect(isNoticed && outbox.take().isEmpty)
     }
 }

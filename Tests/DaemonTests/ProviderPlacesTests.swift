@@ -19,7 +19,7 @@ struct ProviderPlacesTests {
         settings.url = .init(
             isSecure: false, host: .name("provider.example"), port: try listener.localAddress().port, path: "/q")
         settings.addresses = [.v4(0x7F00_0001)]
-        let fetches = ProviderFetches(loop: try EventLoop())
+        let fetches = ProviderFetches(loop: try EventLoop(), outbox: Outbox())
         let provider = try #require(fetches.setProviders([try ProviderAccount(settings)]).first)
         let now = Clock.now()
         for number in 0..<9 {

@@ -105,7 +105,7 @@ struct ProviderSwitchesTests {
         #expect(switches.nextDeadline == now + ProviderSwitches.longestWait)
         let later = now + ProviderSwitches.longestWait
         switches.timePassed(now: later)
-        #expect(switches.takeSwitchedOn().isEmpty)
+        #expect(stand.logged().isEmpty)
         #expect(switches.nextDeadline == later + ProviderSwitches.longestWait)
     }
 }

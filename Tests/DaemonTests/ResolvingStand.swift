@@ -14,6 +14,7 @@ struct ResolvingStand {
     let cache: AnswerCache
     let resolving: ResolvingLoop
     let serving = ServingState(Partition(rawValue: 1), seed: 1)
+    let outbox = Outbox()
 
     /// - Parameter path: of the store; nil: memory only.
     init(storeAt path: String? = nil) throws {
@@ -21,20 +22,21 @@ struct ResolvingStand {
         self.cache = cache
         let loop = try EventLoop()
         let access = AccessList(Prefix.everywhere)
-        let serving = serving
+        let (serving, outbox) = (serving, outbox)
         let recorder = FlightRecorder(FlightRecords(servingThreads: 0))
         let makeFastPath = { FastPath(cache: cache, access: access, serving: serving, version: ServingStand.version) }
         resolving = try ResolvingLoop(
-            loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
-            probes: Probes(loop: loop),
+            loop: loop, outbox: outbox, providers: ProviderFetches(loop: loop, outbox: outbox),
+            system: SystemFetches(loop: loop, outbox: outbox), probes: Probes(loop: loop),
             streams: StreamServer(
                 listeners: [], loop: loop, access: access, fastPath: makeFastPath(),
                 ring: recorder.records.ofMainThread, maxConnections: 16),
             mailbox: Mailbox<Notice>(capacity: 16),
             store: path.map { path in
                 try StoreThread(
-                    path: path, cache: cache, maxAge: .seconds(3_600), maxTTL: .seconds(3_600), maxRows: 100, loop: loop
-                )
+                    path: path, cache: cache, maxAge: .seconds(3_600), maxTTL: .seconds(3_600), maxRows: 100,
+                    loop: loop,
+                    outbox: outbox)
             }, answers: CachedAnswers(cache, serving), serving: serving,
             seed: 1, fastPath: makeFastPath(), recorder: recorder)
     }
@@ -56,6 +58,16 @@ struct ResolvingStand {
             RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
             partition: serving.partition(for: .all), provenance: provenance,
             nowMilliseconds: Clock.millisecondsSinceBoot(now))
+    }
+
+    /// What the log was told since the last call.
+    func logged() -> [LogEvent] {
+        outbox.take().compactMap { if case .log(let event) = $0 { event } else { nil } }
+    }
+
+    /// Results of probes since the last call.
+    func probed() -> [ProbeNews] {
+        outbox.take().compactMap { if case .probe(let news) = $0 { news } else { nil } }
     }
 
     /// What the cache holds, in the order of the alphabet.

@@ -26,7 +26,8 @@ struct StoreThreadTests {
         maxRows: Int = 100_000
     ) throws -> StoreThread {
         try StoreThread(
-            path: path, cache: cache, maxAge: maxAge, maxTTL: maxTTL, maxRows: maxRows, loop: loop)
+            path: path, cache: cache, maxAge: maxAge, maxTTL: maxTTL, maxRows: maxRows, loop: loop,
+            outbox: Outbox())
     }
 
     private func entry(

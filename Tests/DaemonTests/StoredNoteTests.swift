@@ -22,7 +22,7 @@ struct StoredNoteTests {
     private func thread() throws -> StoreThread {
         try StoreThread(
             path: folder("cache.db"), cache: ServingStand().cache, maxAge: .seconds(3_600), maxTTL: .seconds(604_800),
-            maxRows: 100, loop: loop)
+            maxRows: 100, loop: loop, outbox: Outbox())
     }
 
     /// Everything that is told up to the first event that is wanted: notes as they are, other events by their kind.

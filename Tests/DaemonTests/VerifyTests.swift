@@ -54,7 +54,7 @@ struct VerifyTests {
         (result.connectTime, result.handshakeTime) = (.milliseconds(12), .milliseconds(31))
         if verdict == .verified { result.certificate = certificate }
         stand.resolving.handle(.probeFinished(ProbeID(number), result), now: now)
-        pending.take(stand.resolving.takeProbeNews(), now: now)
+        for news in stand.probed() { pending.take(news, now: now) }
     }
 
     private func text(_ stream: ControlStream) -> String { String(decoding: stream.unsent, as: UTF8.self) }
@@ -116,7 +116,7 @@ struct VerifyTests {
         setPolicy(isEnabled: false)
         answer([first, second])
         let stream = try pending.verify(name, wantsJSON: false, now: now)
-        pending.take(stand.resolving.takeProbeNews(), now: now)
+        for news in stand.probed() { pending.take(news, now: now) }
         #expect(
             text(stream)
                 == "error: a.example is not probed because of [probe] enabled or a [[rule]] with probe = false\n")
@@ -128,7 +128,7 @@ struct VerifyTests {
         setPolicy(allowsPrivate: false)
         answer([first])
         let stream = try pending.verify(name, wantsJSON: false, now: now)
-        pending.take(stand.resolving.takeProbeNews(), now: now)
+        for news in stand.probed() { pending.take(news, now: now) }
         #expect(text(stream).hasPrefix("127.0.0.1            no result: 127.0.0.1: not a public address"))
         #expect(text(stream).hasSuffix("\nerror: no address of a.example was verified\n") && stream.isFinished)
     }
@@ -161,7 +161,7 @@ struct VerifyTests {
         found(.verified, probe: 0)
         #expect(streams.allSatisfy { $0.isFinished } && text(streams[0]) == text(streams[1]))
         let again = try pending.verify(name, wantsJSON: false, now: now + .seconds(1))
-        pending.take(stand.resolving.takeProbeNews(), now: now + .seconds(1))
+        for news in stand.probed() { pending.take(news, now: now + .seconds(1)) }
         #expect(again.isFinished && text(again) == text(streams[0]))
     }
 }

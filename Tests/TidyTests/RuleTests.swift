@@ -66,6 +66,16 @@ struct RuleTests {
         #expect(Rules.loopParts(file("final class Part {\n" + body)).isEmpty)
     }
 
+    @Test("a class of the daemon writes log events to the outbox")
+    func outbox() {
+        let path = "Sources/Daemon/Loop/Sample.swift"
+        let body = "    func takeNews() -> [LogEvent] { [] }\n}\n"
+        #expect(!Rules.outbox(file("final class Part {\n" + body, path)).isEmpty)
+        #expect(Rules.outbox(file("struct Part {\n" + body, path)).isEmpty)
+        #expect(Rules.outbox(file("final class QueryWatches {\n" + body, path)).isEmpty)
+        #expect(Rules.outbox(file("final class Part {\n" + body)).isEmpty)
+    }
+
     @Test("the last newline")
     func lastNewline() {
         #expect(

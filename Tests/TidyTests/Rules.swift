@@ -51,17 +51,37 @@ enum Rules {
 
     /// A class of the daemon that has a deadline and is no `LoopPart` would never get a turn.
     static func loopParts(_ file: SourceFile) -> [Complaint] {
+        complaints(aboutMembersOfDaemonsClasses: file) { name, type, line in
+            guard line.contains("var nextDeadline"), !type.contains("LoopPart"), !partsOfParts.contains(name) else {
+                return nil
+            }
+            return "the class \(name) has a deadline and is no LoopPart"
+        }
+    }
+
+    /// Lines about queries, which the log takes together.
+    private static let ownLines: Set<String> = ["QueryWatches"]
+
+    /// The loop may forget to take the log events of a class, and each turn pays for the call.
+    static func outbox(_ file: SourceFile) -> [Complaint] {
+        complaints(aboutMembersOfDaemonsClasses: file) { name, _, line in
+            guard line.contains("func "), line.contains("-> [LogEvent]"), !ownLines.contains(name) else { return nil }
+            return "the class \(name) returns log events instead of writing them to the Outbox"
+        }
+    }
+
+    private static func complaints(
+        aboutMembersOfDaemonsClasses file: SourceFile,
+        _ check: (_ name: String, _ type: Substring, _ line: Substring) -> String?
+    ) -> [Complaint] {
         guard file.isSwift, file.path.hasPrefix("Sources/Daemon/") else { return [] }
         var type: Substring = ""
         return complaints(file, file.codeLines) { line in
             if line.first?.isLetter == true { type = line }
-            let isMember = line.hasPrefix("    ") && !line.hasPrefix("     ")
-            guard isMember, line.contains("var nextDeadline") else { return nil }
+            guard line.hasPrefix("    "), !line.hasPrefix("     ") else { return nil }
             let words = SwiftCode.words(type).map(\.word)
             guard let keyword = words.firstIndex(of: "class"), keyword + 1 < words.count else { return nil }
-            let name = String(words[keyword + 1])
-            guard !type.contains("LoopPart"), !partsOfParts.contains(name) else { return nil }
-            return "the class \(name) has a deadline and is no LoopPart"
+            return check(String(words[keyword + 1]), type, line)
         }
     }
 

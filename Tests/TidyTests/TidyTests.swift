@@ -44,6 +44,9 @@ struct TidyTests {
     @Test("classes of the daemon with deadlines are parts of the loop")
     func loopParts() { expectNone(Rules.loopParts) }
 
+    @Test("classes of the daemon write log events to the outbox")
+    func outbox() { expectNone(Rules.outbox) }
+
     @Test("file and type names say what their job is")
     func names() {
         expectNone(Rules.fileName)

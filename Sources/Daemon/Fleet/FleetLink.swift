@@ -44,8 +44,8 @@ final class FleetLink: LoopPart {
     private var ordered: [FlushOrder.ID: (String?) -> Void] = [:]
     private var nextOrder: FlushOrder.ID = 0
 
-    init(loop: EventLoop, seed: UInt64) {
-        redis = RedisLink(loop: loop)
+    init(loop: EventLoop, outbox: Outbox, seed: UInt64) {
+        redis = RedisLink(loop: loop, outbox: outbox)
         member = Membership(token: String(seed, radix: 36))
     }
 

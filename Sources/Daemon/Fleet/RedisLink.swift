@@ -59,6 +59,7 @@ final class RedisLink: LoopPart {
     private static let wrongType = "WRONGTYPE"
 
     private let loop: EventLoop
+    private let outbox: Outbox
     private var account: Account?
     private var breaker = CircuitBreaker(now: Instant(nanoseconds: 0))
     private var commands: RedisConnection?
@@ -85,9 +86,8 @@ final class RedisLink: LoopPart {
     /// What the log knows.
     private var loggedFault: String?
     private var hasLogged = false
-    private var logged: [FleetNews] = []
 
-    init(loop: EventLoop) { self.loop = loop }
+    init(loop: EventLoop, outbox: Outbox) { (self.loop, self.outbox) = (loop, outbox) }
 
     /// Replies are of use.
     var isInUse: Bool { breaker.isInUse }
@@ -106,11 +106,6 @@ final class RedisLink: LoopPart {
     func takeNews() -> [News] {
         defer { news = [] }
         return news
-    }
-
-    func takeLogged() -> [LogEvent] {
-        defer { logged = [] }
-        return logged.map { .fleet($0) }
     }
 
     // MARK: commands
@@ -317,7 +312,7 @@ final class RedisLink: LoopPart {
         guard let account, !hasLogged || (fault == nil) != (loggedFault == nil) else { return }
         (hasLogged, loggedFault) = (true, fault)
         let name = account.names[server]
-        logged.append(fault.map { .redisLost(server: name, reason: $0) } ?? .redisWorks(server: name))
+        outbox.log(.fleet(fault.map { .redisLost(server: name, reason: $0) } ?? .redisWorks(server: name)))
     }
 
     private func disconnect() {

@@ -13,13 +13,13 @@ final class FlightFiles {
     static var names: [String] { [burstName, crashName] }
 
     private let records: FlightRecords
+    private let outbox: Outbox
     private let results: Mailbox<Result<String, Failure>>
     private var burst = FailureBurst()
     private var lastFailures: UInt64 = 0
     private var countedAt = Clock.now()
     private var directory: String?
     private var failedDirectory: String?
-    private var news: [LogEvent] = []
     /// The thread that writes one burst file; nil if none is running.
     private var writer: Writer?
 
@@ -43,9 +43,9 @@ final class FlightFiles {
     }
 
     /// Called in the main thread.
-    init(_ records: FlightRecords, loop: EventLoop) throws(SystemError) {
+    init(_ records: FlightRecords, loop: EventLoop, outbox: Outbox) throws(SystemError) {
         RecordFile.useCrashStack()
-        self.records = records
+        (self.records, self.outbox) = (records, outbox)
         results = try Mailbox(capacity: 1)
         _ = try loop.watch(results.descriptor, for: .readable) { [unowned self] _ in takeResults() }
     }
@@ -69,13 +69,15 @@ final class FlightFiles {
         }
     }
 
-    /// Called in every event loop turn; saves the recorder on a burst of failures. Sums the counters only after a new
-    /// failure or when 1 s has passed.
-    func counted(_ serving: @autoclosure () -> Tally, _ resolving: ResolvingLoop, now: Instant) {
-        let failures = resolving.tally[.serverFailure]
+    /// Called in every event loop turn; saves the recorder on a burst of failures.
+    ///
+    /// - Parameters:
+    ///   - failures: those of the main thread.
+    ///   - sum: the counters of all threads, which are summed only after a new failure or when 1 s has passed.
+    func counted(failures: UInt64, _ sum: @autoclosure () -> Tally, now: Instant) {
         guard failures != lastFailures || countedAt + .seconds(1) <= now else { return }
         (lastFailures, countedAt) = (failures, now)
-        let sum = resolving.counts(with: serving())
+        let sum = sum()
         counted(answers: sum.upstreamResponses, failures: sum[.serverFailure], now: now)
     }
 
@@ -94,12 +96,6 @@ final class FlightFiles {
         } catch {
             failed(Failure(path: file.path, reason: error.description))
         }
-    }
-
-    /// Returns the log events since the last call.
-    func takeNews() -> [LogEvent] {
-        defer { news = [] }
-        return news
     }
 
     private func file(_ name: String, in directory: String) -> RecordFile {
@@ -124,7 +120,7 @@ final class FlightFiles {
             writer?.join()
             writer = nil
             switch result {
-            case .success(let path): news.append(.recorderWritten(path: path))
+            case .success(let path): outbox.log(.recorderWritten(path: path))
             case .failure(let failure): failed(failure)
             }
         }
@@ -133,6 +129,6 @@ final class FlightFiles {
     private func failed(_ failure: Failure) {
         guard failedDirectory != directory else { return }
         failedDirectory = directory
-        news.append(.recorderFails(path: failure.path, reason: failure.reason))
+        outbox.log(.recorderFails(path: failure.path, reason: failure.reason))
     }
 }

@@ -119,31 +119,6 @@ enum LogEvent {
 }
 
 extension LogEvent {
-    /// Nil for state changes that are not logged.
-    init?(_ change: ProviderStateChange, of provider: Provider) {
-        let name = provider.name
-        switch (change.from, change.to) {
-        case (_, .down): self = .providerDown(name: name, reason: provider.lastReason)
-        case (_, .blocked): self = .providerBlocked(name: name, reason: provider.lastReason)
-        case (_, .throttled): self = .providerThrottled(name: name)
-        case (.down, _), (.blocked, _): self = .providerUp(name: name)
-        case (.throttled, _): self = .providerAskedAgain(name: name)
-        case (.up, _), (.overBudget, _), (.overQuota, _), (.unmeasured, _), (_, .unresolved), (.unresolved, _):
-            return nil
-        }
-    }
-
-    /// Nil for state changes that are not logged.
-    init?(_ change: ProviderStateChange, of server: NamedServer) {
-        if change.to == .down {
-            self = .nameserver(.down(name: server.name, reason: server.lastReason))
-        } else if change.from == .down {
-            self = .nameserver(.up(name: server.name))
-        } else {
-            return nil
-        }
-    }
-
     /// Nil for events that are not logged: the readers of the notes log their effects.
     init?(_ event: StoreEvent, path: String) {
         switch event {

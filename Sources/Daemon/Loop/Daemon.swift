@@ -24,7 +24,7 @@ final class Daemon {
 
     private let options: Options
     /// The settings of the last reload. Those that take effect only at startup apply from the next restart.
-    private var settings: Settings
+    private(set) var settings: Settings
     private let settingsOfStart: Settings
     private var viewNumbers: ViewNumbers
     private var secrets: LoadedSecrets
@@ -32,37 +32,38 @@ final class Daemon {
     private let startedAtWall = Clock.wallMilliseconds()
     private var settingsAtWall: Int64
     private let loop: EventLoop
+    let outbox = Outbox()
     private let signals: SignalWatch
     private let ports: PortBinding
-    private var listening: ListenAddressWatch
+    var listening: ListenAddressWatch
     private let cache: AnswerCache
-    private let serving: ServingState
+    let serving: ServingState
     private let recorder: FlightRecorder
-    private let recorderFiles: FlightFiles
-    private let resolving: ResolvingLoop
+    let recorderFiles: FlightFiles
+    let resolving: ResolvingLoop
     private let switches: ProviderSwitches
     private let rules: RuntimeRules
     private let addressLists: AddressLists
     private let billing: Billing
     private let tests = ProviderTests()
-    private let pendingProbes: PendingProbes
+    let pendingProbes: PendingProbes
     private let queries: PendingQueries
     private let fleetReports: PendingFleetReports
-    private let evidence: EvidenceLog
-    private let notifier: Notifier
-    private let portalCheck: PortalCheck
-    private let threads: ServingThreads
+    let evidence: EvidenceLog
+    let notifier: Notifier
+    let portalCheck: PortalCheck
+    let threads: ServingThreads
     private let localFiles: LocalFiles
     private let lists: NameLists
     private var pendingReload: PendingReload?
     private let translation: NAT64
-    private let upstreams: Upstreams
+    let upstreams: Upstreams
     private let linkMonitor: LinkMonitor
     private var linkDomains = LinkDomains()
     /// `NetworkMonitor.routeChanges` when the links were last read.
     private var linksReadFor: Int?
     /// Nil if the settings disable network watching: all networks then share one part of the cache.
-    private let networkChanges: NetworkChangeHandler?
+    let networkChanges: NetworkChangeHandler?
     private var hostsFiles = HostsFiles.none
     private var leases = Leases.none
     /// Nil until `apply` has run once.
@@ -79,14 +80,14 @@ final class Daemon {
     /// Nil without the HTTP listener.
     private var sampler: StatisticsSampler?
     private var stopSignal: String?
-    private let watches: QueryWatches
-    private let log: Log
+    let watches: QueryWatches
+    let log: Log
     /// Nil without a service manager.
     private let notice: ServiceNotice?
     private var supervision: Supervision?
     /// All of the above that have deadlines, in this order: what happens in `resolving` is watched, logged and reported
     /// to the service manager in the same turn.
-    private var parts = LoopParts()
+    private(set) var parts = LoopParts()
     /// For `status`.
     private let rights: String
 
@@ -109,13 +110,13 @@ final class Daemon {
             loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
-            localFiles = try LocalFiles(resolvConf: settings.systemResolver.resolvConf, loop: loop)
-            lists = try NameLists(loop: loop)
+            localFiles = try LocalFiles(resolvConf: settings.systemResolver.resolvConf, loop: loop, outbox: outbox)
+            lists = try NameLists(loop: loop, outbox: outbox)
             let nameservers = Upstreams.nameservers(settings.systemResolver, localFiles, ports.addresses)
             let network = try NetworkMonitor.begin(
                 settings.network, loop, nameservers.searchDomains, seed: entropy.next())
             serving = ServingState(Partition(network?.id, settings.providers), seed: entropy.next())
-            let store = try StoreThread.begin(settings, cache: cache, loop: loop)
+            let store = try StoreThread.begin(settings, cache: cache, loop: loop, outbox: outbox)
             let (access, gate) = (AccessList(settings.server.allow), ClientRateLimit(settings.server, ports, entropy))
             let makeFastPath = { @Sendable [cache, serving] in
                 FastPath(cache: cache, access: access, serving: serving, gate: gate, version: programVersion)
@@ -123,18 +124,18 @@ final class Daemon {
             let records = FlightRecords(servingThreads: listeners.threads)
             (recorder, watches) = (FlightRecorder(records), QueryWatches(records))
             watches.scope = FlightScope(settings.log.recorder)
-            recorderFiles = try FlightFiles(records, loop: loop)
+            recorderFiles = try FlightFiles(records, loop: loop, outbox: outbox)
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(),
                 ring: records.ofMainThread, maxConnections: DescriptorBudget.current.clientConnections)
             resolving = try ResolvingLoop(
-                loop: loop, providers: ProviderFetches(loop: loop), system: SystemFetches(loop: loop),
-                probes: Probes(loop: loop), streams: streams, mailbox: mailbox, store: store,
-                answers: CachedAnswers(cache, serving), serving: serving, seed: entropy.next(),
-                fastPath: makeFastPath(), recorder: recorder)
+                loop: loop, outbox: outbox, providers: ProviderFetches(loop: loop, outbox: outbox),
+                system: SystemFetches(loop: loop, outbox: outbox), probes: Probes(loop: loop), streams: streams,
+                mailbox: mailbox, store: store, answers: CachedAnswers(cache, serving), serving: serving,
+                seed: entropy.next(), fastPath: makeFastPath(), recorder: recorder)
             (switches, rules) = (ProviderSwitches(resolving, cache), RuntimeRules(resolving))
-            (translation, linkMonitor) = (NAT64(resolving, cache, serving), LinkMonitor(loop: loop))
+            (translation, linkMonitor) = (NAT64(resolving, cache, serving), LinkMonitor(loop: loop, outbox: outbox))
             (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
             upstreams = Upstreams(
                 files: localFiles, ports: ports, resolving: resolving, translation: translation, lists: addressLists)
@@ -157,12 +158,13 @@ final class Daemon {
         _ = try loop.watch(signals.descriptor, for: .readable) { [unowned self] _ in takeSignals() }
         apply(settings)
         // Reads the routes before the first query.
-        networkChanges?.follow(settings, lateBy: .zero, now: Clock.now()).forEach { log($0) }
+        networkChanges?.follow(settings, lateBy: .zero, now: Clock.now())
         try awaitLinks()
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
         listening.news(routeChanges: networkChanges?.network.routeChanges ?? 0).forEach { log($0) }
         try awaitAddedRules()
         try awaitFlushes()
+        dispatch(now: Clock.now())
         // From here on queries are received, and a stop answers them first.
         try signals.add(StopSignal.all)
         try threads.start()
@@ -208,7 +210,7 @@ final class Daemon {
         let end = Clock.now() + Daemon.rulesPatience
         while !rules.isReady, Clock.now() < end {
             try loop.turn(until: end)
-            takeStoreEvents(now: Clock.now())
+            dispatch(now: Clock.now())
         }
         if !rules.isReady { log(.rule(.late)) }
     }
@@ -237,73 +239,6 @@ final class Daemon {
         }
     }
 
-    // MARK: one turn
-
-    private func turn(lateBy: Duration, now: Instant) {
-        if localFiles.takeChange() { readNameservers(now: now) }
-        // Before the timers: after a suspend, requests may look timed out only because the machine slept.
-        if let networkChanges {
-            networkChanges.follow(settings, lateBy: lateBy, now: now).forEach { log($0) }
-            listening.news(routeChanges: networkChanges.network.routeChanges).forEach { log($0) }
-        }
-        parts.timePassed(now: now)
-        for name in switches.takeSwitchedOn() { log(.switchedOn(name: name)) }
-        rules.takeNews().forEach { log($0) }
-        takeLists(now: now)
-        followLinks(now: now)
-        followWallClock(now: now)
-        takeStoreEvents(now: now)
-        resolving.settle(now: now)
-        if let news = networkChanges?.followExits(settings, now: now), !news.isEmpty {
-            news.forEach { log($0) }
-            resolving.settle(now: now)
-        }
-        let news = resolving.system.takeNews()
-        news.forEach { log(.nameserver($0)) }
-        if news.contains(where: \.changesServers) { upstreams.announce(now: now) }
-        if let recovered = networkChanges?.noteRecovery() { log(recovered) }
-        pendingProbes.take(resolving.takeProbeNews(), now: now)
-        recordForgedAnswers(now: now)
-        for news in resolving.takePortalNews() {
-            portalCheck.take(news, now: now)
-            log(.portal(news))
-        }
-        addressLists.takeNews().forEach { log($0) }
-        for change in resolving.takeStateChanges(now: now) {
-            log(change)
-            notifier.take(change, now: now)
-        }
-        (notifier.takeNews() + resolving.addressSets.takeNews() + resolving.fleet.redis.takeLogged())
-            .forEach { log($0) }
-        (billing.takeNews() + resolving.providers.takeNotable() + resolving.nameservers.takeNotable())
-            .forEach { log($0) }
-        logQueries(now: now)
-        recorderFiles.counted(threads.tally, resolving, now: now)
-        recorderFiles.takeNews().forEach { log($0) }
-        resolving.sendReplies()
-    }
-
-    /// Reads queries for the log only if the log level shows them.
-    private func logQueries(now: Instant) {
-        let isLogged = settings.log.queries && log.saysQueries
-        let before = watches.setLogging(isLogged ? .init(showsClients: settings.log.clients) : nil, now: now)
-        log.queries(watches.takeLines() + before)
-    }
-
-    private func recordForgedAnswers(now: Instant) {
-        let (divergences, contradicting) = (resolving.takeDivergences(), resolving.takeContradictingAnswers())
-        guard !divergences.isEmpty || !contradicting.isEmpty else { return }
-        let (network, wall) = (serving.partition(for: .all), Clock.wallMilliseconds())
-        let sources = evidence.add(divergences, network: network, wallMilliseconds: wall, now: now)
-        let answers = evidence.add(contradicting, network: network, wallMilliseconds: wall, now: now)
-        notifier.take(evidence.latest(divergences.count + contradicting.count), now: now)
-        for source in sources { log(.divergence(source: resolving.name(of: source))) }
-        for answer in answers {
-            let text = "\(answer.contradiction)"
-            log(.contradiction(source: resolving.name(of: answer.source), name: answer.question.name, text))
-        }
-    }
-
     private func takeSignals() {
         for signal in (try? signals.takeSignals()) ?? [] {
             if signal == StopSignal.reload { reload { _ in } } else { stopSignal = StopSignal.name(signal) }
@@ -328,13 +263,12 @@ final class Daemon {
         }
     }
 
-    private func takeLists(now: Instant) {
-        guard let (batch, news) = lists.takeBatch(requested: pendingReload?.batch) else { return }
+    func takeLists(now: Instant) {
+        guard let (batch, hasOtherLists) = lists.takeBatch(requested: pendingReload?.batch) else { return }
         let formerHosts = hostsFiles
-        news.forEach { log($0) }
         // Lists that a refused reload read are in force, too.
         if pendingReload?.batch != batch.number || !finishReload(batch) {
-            if !batch.lists.isEmpty, !news.isEmpty { setPolicy(settings, now: now) }
+            if hasOtherLists { setPolicy(settings, now: now) }
             announceLocalNames(batch.local, now: now)
         }
         // A walk through the cache takes the main thread too long.
@@ -389,7 +323,7 @@ final class Daemon {
             serving.set(Partition(nil, settings.providers), settings)
         }
         let names = secrets.takeNames()
-        lists.set(names, zones: LocalZones(settings.localZones), copies: LastGoodFiles(settings)).forEach { log($0) }
+        lists.set(names, zones: LocalZones(settings.localZones), copies: LastGoodFiles(settings))
         translation.configure(settings.server, now: now)
         addressLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
@@ -473,7 +407,7 @@ final class Daemon {
     }
 
     /// Leases end by the wall clock, which a time service may set.
-    private func followWallClock(now: Instant) {
+    func followWallClock(now: Instant) {
         guard !leases.isEmpty, Daemon.differ(Clock.epoch(), leases.epoch) else { return }
         // Some of these may be in force again, if the time was set back.
         announceLeases(leases.namesWithoutLease(now: now), now: now)
@@ -494,8 +428,8 @@ final class Daemon {
         }
     }
 
-    private func readNameservers(now: Instant) {
-        upstreams.readNameservers(settings.systemResolver, areOthers: false, now: now).forEach { log($0) }
+    func readNameservers(now: Instant) {
+        upstreams.readNameservers(settings.systemResolver, areOthers: false, now: now)
         upstreams.announce(now: now)
         networkChanges?.found(searchDomains: upstreams.nameservers.searchDomains, now: now)
     }
@@ -509,13 +443,16 @@ final class Daemon {
             try loop.turn(until: min(end, linkMonitor.nextDeadline ?? end))
             linkMonitor.timePassed(now: Clock.now())
         }
-        followLinks(now: Clock.now())
+        readLinks(now: Clock.now())
     }
 
-    private func followLinks(now: Instant) {
-        let routeChanges = networkChanges?.network.routeChanges
-        guard linkMonitor.takeNews() || linkMonitor.isOn && routeChanges != linksReadFor else { return }
-        linksReadFor = routeChanges
+    /// The kernel's tables tell which links are tunnels, and which have ended.
+    func followRoutesOfLinks(now: Instant) {
+        if linkMonitor.isOn, networkChanges?.network.routeChanges != linksReadFor { readLinks(now: now) }
+    }
+
+    func readLinks(now: Instant) {
+        linksReadFor = networkChanges?.network.routeChanges
         let former = linkDomains
         linkDomains.set(linkMonitor.links(without: ports.addresses, networkChanges?.network))
         guard linkDomains != former else { return }
@@ -532,7 +469,7 @@ final class Daemon {
 
     // MARK: store
 
-    private func takeStoreEvents(now: Instant) {
+    func takeStoreEvents(now: Instant) {
         guard let store = resolving.store else { return }
         for event in store.takeEvents() {
             if let news = LogEvent(event, path: store.path) { log(news) }

@@ -10,18 +10,18 @@ final class LocalFiles {
     private static let maxFiles = 32
 
     private let loop: EventLoop
+    private let outbox: Outbox
     private var resolvConf: String
     private var watch: FileWatch?
     private var registration: EventLoop.Registration?
-    private var hasChanged = false
     /// Last contents of the nameserver files, by path.
     private var lastRead: [String: [UInt8]] = [:]
     /// Nameserver files that could not be read at the last attempt.
     private var unreadable: Set<String> = []
 
-    init(resolvConf: String, loop: EventLoop) throws(SystemError) {
+    init(resolvConf: String, loop: EventLoop, outbox: Outbox) throws(SystemError) {
         self.resolvConf = resolvConf
-        self.loop = loop
+        (self.loop, self.outbox) = (loop, outbox)
         try beginWatch()
     }
 
@@ -31,11 +31,6 @@ final class LocalFiles {
         guard path != resolvConf else { return }
         resolvConf = path
         try? beginWatch()
-    }
-
-    func takeChange() -> Bool {
-        defer { hasChanged = false }
-        return hasChanged
     }
 
     /// Returns the contents of the nameserver files by path. An unreadable file keeps its last contents.
@@ -82,8 +77,8 @@ final class LocalFiles {
     private func beginWatch() throws(SystemError) {
         let new = try FileWatch(nameserverFiles)
         if let registration { loop.unwatch(registration) }
-        registration = try loop.watch(new.descriptor, for: .readable) { [unowned self] _ in
-            if (try? new.takeChangedPaths())?.isEmpty == false { hasChanged = true }
+        registration = try loop.watch(new.descriptor, for: .readable) { [outbox] _ in
+            if (try? new.takeChangedPaths())?.isEmpty == false { outbox.put(.nameserverFilesChanged) }
         }
         watch = new
     }

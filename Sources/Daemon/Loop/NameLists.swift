@@ -142,6 +142,7 @@ final class NameLists: LoopPart {
     private var leaseCopiesAt = Instant(nanoseconds: 0)
     private static let leaseCopyInterval: Duration = .seconds(60)
     private let loop: EventLoop
+    private let outbox: Outbox
     private let finished: Mailbox<Batch>
     private var finishedWatch: EventLoop.Registration?
     private var watch: FileWatch?
@@ -159,17 +160,15 @@ final class NameLists: LoopPart {
     private var cleanup = NameCleanup()
     /// Longest wait for a thread at the end of the process: a file system may not answer.
     private static let patience: Duration = .seconds(1)
-    /// Saves a system call in turns without news.
-    private var hasFinished = false
     /// When lease files that changed are read; nil: none has changed.
     private(set) var nextDeadline: Instant?
     private var changedLeases: Set<String> = []
     private var leasesNotBefore = Instant(nanoseconds: 0)
 
-    init(loop: EventLoop) throws(SystemError) {
-        self.loop = loop
+    init(loop: EventLoop, outbox: Outbox) throws(SystemError) {
+        (self.loop, self.outbox) = (loop, outbox)
         finished = try Mailbox(capacity: 1)
-        finishedWatch = try loop.watch(finished.descriptor, for: .readable) { [unowned self] _ in hasFinished = true }
+        finishedWatch = try loop.watch(finished.descriptor, for: .readable) { [outbox] _ in outbox.put(.namesRead) }
     }
 
     deinit {
@@ -179,29 +178,25 @@ final class NameLists: LoopPart {
     private var lists: [String: NameList] { names.lists }
     var complaints: [String: [String]] { names.complaints }
 
-    /// Puts names in force and watches their files.
-    ///
-    /// - Returns: what is wrong with hosts and lease files, for the log; and a warning if the kernel allows no watch:
-    ///   changes then go unnoticed until the next reload.
+    /// Puts names in force, watches their files, and logs what is wrong with them.
     ///
     /// - Parameter copies: where the last good versions are kept; nil: nowhere.
-    func set(_ new: NamesInFiles, zones: LocalZones, copies: LastGoodFiles?) -> [LogEvent] {
+    func set(_ new: NamesInFiles, zones: LocalZones, copies: LastGoodFiles?) {
         (self.zones, self.copies) = (zones, copies)
-        var news = new.sorted.flatMap { NameLists.news(of: $0.file, $0.path, old: names.local[$0.path]) }
+        for (path, file) in new.sorted { log(file, path, old: names.local[path]) }
         for (path, complaints) in new.complaints.sorted(by: { $0.key < $1.key })
         where names.complaints[path] != complaints {
             let count = new.lists[path]?.count ?? new.accounts[path]?.count ?? 0
-            news.append(.names(.refused(path: path, names: count, complaints: complaints)))
+            outbox.log(.names(.refused(path: path, names: count, complaints: complaints)))
         }
         if !new.accountFaults.isEmpty, new.accountFaults != names.accountFaults {
-            news.append(.names(.accountLeftOut(complaints: new.accountFaults)))
+            outbox.log(.names(.accountLeftOut(complaints: new.accountFaults)))
         }
         cleanup.retired.append(names)
         names = new
         copyFiles(of: new.paths)
-        news += watchFiles()
+        watchFiles()
         beginBatch()
-        return news
     }
 
     /// Reads files again.
@@ -221,41 +216,41 @@ final class NameLists: LoopPart {
     }
 
     /// Returns the batch that was read since the last call, if any. What is in force is replaced by what is good. Call
-    /// it in every turn of the loop, and `finish` when the batch was used.
+    /// `finish` when the batch was used.
     ///
     /// - Parameter requested: the number of a batch that the operator asked for. In others, a file without a name keeps
     ///   its last good list: a writer may have failed.
-    func takeBatch(requested: Int?) -> (batch: Batch, news: [LogEvent])? {
-        guard hasFinished else { return nil }
-        hasFinished = false
+    /// - Returns: also whether a list in force was replaced.
+    func takeBatch(requested: Int?) -> (batch: Batch, hasOtherLists: Bool)? {
         guard let batch = finished.takeAll().first else { return nil }
         // It has nothing left to do, but may wait for a processor.
         _ = thread.take()?.join(within: .zero)
         isTaken = true
         if batch.paths != .none { cleanup.retired.append(names) }
-        var news: [LogEvent] = []
+        var hasOtherLists = false
         for (path, outcome) in batch.lists.sorted(by: { $0.key < $1.key }) {
             guard let old = lists[path] else { continue }
             switch batch.number == requested ? outcome : outcome.flatMap({ NameLists.checked($0, path, after: old) }) {
             case .success(let list):
                 let wasRefused = names.complaints.removeValue(forKey: path) != nil
-                if list != old || wasRefused { news.append(.names(.loaded(path: path, names: list.count))) }
+                if list != old || wasRefused { outbox.log(.names(.loaded(path: path, names: list.count))) }
+                hasOtherLists = hasOtherLists || list != old
                 names.lists[path] = list
             case .failure(let fault):
                 if complaints[path] != fault.complaints {
-                    news.append(.names(.refused(path: path, names: old.count, complaints: fault.complaints)))
+                    outbox.log(.names(.refused(path: path, names: old.count, complaints: fault.complaints)))
                 }
                 names.complaints[path] = fault.complaints
             }
         }
         for (path, file) in batch.local.sorted(by: { $0.key < $1.key }) {
             guard batch.zones == zones, let old = names.local[path] else { continue }
-            news += NameLists.news(of: file, path, old: old)
+            log(file, path, old: old)
             names.local[path] = file
             if file.isLeases { leasesNotBefore = Clock.now() + batch.took * NameLists.leasePause }
         }
-        if batch.local.values.contains(where: { $0.kind == .hostsDirectory }) { news += watchFiles() }
-        return (batch, news)
+        if batch.local.values.contains(where: { $0.kind == .hostsDirectory }) { watchFiles() }
+        return (batch, hasOtherLists)
     }
 
     /// Frees what the batch replaced, and reads what was wanted meanwhile. Files that a refused reload read for its own
@@ -279,21 +274,17 @@ final class NameLists: LoopPart {
     }
 
     /// Leases come and go all the time: only faults of their files are news.
-    private static func news(of file: LocalNameFile, _ path: String, old: LocalNameFile?) -> [LogEvent] {
-        var news: [LogEvent] = []
+    private func log(_ file: LocalNameFile, _ path: String, old: LocalNameFile?) {
         if !file.faults.isEmpty, file.faults != old?.faults {
-            news.append(.names(.localRefused(path: path, complaints: file.faults, isWhole: true)))
+            outbox.log(.names(.localRefused(path: path, complaints: file.faults, isWhole: true)))
         }
         if !file.ignored.isEmpty, file.ignored != old?.ignored {
-            news.append(.names(.localRefused(path: path, complaints: file.ignored, isWhole: false)))
+            outbox.log(.names(.localRefused(path: path, complaints: file.ignored, isWhole: false)))
         }
         let isRepaired = file.faults.isEmpty && old?.faults.isEmpty == false
         // Every machine has a hosts file.
         let isNew = file.kind != .hostsFile && (old.map { $0.hosts != file.hosts } ?? file.faults.isEmpty)
-        if isRepaired || isNew {
-            news.append(.names(.loaded(path: path, names: file.names)))
-        }
-        return news
+        if isRepaired || isNew { outbox.log(.names(.loaded(path: path, names: file.names))) }
     }
 
     private func beginBatch() {
@@ -364,13 +355,12 @@ final class NameLists: LoopPart {
 
     // MARK: watches
 
-    /// - Returns: a warning if the kernel allows no watch.
-    private func watchFiles() -> [LogEvent] {
+    /// Logs a warning if the kernel allows no watch: changes then go unnoticed until the next reload.
+    private func watchFiles() {
         do throws(SystemError) {
             try watchAll()
-            return []
         } catch {
-            return [.rule(.unwatched(reason: error.description))]
+            outbox.log(.rule(.unwatched(reason: error.description)))
         }
     }
 

@@ -13,6 +13,7 @@ final class ResolvingLoop: LoopPart {
     static let mailboxCapacity = 4096
 
     let loop: EventLoop
+    let outbox: Outbox
     let providers: ProviderFetches
     let system: SystemFetches
     let nameservers: NamedServers
@@ -43,14 +44,9 @@ final class ResolvingLoop: LoopPart {
     /// Stale answers by cause.
     private(set) var staleCauses: [StaleCause: UInt64] = [:]
     private var parts = LoopParts()
-    /// Taken in every turn.
-    private var probeNews: [ProbeNews] = []
-    private var divergences: [ForgeryEvidence] = []
-    private var contradictingAnswers: [ContradictingAnswer] = []
     /// When an upstream was asked last, and when one of its answers was cached last.
     private(set) var askedAt: Instant?
     private(set) var learnedAt: Instant?
-    private var portalNews: [PortalEvent] = []
     /// Replies over UDP of this turn.
     private var replies = DatagramReplies(replyBytes: EDNS.ourPayloadBytes)
     /// Notices of serving threads, read in this turn.
@@ -63,14 +59,14 @@ final class ResolvingLoop: LoopPart {
     var explanationPace = ExplanationPace()
 
     init(
-        loop: EventLoop, providers: ProviderFetches, system: SystemFetches, probes: Probes, streams: StreamServer,
-        mailbox: Mailbox<Notice>, store: StoreThread?, answers: CachedAnswers,
+        loop: EventLoop, outbox: Outbox, providers: ProviderFetches, system: SystemFetches, probes: Probes,
+        streams: StreamServer, mailbox: Mailbox<Notice>, store: StoreThread?, answers: CachedAnswers,
         serving: ServingState, seed: UInt64, fastPath: consuming FastPath, recorder: FlightRecorder
     ) throws(SystemError) {
-        self.loop = loop
+        (self.loop, self.outbox) = (loop, outbox)
         self.providers = providers
         self.system = system
-        nameservers = NamedServers(asking: system)
+        nameservers = NamedServers(asking: system, outbox: outbox)
         self.probes = probes
         self.streams = streams
         self.mailbox = mailbox
@@ -78,8 +74,8 @@ final class ResolvingLoop: LoopPart {
         self.answers = answers
         self.serving = serving
         self.recorder = recorder
-        addressSets = AddressSets(loop: loop)
-        fleet = FleetLink(loop: loop, seed: seed)
+        addressSets = AddressSets(loop: loop, outbox: outbox)
+        fleet = FleetLink(loop: loop, outbox: outbox, seed: seed)
         resolver = Resolver(seed: seed)
         settledAt = Clock.now()
         self.fastPath = fastPath
@@ -182,18 +178,18 @@ final class ResolvingLoop: LoopPart {
     /// - Parameter partitions: networks whose answers are a last resort, the latest first.
     func setOtherNetworks(_ partitions: [Partition]) { answers.otherNetworks = partitions }
 
-    /// Returns changes of provider state since the last call, for the log.
-    func takeStateChanges(now: Instant) -> [LogEvent] {
+    /// Reports the changes of provider state since the last call.
+    func reportStateChanges(now: Instant) {
         let changes = resolver.takeStateChanges(now: now)
-        guard !changes.isEmpty else { return [] }
-        let events = changes.compactMap { change -> LogEvent? in
+        guard !changes.isEmpty else { return }
+        for change in changes {
             if let server = nameservers[change.provider] {
                 recorder.changed(server.name, to: change.to, now: now)
-                return LogEvent(change, of: server)
+                if let event = LogEvent(change, of: server) { outbox.log(event) }
+            } else if let provider = providers.provider(change.provider) {
+                recorder.changed(provider.name, to: change.to, now: now)
+                if let event = LogEvent(change, of: provider) { outbox.log(event) }
             }
-            guard let provider = providers.provider(change.provider) else { return nil }
-            recorder.changed(provider.name, to: change.to, now: now)
-            return LogEvent(change, of: provider)
         }
         let inUse = providers.providers.filter { !$0.isShadow }
         let failures = inUse.map { provider -> FetchFailure? in
@@ -203,13 +199,14 @@ final class ResolvingLoop: LoopPart {
             case .up, .throttled, .overBudget, .overQuota, .unmeasured: nil
             }
         }
-        let outage = outage.changed(to: failures, hasSystemResolver: !system.servers.isEmpty, now: now)
-        return events + [outage].compactMap { $0 }
+        if let event = outage.changed(to: failures, hasSystemResolver: !system.servers.isEmpty, now: now) {
+            outbox.log(event)
+        }
     }
 
     // MARK: verified addresses
 
-    /// `takeProbeNews` returns the results.
+    /// The outbox gets the results.
     ///
     /// - Parameter isCached: an answer in the cache has the address.
     func probe(_ name: Name, _ address: Address, isCached: Bool, now: Instant) {
@@ -222,31 +219,11 @@ final class ResolvingLoop: LoopPart {
         return inPlace { $0.probeTargets(of: name, entries.flatMap(\.answer.addresses)) }
     }
 
-    func takeProbeNews() -> [ProbeNews] {
-        defer { probeNews = [] }
-        return probeNews
-    }
-
-    func takeDivergences() -> [ForgeryEvidence] {
-        defer { divergences = [] }
-        return divergences
-    }
-
-    func takeContradictingAnswers() -> [ContradictingAnswer] {
-        defer { contradictingAnswers = [] }
-        return contradictingAnswers
-    }
-
     // MARK: captive portal
-
-    func takePortalNews() -> [PortalEvent] {
-        defer { portalNews = [] }
-        return portalNews
-    }
 
     /// Reports the news, and removes cached answers for portal names: they would keep clients from the portal's page.
     private func heard(_ news: PortalEvent) {
-        portalNews.append(news)
+        outbox.put(.portal(news))
         switch news {
         case .suspected: answers.remove { PortalNames().cover($0) }
         case .redirects(let host): answers.remove { $0.isWithin(host) }
@@ -392,11 +369,11 @@ final class ResolvingLoop: LoopPart {
             forgetStored(question, now: now)
             if let provenance = source.provenance { answers.remove(question, provenance) }
         case .portal(let news): heard(news)
-        case .probeNews(let news): probeNews.append(news)
+        case .probeNews(let news): outbox.put(.probe(news))
         case .diverged(let divergence):
-            divergences.append(divergence)
+            outbox.put(.diverged(divergence))
             fleet.reportEvidence(divergence.question.name, divergence.mismatched.target.address, now: now)
-        case .contradicted(let answer): contradictingAnswers.append(answer)
+        case .contradicted(let answer): outbox.put(.contradicted(answer))
         case .fail(let waiter, let extendedError, let code):
             guard let client = clients.take(waiter) else { return tell(waiter, .failure(extendedError, code)) }
             fail(client, extendedError, code, now: now)

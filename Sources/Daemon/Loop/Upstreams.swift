@@ -1,5 +1,5 @@
 // Usable upstreams according to the settings, the system's files and the routes. Informs the resolver and the fetches
-// of each change; returns log events for the operator.
+// of each change.
 
 import DNSWire
 import LinuxIO
@@ -65,10 +65,9 @@ final class Upstreams {
     /// Takes effect at the next announcement, too.
     ///
     /// - Parameter areOthers: servers with unchanged addresses are different servers, or are reached differently.
-    func readNameservers(_ settings: Settings.SystemResolver, areOthers: Bool, now: Instant) -> [LogEvent] {
-        var news: [LogEvent] = []
-        let new = Upstreams.nameservers(settings, files, ports.addresses) {
-            news.append(.fileUnreadable(path: $0, reason: $1.description))
+    func readNameservers(_ settings: Settings.SystemResolver, areOthers: Bool, now: Instant) {
+        let new = Upstreams.nameservers(settings, files, ports.addresses) { [resolving] path, error in
+            resolving.outbox.log(.fileUnreadable(path: path, reason: error.description))
         }
         let isOther = new.list != nameservers.list || new.path != nameservers.path
         let former = nameservers
@@ -76,10 +75,11 @@ final class Upstreams {
         if areOthers || new.list.servers != former.list.servers || new.list.options != former.list.options {
             resolving.setNameservers(askable, new.list.options, now: now)
         }
-        guard isOther || areOthers else { return news }
+        guard isOther || areOthers else { return }
         addressLists.nameserversChanged(now: now)
-        guard isOther else { return news }
-        return news + [.nameserversChanged(new.list, from: new.path == settings.resolvConf ? nil : new.path)]
+        guard isOther else { return }
+        resolving.outbox.log(
+            .nameserversChanged(new.list, from: new.path == settings.resolvConf ? nil : new.path))
     }
 
     /// - Parameter listen: the daemon's own addresses, which are left out.

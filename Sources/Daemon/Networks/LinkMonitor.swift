@@ -11,6 +11,7 @@ final class LinkMonitor: LoopPart {
     private(set) var isOn = false
 
     private let loop: EventLoop
+    private let outbox: Outbox
     private var bus: SystemBus?
     private var busWatch: EventLoop.Registration?
     private var isBusReady = false
@@ -25,7 +26,6 @@ final class LinkMonitor: LoopPart {
     /// From the bus, by program. Kept while it is not connected.
     private var (ofManager, ofResolved) = (HeldReports(), HeldReports())
     private var reportsOfFiles: [LinkReport] = []
-    private var hasNews = false
 
     private static let properties = [
         LinkReport.ofNetworkManager, LinkReport.serversOfResolved, LinkReport.domainsOfResolved,
@@ -40,7 +40,7 @@ final class LinkMonitor: LoopPart {
     private static let maxLinks = 16
     private static let maxFiles = 256
 
-    init(loop: EventLoop) { self.loop = loop }
+    init(loop: EventLoop, outbox: Outbox) { (self.loop, self.outbox) = (loop, outbox) }
 
     /// Whether the first reports are still to come.
     var isWaiting: Bool { bus.map { !$0.isComplete } ?? false }
@@ -54,7 +54,7 @@ final class LinkMonitor: LoopPart {
     func setOn(_ isNeeded: Bool, now: Instant) {
         guard isNeeded != isOn else { return }
         isOn = isNeeded
-        hasNews = true
+        outbox.put(.linksChanged)
         if isNeeded {
             watchFiles()
             readFiles()
@@ -71,15 +71,9 @@ final class LinkMonitor: LoopPart {
         guard isOn else { return }
         if let retryAt, retryAt <= now { connect(now: now) }
         if let rereadAt, rereadAt <= now { readAgain(now: now) }
-        if ofManager.timePassed(now: now) { hasNews = true }
-        if ofResolved.timePassed(now: now) { hasNews = true }
+        if ofManager.timePassed(now: now) { outbox.put(.linksChanged) }
+        if ofResolved.timePassed(now: now) { outbox.put(.linksChanged) }
         if isBusReady || busDeadline.map({ $0 <= now }) ?? false { process(now: now) }
-    }
-
-    /// Whether the links may have changed since the last call.
-    func takeNews() -> Bool {
-        defer { hasNews = false }
-        return hasNews
     }
 
     /// Returns the links that announce domains, without the daemon itself as a server.
@@ -162,7 +156,7 @@ final class LinkMonitor: LoopPart {
     }
 
     private func readBus(_ bus: SystemBus, now: Instant) {
-        hasNews = true
+        outbox.put(.linksChanged)
         let (servers, domains) = (
             bus.values[LinkReport.serversOfResolved], bus.values[LinkReport.domainsOfResolved]
         )
@@ -202,7 +196,7 @@ final class LinkMonitor: LoopPart {
     }
 
     private func readFiles() {
-        hasNews = true
+        outbox.put(.linksChanged)
         let names = Directory.names(in: LinkReport.networkdDirectory).sorted().prefix(LinkMonitor.maxFiles)
         reportsOfFiles = names.compactMap { name in
             guard let interface = Int(name).flatMap({ Interfaces.name(of: $0) }),

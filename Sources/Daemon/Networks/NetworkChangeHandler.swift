@@ -1,5 +1,5 @@
 // Carries out a network change: serves another partition of the cache, renews connections and servers, then informs
-// the resolver, in this order. Makes no decisions; returns log events.
+// the resolver, in this order. Makes no decisions.
 
 import DNSWire
 import LinuxIO
@@ -47,12 +47,12 @@ final class NetworkChangeHandler: LoopPart {
     /// Follows the network; call it in every turn of the loop.
     ///
     /// - Parameter lateBy: delay of the turn after its deadline; zero if there was no deadline.
-    func follow(_ settings: Settings, lateBy: Duration, now: Instant) -> [LogEvent] {
+    func follow(_ settings: Settings, lateBy: Duration, now: Instant) {
         let hadWayOut = network.hasWayOut
         network.timePassed(lateBy: lateBy, now: now)
-        var news: [LogEvent] = hadWayOut && !network.hasWayOut ? [.networkLost] : []
+        if hadWayOut, !network.hasWayOut { resolving.outbox.log(.networkLost) }
         let enteredAt = network.enteredAt
-        news += takeActions(settings, now: now)
+        takeActions(settings, now: now)
         // Answers that arrive without a route out belong to another network: a nameserver on the link may still
         // answer.
         if hadWayOut, !network.hasWayOut { unsettled(settings, now: now) }
@@ -62,30 +62,31 @@ final class NetworkChangeHandler: LoopPart {
         if isInTransit, network.routeChanges != renewedFor { unsettled(settings, now: now) }
         if isInTransit, network.candidate != candidate { setPartition(settings, now: now) }
         if network.takeReachNews(now: now) { followRoutes(now: now) }
-        return news
     }
 
     /// Takes the addresses that providers reported for this machine; call it after their replies are taken.
-    func followExits(_ settings: Settings, now: Instant) -> [LogEvent] {
+    ///
+    /// - Returns: whether the network is another one.
+    func followExits(_ settings: Settings, now: Instant) -> Bool {
         var isNews = false
         for report in resolving.providers.takeExits() {
             isNews = network.reported(report.address, by: report.provider, askedAt: report.askedAt, now: now) || isNews
         }
         if isNews { keepHistory(now: now) }
-        return network.hasChange ? takeActions(settings, now: now) : []
+        let enteredAt = network.enteredAt
+        if network.hasChange { takeActions(settings, now: now) }
+        return network.enteredAt != enteredAt
     }
 
-    private func takeActions(_ settings: Settings, now: Instant) -> [LogEvent] {
-        var news: [LogEvent] = []
+    private func takeActions(_ settings: Settings, now: Instant) {
         for action in network.takeActions() {
             switch action {
             case .unsettled: unsettled(settings, now: now)
             case .unchanged: settled(settings, now: now)
-            case .changed(let change): news += enter(change, settings, now: now)
+            case .changed(let change): enter(change, settings, now: now)
             case .reach, .solicit: break
             }
         }
-        return news
     }
 
     /// Starts the transit to another network: what was learned so far no longer counts as fresh on any thread.
@@ -108,11 +109,12 @@ final class NetworkChangeHandler: LoopPart {
     /// Reports the search domains of resolv.conf.
     func found(searchDomains: [Name], now: Instant) { network.found(searchDomains: searchDomains, now: now) }
 
-    /// Returns the recovery event for the first upstream answer after a network change; nil otherwise.
-    func noteRecovery() -> LogEvent? {
-        network.noteAnswers(askedAt: resolving.askedAt, learnedAt: resolving.learnedAt).map {
-            .networkRecovered(after: $0)
+    /// Reports the first upstream answer after a network change.
+    func noteRecovery() {
+        guard let time = network.noteAnswers(askedAt: resolving.askedAt, learnedAt: resolving.learnedAt) else {
+            return
         }
+        resolving.outbox.log(.networkRecovered(after: time))
     }
 
     /// Restores the stored notes.
@@ -140,7 +142,7 @@ final class NetworkChangeHandler: LoopPart {
         served = partition
     }
 
-    private func enter(_ change: NetworkChange, _ settings: Settings, now: Instant) -> [LogEvent] {
+    private func enter(_ change: NetworkChange, _ settings: Settings, now: Instant) {
         let former = network.id
         let forgotten = network.entered(change, now: now)
         if let carrier = change.carrier {
@@ -150,14 +152,15 @@ final class NetworkChangeHandler: LoopPart {
         if !isInTransit { resolving.renewConnections(now: now) }
         isInTransit = false
         setPartition(settings, now: now)
-        let news = upstreams.readNameservers(settings.systemResolver, areOthers: true, now: now)
+        resolving.outbox.log(
+            .networkChanged(
+                id: network.id.description, words: change.identity.words, cause: change.cause))
+        upstreams.readNameservers(settings.systemResolver, areOthers: true, now: now)
         followRoutes(now: now)
         resolving.networkChanged(to: NetworkKey(network.id.rawValue), now: now)
         upstreams.networkChanged(now: now)
         forget(forgotten, settings, now: now)
         keepHistory(now: now)
-        let words = change.identity.words
-        return [.networkChanged(id: network.id.description, words: words, cause: change.cause)] + news
     }
 
     private func followRoutes(now: Instant) {

@@ -17,7 +17,6 @@ final class Notifier: LoopPart {
     /// Of this process, so that batch numbers of another one differ.
     private let run = SystemEntropy().next()
     private var receivers: [Receiver] = []
-    private var news: [LogEvent] = []
 
     private static let timeout: Duration = .seconds(10)
     private static let connectTimeout: Duration = .seconds(5)
@@ -106,12 +105,6 @@ final class Notifier: LoopPart {
         for ended in http.takeFinished() { take(ended, now: now) }
     }
 
-    /// Returns the changes of receivers since the last call, for the log.
-    func takeNews() -> [LogEvent] {
-        defer { news = [] }
-        return news
-    }
-
     private func sendDue(_ index: Int, now: Instant) {
         guard let due = receivers[index].queue.nextDeadline, due <= now else { return }
         let receiver = receivers[index]
@@ -161,8 +154,8 @@ final class Notifier: LoopPart {
         let name = receivers[index].account.name
         if let failure { receivers[index].failures[failure.kind, default: 0] += 1 }
         switch receivers[index].queue.end(isAccepted: failure == nil, now: now) {
-        case .fails: news.append(.receiver(.fails(name: name, reason: failure?.reason ?? "")))
-        case .works(let duration): news.append(.receiver(.works(name: name, after: duration)))
+        case .fails: resolving.outbox.log(.receiver(.fails(name: name, reason: failure?.reason ?? "")))
+        case .works(let duration): resolving.outbox.log(.receiver(.works(name: name, after: duration)))
         case nil: break
         }
     }
@@ -179,21 +172,6 @@ final class Notifier: LoopPart {
             report.accepted = Int(receiver.queue.accepted)
             report.dropped = Int(receiver.queue.dropped)
             return report
-        }
-    }
-}
-
-/// For the log.
-enum ReceiverNews {
-    /// It does not accept events.
-    case fails(name: String, reason: String)
-    /// The end of `fails`.
-    case works(name: String, after: Duration)
-
-    var text: String {
-        switch self {
-        case .fails(let name, let reason): "\(name) does not accept notifications: \(reason)"
-        case .works(let name, let duration): "\(name) accepts notifications again after \(duration.wholeSeconds) s"
         }
     }
 }

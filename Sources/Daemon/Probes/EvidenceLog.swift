@@ -15,7 +15,7 @@ final class EvidenceLog {
     private var isRestored: Bool
     /// Reports since the start, for sources still in use.
     private var countOfSource: [Source: UInt64] = [:]
-    /// When `add` last returned each source, for sources still in use.
+    /// When the log last named each source, for sources still in use.
     private var namedAt: [Source: Instant] = [:]
     /// Number of notes in the store that can't be parsed or are in the wrong slot.
     private(set) var brokenNotes = 0
@@ -62,38 +62,32 @@ final class EvidenceLog {
         for report in added { keep(report, now: now) }
     }
 
-    /// Adds reports.
+    /// Adds a report.
     ///
-    /// - Returns: the sources of the forged answers, without those returned within the last `namingPause`.
+    /// - Returns: whether the log is to name the source of the forged answer: it has not within the last `namingPause`.
     @discardableResult
-    func add(_ divergences: [ForgeryEvidence], network: Partition, wallMilliseconds: Int64, now: Instant) -> [Source] {
-        var named: [Source] = []
-        for divergence in divergences {
-            add(
-                divergence.question, .init(divergence.mismatched, nameOfSource: resolving.name),
-                .init(divergence.verified, nameOfSource: resolving.name), network: network,
-                wallMilliseconds: wallMilliseconds, now: now)
-            let source = divergence.mismatched.source
-            countOfSource[source, default: 0] += 1
-            if isNamed(source, now: now) { named.append(source) }
-        }
+    func add(_ divergence: ForgeryEvidence, network: Partition, wallMilliseconds: Int64, now: Instant) -> Bool {
+        let source = divergence.mismatched.source
+        add(
+            divergence.question, .init(divergence.mismatched, nameOfSource: resolving.name),
+            .init(divergence.verified, nameOfSource: resolving.name), network: network,
+            wallMilliseconds: wallMilliseconds, now: now)
+        countOfSource[source, default: 0] += 1
         countOfSource = countOfSource.filter { isAsked($0.key) }
         namedAt = namedAt.filter { isAsked($0.key) }
-        return named
+        return isNamed(source, now: now)
     }
 
-    /// Adds reports of answers that contradict a rule.
+    /// Adds a report of an answer that contradicts a rule.
     ///
-    /// - Returns: those whose sources were not returned within the last `namingPause`.
+    /// - Returns: whether the log is to name its source.
     func add(
-        _ contradicting: [ContradictingAnswer], network: Partition, wallMilliseconds: Int64, now: Instant
-    ) -> [ContradictingAnswer] {
-        for answer in contradicting {
-            add(
-                answer.question, .init(answer, nameOfSource: resolving.name), nil, network: network,
-                wallMilliseconds: wallMilliseconds, now: now)
-        }
-        return contradicting.filter { isNamed($0.source, now: now) }
+        _ contradicting: ContradictingAnswer, network: Partition, wallMilliseconds: Int64, now: Instant
+    ) -> Bool {
+        add(
+            contradicting.question, .init(contradicting, nameOfSource: resolving.name), nil, network: network,
+            wallMilliseconds: wallMilliseconds, now: now)
+        return isNamed(contradicting.source, now: now)
     }
 
     private func add(

@@ -56,12 +56,9 @@ final class PendingProbes: LoopPart {
         return stream
     }
 
-    /// Takes the results of probes, whatever requested them.
-    func take(_ news: [ProbeNews], now: Instant) {
-        guard !running.isEmpty else { return }
-        for item in news {
-            for number in running.map(\.number) { proceed(number, now: now) { $0.take(item, now: now) } }
-        }
+    /// Takes the result of a probe, whatever requested it.
+    func take(_ news: ProbeNews, now: Instant) {
+        for number in running.map(\.number) { proceed(number, now: now) { $0.take(news, now: now) } }
     }
 
     func timePassed(now: Instant) {

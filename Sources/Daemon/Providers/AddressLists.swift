@@ -55,7 +55,6 @@ final class AddressLists: LoopPart {
     private var tracked: [Key: Tracked] = [:]
     /// The stored lists by the names of their notes; nil until the store is loaded, empty without a store.
     private(set) var notes: [String: String]?
-    private var news: [LogEvent] = []
     /// Host names whose failure is already logged.
     private var reported: Set<String> = []
 
@@ -160,12 +159,6 @@ final class AddressLists: LoopPart {
     private func keys(of provider: Provider) -> [Key] {
         let names = [provider.hostName].compactMap { $0 } + (tracked[.vendor(provider.id)]?.list?.names ?? [])
         return [.vendor(provider.id)] + names.map { .hostName($0) }
-    }
-
-    /// Returns events for the log.
-    func takeNews() -> [LogEvent] {
-        defer { news = [] }
-        return news
     }
 
     // MARK: requests
@@ -315,7 +308,8 @@ final class AddressLists: LoopPart {
             guard provider.setEndpoints(nodes.isEmpty ? own : nodes, fallback: own) else { continue }
             hasChanged = true
             if !wasKnown, let name = provider.hostName {
-                news.append(.providerResolved(name: provider.name, host: name, provider.endpoints.map(\.address)))
+                resolving.outbox.log(
+                    .providerResolved(name: provider.name, host: name, provider.endpoints.map(\.address)))
                 reported.remove(name)
                 // Until now there was nothing to send a request to.
                 tracked[.vendor(provider.id)]?.plan.networkChanged(now: now)
@@ -354,7 +348,7 @@ final class AddressLists: LoopPart {
     private func reportUnresolved(_ name: String) {
         let waiting = providers.filter { $0.hostName == name && $0.endpoints.isEmpty }
         guard !waiting.isEmpty, reported.insert(name).inserted else { return }
-        news += waiting.map { .providerUnresolved(name: $0.name, host: name) }
+        for provider in waiting { resolving.outbox.log(.providerUnresolved(name: provider.name, host: name)) }
     }
 
     // MARK: notes

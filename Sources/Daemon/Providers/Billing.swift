@@ -15,7 +15,6 @@ final class Billing: LoopPart {
     private var levels: [String: BilledQuestions.QuotaLevel] = [:]
     /// Providers whose counts changed since they were stored.
     private var unsaved: Set<String> = []
-    private var news: [LogEvent] = []
     private var isRestored: Bool
     /// When counts are stored and periods are compared with the clock.
     private(set) var nextDeadline: Instant?
@@ -147,11 +146,6 @@ final class Billing: LoopPart {
         unsaved = []
     }
 
-    func takeNews() -> [LogEvent] {
-        defer { news = [] }
-        return news
-    }
-
     private static let notePrefix = "billed by "
 
     /// - Parameter resolverKnows: false after a change of the settings: the resolver has no levels yet.
@@ -166,7 +160,7 @@ final class Billing: LoopPart {
                 let wall = Clock.wallMilliseconds()
                 let left = quota.period.end(after: wall) - wall
                 if level == .usedUp { end = now + .milliseconds(max(0, left)) }
-                if level > known, let warning = warning(provider, questions) { news.append(.quota(warning)) }
+                if level > known, let warning = warning(provider, questions) { resolving.outbox.log(.quota(warning)) }
             }
             levels[provider.name] = level
             // Again while it is used up: the clock may have been set.

@@ -11,6 +11,7 @@ import Settings
 
 final class ProviderFetches: LoopPart {
     private let loop: EventLoop
+    private let outbox: Outbox
     let http: HTTPClient
     private(set) var providers: [Provider] = []
     private var nextProviderID = 0
@@ -43,8 +44,6 @@ final class ProviderFetches: LoopPart {
     private var volunteered: [Event] = []
     /// Billed questions since the last `takeBilled`.
     private var billed: [(provider: String, cause: RequestCause)] = []
-    /// Failed requests for the log; each is taken once.
-    private var notable: [LogEvent] = []
 
     /// The kernel has by then sent the request twice over the old connection and dialled once more.
     private static let unacknowledgedAfter: Duration = .milliseconds(500)
@@ -54,8 +53,8 @@ final class ProviderFetches: LoopPart {
     /// Flushes that a request remembers one by one.
     private static let maxFlushed = 16
 
-    init(loop: EventLoop) {
-        self.loop = loop
+    init(loop: EventLoop, outbox: Outbox) {
+        (self.loop, self.outbox) = (loop, outbox)
         http = HTTPClient(on: loop)
     }
 
@@ -229,11 +228,6 @@ final class ProviderFetches: LoopPart {
     func takeNodeReplies() -> [(provider: ProviderID, reply: HTTPReply)] {
         defer { nodeReplies.removeAll() }
         return nodeReplies
-    }
-
-    func takeNotable() -> [LogEvent] {
-        defer { notable = [] }
-        return notable
     }
 
     /// Answers to these questions that providers were asked for before are of no use.
@@ -514,13 +508,13 @@ final class ProviderFetches: LoopPart {
         guard let index = index(of: request.provider) else { return }
         providers[index].failed(failure, reason, at: endpoint, isAddress: isAddress, now: now)
         if isAddress { addressFailures.append((request.provider, failure == .server)) }
-        notable.append(.requestFailed(provider: providers[index].name, reason: reason))
+        outbox.log(.requestFailed(provider: providers[index].name, reason: reason))
     }
 
     private func failedInPart(_ request: Request, _ failure: FetchFailure, _ reason: String) {
         guard let index = index(of: request.provider) else { return }
         providers[index].failedInPart(failure)
-        notable.append(.requestFailed(provider: providers[index].name, reason: reason))
+        outbox.log(.requestFailed(provider: providers[index].name, reason: reason))
     }
 
     /// Abandons all requests in flight, which may have reached billed accounts. For the end of the process.

@@ -13,8 +13,6 @@ final class ProviderSwitches: LoopPart {
     private var state = ProviderSwitch()
     /// The next time at which a switch expires.
     private(set) var nextDeadline: Instant?
-    /// Names whose switch has expired, for the log.
-    private var switchedOn: [Name] = []
     private var isRestored: Bool
 
     private static let note = "providers switched off"
@@ -66,13 +64,7 @@ final class ProviderSwitches: LoopPart {
         guard let deadline = nextDeadline, deadline <= now else { return }
         let names = state.expire(nowMilliseconds: Clock.wallMilliseconds())
         apply(to: names, now: now)
-        switchedOn += names
-    }
-
-    /// Returns the names that were switched on again by time since the last call.
-    func takeSwitchedOn() -> [Name] {
-        defer { switchedOn = [] }
-        return switchedOn
+        for name in names { resolving.outbox.log(.switchedOn(name: name)) }
     }
 
     var reports: [SwitchReport] {

@@ -16,7 +16,6 @@ final class RuntimeRules: LoopPart {
     private(set) var isReady: Bool
     /// The notes in the store.
     private var stored: [String: String] = [:]
-    private var news: [LogEvent] = []
 
     init(_ resolving: ResolvingLoop) {
         self.resolving = resolving
@@ -74,7 +73,7 @@ final class RuntimeRules: LoopPart {
                 if rule.isOver(wall) || !added.add(rule) { lost.append(line.name) }
             } catch {
                 lost.append(line.name)
-                news.append(.rule(.removed(line.name, reason: error.text)))
+                resolving.outbox.log(.rule(.removed(line.name, reason: error.text)))
             }
         }
         if !stored.isEmpty { changed(now: now) }
@@ -92,7 +91,7 @@ final class RuntimeRules: LoopPart {
                     nameserver: rule.nameserver)
             } catch {
                 _ = added.remove(rule.name)
-                news.append(.rule(.removed(rule.name, reason: error.text)))
+                resolving.outbox.log(.rule(.removed(rule.name, reason: error.text)))
             }
         }
         if !checked.isEmpty { store(now: now) }
@@ -101,14 +100,8 @@ final class RuntimeRules: LoopPart {
     func timePassed(now: Instant) {
         guard let deadline = nextDeadline, deadline <= now else { return }
         let over = added.expire(nowMilliseconds: Clock.wallMilliseconds())
-        news += over.map { .rule(.ended($0.name)) }
+        for rule in over { resolving.outbox.log(.rule(.ended(rule.name))) }
         if over.isEmpty { setDeadline(now: now) } else { changed(now: now) }
-    }
-
-    /// Returns rules that have run out or were refused since the last call, for the log.
-    func takeNews() -> [LogEvent] {
-        defer { news = [] }
-        return news
     }
 
     private func rule(
@@ -121,7 +114,7 @@ final class RuntimeRules: LoopPart {
             nameservers: nameservers + (gone.map { [$0] } ?? []),
             beside: added.all.filter { $0.name != name }.map(\.rule) + settings.rules)
         rule.place = .added(untilSecondsSince1970: endMilliseconds.map { $0 / 1000 })
-        if let server = gone { news.append(.rule(.lacksNameserver(name, nameserver: server))) }
+        if let server = gone { resolving.outbox.log(.rule(.lacksNameserver(name, nameserver: server))) }
         return AddedRule(name: name, words: words, endMilliseconds: endMilliseconds, rule: rule)
     }
 

@@ -18,6 +18,7 @@ final class AddressSets: LoopPart {
     private static let piecesAtOnce = 8
 
     private let loop: EventLoop
+    private let outbox: Outbox
     private var rules = RuleTable([])
     private var cache: AnswerCache?
     private var path = ""
@@ -37,9 +38,8 @@ final class AddressSets: LoopPart {
     /// What the log knows.
     private var loggedStates: [AddressSet: SetState] = [:]
     private var loggedReasons: [AddressSet: String] = [:]
-    private var news: [AddressSetNews] = []
 
-    init(loop: EventLoop) { self.loop = loop }
+    init(loop: EventLoop, outbox: Outbox) { (self.loop, self.outbox) = (loop, outbox) }
 
     var isOn: Bool { !elements.sets.isEmpty }
     var sets: [AddressSet] { elements.sets }
@@ -53,11 +53,6 @@ final class AddressSets: LoopPart {
     }
 
     func isReady(_ set: AddressSet) -> Bool { elements.state(of: set)?.isReady ?? false }
-
-    func takeNews() -> [LogEvent] {
-        defer { news = [] }
-        return news.map { .addressSet($0) }
-    }
 
     func configure(_ rules: RuleTable, _ cache: AnswerCache, socket: String, now: Instant) {
         let isOther = rules.addressSets != self.rules.addressSets || socket != path
@@ -204,7 +199,7 @@ final class AddressSets: LoopPart {
         if !hasAnswered {
             hasAnswered = true
             pause = AddressSets.firstPause
-            if helperFault != nil { news.append(.helperWorks) }
+            if helperFault != nil { outbox.log(.addressSet(.helperWorks)) }
             helperFault = nil
         }
         switch reply {
@@ -212,15 +207,15 @@ final class AddressSets: LoopPart {
         case .done(let number, let state, let refusal):
             if let refusal, let set = elements.setOfRequest(number), loggedReasons[set] != refusal.reason {
                 loggedReasons[set] = refusal.reason
-                news.append(.elementsRefused(set, reason: refusal.reason))
+                outbox.log(.addressSet(.elementsRefused(set, reason: refusal.reason)))
             }
             guard let set = elements.answered(number, state, refused: refusal?.places ?? [], now: now) else { return }
             // A set that is new, or was made anew, lacks what is in the cache.
             if state.isReady { refill() }
             guard loggedStates[set] != state else { return }
             loggedStates[set] = state
-            if case .ready(let type) = state { news.append(.setReady(set, type)) }
-            if let fault = elements.fault(of: set) { news.append(.setFaulty(set, fault: fault)) }
+            if case .ready(let type) = state { outbox.log(.addressSet(.setReady(set, type))) }
+            if let fault = elements.fault(of: set) { outbox.log(.addressSet(.setFaulty(set, fault: fault))) }
         }
     }
 
@@ -231,7 +226,7 @@ final class AddressSets: LoopPart {
         pause = min(pause * 2, AddressSets.longestPause)
         // One that ends and is started again at once is no news.
         if helperFault == nil, hasAnswered, pause < .seconds(1) { return }
-        if helperFault == nil { news.append(.helperGone(socket: path, reason: reason)) }
+        if helperFault == nil { outbox.log(.addressSet(.helperGone(socket: path, reason: reason))) }
         helperFault = reason
     }
 

@@ -74,7 +74,8 @@ extension FreshStart {
         _ settings: Settings, _ secrets: LoadedSecrets, _ options: Options,
         complain: @escaping (_ path: String, SystemError) -> Void
     ) throws(SystemError) {
-        let files = try LocalFiles(resolvConf: settings.systemResolver.resolvConf, loop: try EventLoop())
+        let files = try LocalFiles(
+            resolvConf: settings.systemResolver.resolvConf, loop: try EventLoop(), outbox: Outbox())
         let nameservers = Upstreams.nameservers(
             settings.systemResolver, files, options.listenAddresses(settings), complain: complain)
         self.init(

@@ -16,8 +16,6 @@ final class StoreThread: LoopPart {
     private let tally = StoreTally()
     private let loop: EventLoop
     private var registration: EventLoop.Registration?
-    /// Saves a system call in turns without events.
-    private var hasEvents = false
     private var thread: NamedThread?
 
     /// With the order in which they were collected.
@@ -69,7 +67,8 @@ final class StoreThread: LoopPart {
     ///   - maxTTL: longest lifetime of a restored entry.
     ///   - maxRows: bound on the file; rows that expire first are removed first.
     init(
-        path: String, cache: AnswerCache, maxAge: Duration, maxTTL: Duration, maxRows: Int, loop: EventLoop
+        path: String, cache: AnswerCache, maxAge: Duration, maxTTL: Duration, maxRows: Int, loop: EventLoop,
+        outbox: Outbox
     ) throws(SystemError) {
         self.path = path
         self.loop = loop
@@ -83,7 +82,7 @@ final class StoreThread: LoopPart {
                 flushes: flushes, tally: tally)
             loop.run(orders, until: lastOrder)
         }
-        registration = try loop.watch(events.descriptor, for: .readable) { [unowned self] _ in hasEvents = true }
+        registration = try loop.watch(events.descriptor, for: .readable) { [outbox] _ in outbox.put(.storeEvents) }
     }
 
     /// A failed start must not leave the thread behind.
@@ -152,12 +151,8 @@ final class StoreThread: LoopPart {
         if let postAt, postAt <= now { post(now: now) }
     }
 
-    /// Returns the thread's events since the last call. Call it in every turn of the loop.
-    func takeEvents() -> [StoreEvent] {
-        guard hasEvents else { return [] }
-        hasEvents = false
-        return events.takeAll().map(withWhatCameMeanwhile)
-    }
+    /// Returns the thread's events since the last call.
+    func takeEvents() -> [StoreEvent] { events.takeAll().map(withWhatCameMeanwhile) }
 
     private func withWhatCameMeanwhile(_ event: StoreEvent) -> StoreEvent {
         switch event {
@@ -206,11 +201,13 @@ final class StoreThread: LoopPart {
 extension StoreThread {
     /// Starts the store; nil if the settings disable it. A failure to open the file does not prevent serving; the
     /// thread reports it.
-    static func begin(_ settings: Settings, cache: AnswerCache, loop: EventLoop) throws(SystemError) -> StoreThread? {
+    static func begin(_ settings: Settings, cache: AnswerCache, loop: EventLoop, outbox: Outbox)
+        throws(SystemError) -> StoreThread?
+    {
         guard let path = settings.cache.store else { return nil }
         try? Directory.makeParent(of: path)
         return try StoreThread(
             path: path, cache: cache, maxAge: settings.stale.maxAge, maxTTL: settings.cache.maxTTL,
-            maxRows: AnswerCache.maxEntries(limitBytes: settings.cache.sizeBytes), loop: loop)
+            maxRows: AnswerCache.maxEntries(limitBytes: settings.cache.sizeBytes), loop: loop, outbox: outbox)
     }
 }

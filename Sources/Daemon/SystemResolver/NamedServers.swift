@@ -72,10 +72,10 @@ final class NamedServer {
 final class NamedServers: LoopPart {
     private(set) var all: [NamedServer] = []
     private let system: SystemFetches
+    private let outbox: Outbox
     /// Providers count up from 0.
     private var nextID = -1
     private var running: [FetchID: Running] = [:]
-    private var notable: [LogEvent] = []
     private var finished: [(id: FetchID, result: FetchResult)] = []
 
     private struct Running {
@@ -86,7 +86,7 @@ final class NamedServers: LoopPart {
         let deadline: Instant?
     }
 
-    init(asking system: SystemFetches) { self.system = system }
+    init(asking system: SystemFetches, outbox: Outbox) { (self.system, self.outbox) = (system, outbox) }
 
     /// Replaces the nameservers. Those with an unchanged name and unchanged servers keep their state.
     func setServers(_ setup: NameserverSetup, _ links: [AnnouncingLink]) -> [ProviderTraits] {
@@ -165,16 +165,10 @@ final class NamedServers: LoopPart {
         for failed in system.secure.takeFailures() {
             for server in all where server.servers.contains(failed.server) {
                 server.lastReason = failed.reason
-                notable.append(.requestFailed(provider: server.name, reason: failed.reason))
+                outbox.log(.requestFailed(provider: server.name, reason: failed.reason))
             }
         }
         return finished
-    }
-
-    /// Returns why connections failed since the last call.
-    func takeNotable() -> [LogEvent] {
-        defer { notable = [] }
-        return notable
     }
 
     /// - Parameter id: nil for all.

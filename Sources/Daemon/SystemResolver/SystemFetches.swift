@@ -23,6 +23,7 @@ final class SystemFetches: LoopPart {
 
     private var reachability = Reachability()
     private let loop: EventLoop
+    private let outbox: Outbox
     private var randomness = SystemEntropy()
     private var jobs: [UInt64: Job] = [:]
     private var jobOfFetch: [FetchID: UInt64] = [:]
@@ -34,7 +35,6 @@ final class SystemFetches: LoopPart {
     /// Waiting fetches per question, without DO and CD: a server that forwards to the daemon may set them.
     private var awaited: [Question: Int] = [:]
     private var loopChecks = LoopChecks()
-    private var news: [NameserverNews] = []
     /// Connections of servers with DNS over TLS.
     private(set) lazy var secure = SecureStreams(loop) { [unowned self] in advance($0, $1, now: Clock.now()) }
     private var finished: [(id: FetchID, result: FetchResult)] = []
@@ -75,8 +75,8 @@ final class SystemFetches: LoopPart {
     }
 
     /// - Parameter maxExchanges: limit of open sockets to nameservers.
-    init(loop: EventLoop, maxExchanges: Int = DescriptorBudget.current.nameserverExchanges) {
-        self.loop = loop
+    init(loop: EventLoop, outbox: Outbox, maxExchanges: Int = DescriptorBudget.current.nameserverExchanges) {
+        (self.loop, self.outbox) = (loop, outbox)
         self.maxExchanges = maxExchanges
     }
 
@@ -113,12 +113,6 @@ final class SystemFetches: LoopPart {
     }
 
     var loopingServers: [Nameserver] { loopChecks.looping }
-
-    /// Takes servers that begin or cease to lead back to the daemon, or to reply.
-    func takeNews() -> [NameserverNews] {
-        defer { news.removeAll(keepingCapacity: true) }
-        return news + standings.takeNews().map(NameserverNews.init)
-    }
 
     /// Forgets which servers reply, and closes connections: the way to them is another one.
     func renew() {
@@ -180,8 +174,8 @@ final class SystemFetches: LoopPart {
         for action in actions {
             switch action {
             case .ask(let check): _ = begin(check.question, of: [check.server], for: .loopCheck, now: now)
-            case .leaveOut(let server): news.append(.loops(server.description))
-            case .takeBack(let server): news.append(.askedAgain(server.description))
+            case .leaveOut(let server): outbox.put(.nameserver(.loops(server.description)))
+            case .takeBack(let server): outbox.put(.nameserver(.askedAgain(server.description)))
             }
         }
     }
@@ -232,6 +226,7 @@ final class SystemFetches: LoopPart {
                 if let failure = perform(action, number, now: now) { events.append(failure) }
             }
         }
+        for news in standings.takeNews() { outbox.put(.nameserver(NameserverNews(news))) }
         guard let place = jobs[number]?.place else { return }
         if let deadline = jobs[number]?.lookup.nextDeadline {
             deadlines.set(deadline, for: place)

@@ -1,0 +1,82 @@
+// A turn of the main loop, and what becomes of all that the daemon's parts report: the map of the daemon.
+
+import DNSWire
+import LinuxIO
+import Resolver
+import Serving
+import Settings
+import Telemetry
+
+extension Daemon {
+    /// - Parameter lateBy: how long after its deadline the turn begins; zero if there was none.
+    func turn(lateBy: Duration, now: Instant) {
+        dispatch(now: now)
+        // Before the timers: after a suspend, requests may look timed out only because the machine slept.
+        if let networkChanges {
+            networkChanges.follow(settings, lateBy: lateBy, now: now)
+            listening.news(routeChanges: networkChanges.network.routeChanges).forEach { log($0) }
+        }
+        parts.timePassed(now: now)
+        followRoutesOfLinks(now: now)
+        followWallClock(now: now)
+        resolving.settle(now: now)
+        if let networkChanges {
+            if networkChanges.followExits(settings, now: now) { resolving.settle(now: now) }
+            networkChanges.noteRecovery()
+        }
+        resolving.reportStateChanges(now: now)
+        recorderFiles.counted(
+            failures: resolving.tally[.serverFailure], resolving.counts(with: threads.tally), now: now)
+        dispatch(now: now)
+        logQueries(now: now)
+        resolving.sendReplies()
+    }
+
+    /// Carries out what the parts have reported, and what they report while this is done.
+    func dispatch(now: Instant) {
+        while case let outputs = outbox.take(), !outputs.isEmpty {
+            for output in outputs { carryOut(output, now: now) }
+        }
+    }
+
+    private func carryOut(_ output: Output, now: Instant) {
+        switch output {
+        case .log(let event):
+            log(event)
+            notifier.take(event, now: now)
+        case .storeEvents: takeStoreEvents(now: now)
+        case .namesRead: takeLists(now: now)
+        case .linksChanged: readLinks(now: now)
+        case .nameserverFilesChanged: readNameservers(now: now)
+        case .nameserver(let news):
+            log(.nameserver(news))
+            if news.changesServers { upstreams.announce(now: now) }
+        case .probe(let news): pendingProbes.take(news, now: now)
+        case .portal(let news):
+            portalCheck.take(news, now: now)
+            log(.portal(news))
+        case .diverged(let forged):
+            if evidence.add(forged, network: network, wallMilliseconds: Clock.wallMilliseconds(), now: now) {
+                log(.divergence(source: resolving.name(of: forged.mismatched.source)))
+            }
+            notifier.take(evidence.latest(1), now: now)
+        case .contradicted(let answer):
+            if evidence.add(answer, network: network, wallMilliseconds: Clock.wallMilliseconds(), now: now) {
+                log(
+                    .contradiction(
+                        source: resolving.name(of: answer.source), name: answer.question.name,
+                        "\(answer.contradiction)"))
+            }
+            notifier.take(evidence.latest(1), now: now)
+        }
+    }
+
+    private var network: Partition { serving.partition(for: .all) }
+
+    /// Reads queries for the log only if the log level shows them.
+    private func logQueries(now: Instant) {
+        let isLogged = settings.log.queries && log.saysQueries
+        let before = watches.setLogging(isLogged ? .init(showsClients: settings.log.clients) : nil, now: now)
+        log.queries(watches.takeLines() + before)
+    }
+}
