@@ -1,14 +1,14 @@
-// What a member remembers of questions that it has called Redis for.
+// What a member remembers of the questions for which it has called Redis.
 
 import DNSWire
 
 struct AskedQuestions: Sendable {
     private struct Entry {
-        /// When this member last called for it.
+        /// When this member last called Redis for the question.
         var calledAt: Instant?
-        /// The member that asked a provider for the answer in use; nil: this one.
+        /// The member that asked a provider for the answer in use; nil: this member.
         var origin: (member: String, at: Instant)?
-        /// Other members have queries for it, by the last reply of Redis.
+        /// By the last reply of Redis, other members have queries for the question.
         var isAskedElsewhere = false
     }
 
@@ -29,7 +29,7 @@ struct AskedQuestions: Sendable {
 
     /// Records whether other members have queries for the question.
     ///
-    /// - Returns: whether they have, or had by the reply before.
+    /// - Returns: whether they have some now, or had some by the reply before.
     mutating func updateDemandElsewhere(_ question: Question, demandElsewhere: Double) -> Bool {
         let (isNow, was) = (demandElsewhere > 0, self[question]?.isAskedElsewhere ?? false)
         if isNow != was { change(question) { $0.isAskedElsewhere = isNow } }

@@ -1,5 +1,5 @@
-// Decides whether Redis is used: three time-outs or a lost connection switch it off, so that a member that cannot reach
-// it waits for nothing. While it is off, one write a second tests it.
+// Decides whether Redis is used: three time-outs or a lost connection switch it off, so that no request waits for an
+// unreachable Redis. While it is off, one write a second tests it.
 
 package import DNSWire
 
@@ -9,11 +9,11 @@ package struct CircuitBreaker: Sendable {
 
     /// False: no question may wait for Redis.
     package private(set) var isInUse = false
-    /// Without an answer between them.
+    /// Time-outs since the last answer of Redis.
     private var timeouts = 0
     /// When the next test is due; nil: Redis is in use, or a test runs.
     package private(set) var testAt: Instant?
-    /// How often it was switched off.
+    /// How often Redis was switched off.
     package private(set) var trips: UInt64 = 0
 
     /// - Parameter now: the first test is due at once; until it succeeds, Redis is not used.
@@ -32,7 +32,7 @@ package struct CircuitBreaker: Sendable {
         if timeouts >= CircuitBreaker.maxTimeouts { switchOff(now: now) }
     }
 
-    /// The connection was lost or refused, or what came is not RESP.
+    /// The connection was lost or refused, or the reply is not RESP.
     package mutating func lost(now: Instant) {
         if isInUse { switchOff(now: now) } else { testFailed(now: now) }
     }

@@ -6,9 +6,9 @@ package import DNSWire
 /// All that a shared answer depends on.
 package struct EntryTerms: Equatable, Sendable {
     package let question: Question
-    /// Members that see the Internet from one place, such as "sh-a": others may be given other addresses.
+    /// Members that see the Internet from one place, such as "sh-a": other sites may be given other addresses.
     package let site: String
-    /// As `SharedProvider.identity`: those with the same one give the same answers.
+    /// As `SharedProvider.identity`: providers with the same identity give the same answers.
     package let provider: String
     /// The client subnet that the provider gets; nil: none.
     package let clientSubnet: Prefix?
@@ -43,7 +43,7 @@ extension FleetKeys {
 
     /// Returns the names in Redis that depend on the fields, one for each key.
     ///
-    /// - Parameter kind: what precedes the digest.
+    /// - Parameter kind: the text between the key's prefix and the digest.
     func names(_ kind: String, _ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> [String] {
         var names: [String] = []
         for key in keys { names.append(try key.name(kind, purpose, fields)) }
@@ -52,7 +52,7 @@ extension FleetKeys {
 }
 
 extension FleetKeys.Key {
-    /// 128 bits: members cannot be made to share an entry by chance.
+    /// 128 bits: that two entries have the same name is improbable.
     private static let nameBytes = 16
 
     fileprivate func name(_ kind: String, _ purpose: String, _ fields: [[UInt8]]) throws(CryptoError) -> String {

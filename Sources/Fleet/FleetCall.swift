@@ -6,14 +6,14 @@ package import DNSWire
 package struct FleetCall: Equatable, Sendable {
     /// What the reply is for.
     package enum Purpose: Equatable, Sendable {
-        /// A request waits for it.
+        /// A request waits for the reply.
         case fetch(SharedFetches.ID)
         case flushes(isWhole: Bool)
         case presence
         case members
-        /// - Parameter account: of `SharedBills`.
+        /// - Parameter account: the account in `SharedBills`.
         case billing(account: String)
-        /// Counted in `published` or `unpublished`.
+        /// The reply is counted in `published` or `unpublished`.
         case publication
         case flushOrder(FlushOrder.ID)
         /// The reply says nothing.
@@ -32,31 +32,31 @@ package struct FleetCall: Equatable, Sendable {
     static func number(_ value: some BinaryInteger) -> [UInt8] { Array("\(value)".utf8) }
 }
 
-/// What Redis replies to a script. The time is that of its clock.
+/// What Redis replies to a script. The time is that of Redis's clock.
 package enum FleetReply: Sendable {
     /// - Parameters:
     ///   - demand: millionths of the queries per second that the fleet has for the question.
     ///   - key: number of the entry among the call's entries, from 1.
-    ///   - left: of its life.
+    ///   - left: the remaining life of the value.
     case value(RedisTime, demand: Int64, key: Int, [UInt8], left: Duration)
     /// - Parameter after: the wait before the request.
     case ours(RedisTime, demand: Int64, after: Duration)
     /// - Parameters:
-    ///   - left: of the other member's lease.
-    ///   - owner: its token.
+    ///   - left: the remaining life of the other member's lease.
+    ///   - owner: the other member's token.
     case theirs(RedisTime, demand: Int64, left: Duration, owner: [UInt8])
     /// - Parameter for: the time until the budget allows the request.
     case deferred(RedisTime, demand: Int64, for: Duration)
     case flushes(RedisTime, [FlushElement])
-    /// - Parameter count: of the members.
+    /// - Parameter count: the number of members.
     case presence(RedisTime, count: Int)
     case members(RedisTime, FleetMembers)
     /// - Parameters:
     ///   - isTaken: Redis has the value of the call.
-    ///   - stored: what it has otherwise.
+    ///   - stored: the value that Redis has otherwise.
     case billing(RedisTime, isTaken: Bool, stored: [UInt8])
     case done
-    /// An error, or not what the script returns.
+    /// Redis replied with an error, or with something that the script does not return.
     case invalid(String)
 
     var time: RedisTime? {
@@ -81,9 +81,9 @@ package enum FleetReply: Sendable {
 
 /// What Redis knows of the members and tells of itself.
 package struct FleetMembers: Sendable {
-    /// Also of those that are not listed.
+    /// The number of members, also of those that are not in `records`.
     package let count: Int
-    /// Those that were seen last, each with its token and its sealed record.
+    /// The members that were seen last, each with its token and its sealed record.
     package let records: [(token: [UInt8], record: [UInt8])]
     /// The memory part of INFO; empty: unknown.
     package let memory: String
@@ -96,7 +96,7 @@ package struct FleetMembers: Sendable {
         (self.count, self.records, self.memory, self.excessRights) = (count, records, memory, excessRights)
     }
 
-    /// In bytes, 0 without a limit; nil: unknown.
+    /// The limit in bytes, 0 without a limit; nil: unknown.
     package var maxMemoryBytes: Int? { value("maxmemory").flatMap { Int($0) } }
     package var evictionPolicy: String? { value("maxmemory_policy") }
 

@@ -1,5 +1,5 @@
 // The secret keys of a fleet, which authenticate what its members share. While the keys are changed, members with the
-// old one and with the new one understand each other.
+// old key and with the new one understand each other.
 
 package import Crypto
 
@@ -8,9 +8,9 @@ package struct FleetKeys: Equatable, Sendable {
     struct Key: Equatable, Sendable {
         let bytes: [UInt8]
         private let authenticator: MessageAuthenticator
-        /// Names it in shared values, and does not reveal it.
+        /// Names the key in shared values, and does not reveal it.
         let id: UInt32
-        /// Begins each name in Redis, so that two fleets with one Redis share none.
+        /// Begins each name in Redis, so that two fleets on one Redis share none.
         let prefix: String
 
         init(_ bytes: [UInt8]) throws(CryptoError) {
@@ -37,15 +37,15 @@ package struct FleetKeys: Equatable, Sendable {
         }
     }
 
-    /// The first one authenticates what this member shares; what the others authenticated is believed, too.
+    /// The first key authenticates what this member shares; what the other keys authenticated is accepted, too.
     let keys: [Key]
 
     /// HMAC with a shorter key is weaker than its hash (RFC 2104 section 3).
     package static let minBytes = 32
     package static let maxKeys = 2
 
-    /// The names in Redis with this end, one for each key: the first for reading, and all for writing. Members with one
-    /// of two keys then find what those with both have written, whichever comes first.
+    /// Returns the names in Redis that end in `end`, one for each key: the first for reading, and all for writing.
+    /// Members with one of two keys then find what members with both keys have written, whichever key comes first.
     func names(_ end: String) -> [String] { keys.map { $0.prefix + end } }
 
     /// The first of `names`.

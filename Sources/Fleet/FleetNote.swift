@@ -1,6 +1,6 @@
 // What a member keeps over restarts, in the store.
 
-/// The raw value names it there.
+/// The raw value names the note in the store.
 package enum FleetNote: String, Sendable {
     /// Which flushes are carried out, as in `FlushLog`.
     case flushes = "fleet-flushes"
@@ -9,7 +9,7 @@ package enum FleetNote: String, Sendable {
     /// The sums of billed questions, as in `SharedBills`.
     case bills = "fleet-bills"
 
-    /// Splits a note of lines "NUMBER TEXT", the text without a line feed. Other lines are left out.
+    /// Splits a note of lines "NUMBER TEXT", the text without a line feed. Leaves out other lines.
     static func lines(of note: String) -> [(number: Substring, text: String)] {
         note.split(separator: "\n").compactMap { line in
             let parts = line.split(separator: " ", maxSplits: 1)

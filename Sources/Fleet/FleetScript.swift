@@ -22,14 +22,14 @@ package enum FleetScript: Int, CaseIterable, Sendable {
         }
     }
 
-    /// Replies of a script with this begin with `now`, in milliseconds.
+    /// Replies of a script with this text begin with `now`, in milliseconds.
     private static let time = """
         local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
         """
 
-    // A key may hold anything that another program has put there. Then it is read as if it were missing, and
+    // A key may hold anything that another program has put there. Such a value is read as if it were missing, and
     // overwritten.
 
     /// `Pace` for all members, in microseconds. A key has the time of the next turn, and the times of turns that were
@@ -96,12 +96,12 @@ package enum FleetScript: Int, CaseIterable, Sendable {
     ///
     /// Returns an array: kind, `now`, millionths of queries per second of the fleet, and
     /// - kind 1, an answer: number of the key, value, remaining life in milliseconds.
-    /// - kind 2, a lease that is the member's now: microseconds to wait before the request.
-    /// - kind 3, another member's lease: its remaining milliseconds, the member's token. Then its answer comes to the
-    ///   channel.
+    /// - kind 2, the member has the lease now: microseconds to wait before the request.
+    /// - kind 3, another member has the lease: its remaining milliseconds, that member's token. Its answer is sent to
+    ///   the channel.
     /// - kind 4, the request is deferred: microseconds until the pace allows it.
     ///
-    /// Only Redis's clock counts: a value lives as long as Redis keeps it, and tells when it was put.
+    /// Only Redis's clock counts: Redis ends the life of a value, and the value has the time when it was put.
     private static let leaseText = """
         local asks, seconds, at = 0, 0, now
         local stored = redis.pcall('GET', KEYS[3])
@@ -146,21 +146,22 @@ package enum FleetScript: Int, CaseIterable, Sendable {
 
         """
 
-    /// In milliseconds, with a wait for a turn. Another program has made one that lasts longer.
+    /// The longest lease, with the wait for a turn, in milliseconds. A lease that lasts longer is another program's.
     private static let longestLease = 2000 + Pace.maxWaitOfLastResort.wholeMilliseconds
-    /// As of `Demand` in the resolver, so that both can be compared.
+    /// The same numbers as in the resolver's `Demand`, so that both can be compared.
     private static let (memorySeconds, presumedSeconds) = (600, 20)
 
-    /// KEYS: pace for each of the fleet's keys. ARGV: its interval and the longest wait for it, in microseconds. For a
-    /// request whose answer is not shared; returns what `lease` does, with kind 2 or 4.
+    /// KEYS: pace for each of the fleet's keys. ARGV: its interval and the longest wait for it, in microseconds. Paces
+    /// a request whose answer is not shared; returns what `lease` does, with kind 2 or 4.
     private static let paceText = """
         local goes, wait = pace(KEYS, tonumber(ARGV[1]), tonumber(ARGV[2]))
         return {goes and 2 or 4, now, 0, wait}
 
         """
 
-    /// KEYS: pace for each of the fleet's keys. ARGV: its interval and the time of a turn, in microseconds. The request
-    /// is not made: another one gets the turn, if it is still to come. Members know it to a millisecond.
+    /// KEYS: pace for each of the fleet's keys. ARGV: its interval and the time of a turn, in microseconds. Gives back
+    /// the turn of a request that is not made: another request gets the turn if it is still to come. Members know the
+    /// time of a turn to a millisecond.
     private static let turnBackText = """
         local interval, turn = tonumber(ARGV[1]), tonumber(ARGV[2])
         local next, free = turns(KEYS, interval)
@@ -185,8 +186,9 @@ package enum FleetScript: Int, CaseIterable, Sendable {
 
         """
 
-    /// KEYS: lease, waiters, entry. ARGV: the member's token, and whether `one` of those that wait is told, or `all`.
-    /// Ends the lease without an answer, if it is still this member's. Without a lease, they are told in any case.
+    /// KEYS: lease, waiters, entry. ARGV: the member's token, and whether `one` or `all` of the waiting members are
+    /// told. Ends the lease without an answer, if it is still this member's. Without a lease, waiting members are told,
+    /// too.
     private static let releaseText = """
         local owner = redis.pcall('GET', KEYS[1])
         if type(owner) == 'string' and owner ~= ARGV[1] then return end
@@ -254,7 +256,7 @@ package enum FleetScript: Int, CaseIterable, Sendable {
 
     /// KEYS: the sum of an account, for each of the fleet's keys. ARGV: the value that the member has read under the
     /// first one, the life in milliseconds, a new value for each. Returns an array: `now`; 1 if Redis has the new
-    /// values, and 0 if it had another value; and that value, empty without one.
+    /// values, and 0 if it had another value; and that other value, else an empty string.
     private static let billingText = """
         local stored = redis.pcall('GET', KEYS[1])
         if type(stored) ~= 'string' or #stored > \(longestSum) then stored = '' end
@@ -264,11 +266,11 @@ package enum FleetScript: Int, CaseIterable, Sendable {
 
         """
 
-    /// In bytes: more than a sealed sum has.
+    /// The longest value that is read, in bytes: a sealed sum is shorter.
     private static let longestSum = 200
 
-    /// Returns the lease of a request: twice the 95th percentile of the provider's latency, 0.3 to 1.5 s; 1 s if that
-    /// was not measured.
+    /// Returns the lease of a request: twice the 95th percentile of the provider's latency, 0.3 to 1.5 s; 1 s if the
+    /// latency was not measured.
     static func lease(usual95: Duration?) -> Duration {
         min(max((usual95 ?? .milliseconds(500)) * 2, .milliseconds(300)), .milliseconds(1500))
     }

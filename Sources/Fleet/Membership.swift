@@ -10,51 +10,51 @@ package struct Membership: Sendable {
     /// A fetch that has not ended.
     private struct Request {
         let fetch: Fetch
-        /// When the provider was asked; nil: it waits for others, or for its turn.
+        /// When the provider was asked; nil: the request waits for other members, or for its turn.
         var askedAt: Instant?
-        /// Its turn within the budget, which it has to wait for.
+        /// The turn within the budget that the request has to wait for.
         var turn: Turn?
     }
 
     private enum Turn {
-        /// In this member's share.
+        /// A turn in this member's share.
         case own(Instant)
-        /// In microseconds by the clock of Redis.
+        /// A turn of the fleet, in microseconds by the clock of Redis.
         case ofFleet(Int64)
     }
 
-    /// An entry for which this member was asking a provider, maybe with the lease. It was not published.
+    /// An entry for which this member was asking a provider, maybe with the lease, and whose answer it did not publish.
     private struct Unpublished {
         let entry: String
-        /// All that wait for it are told; otherwise one, which gets the next lease.
+        /// All waiting members are told; otherwise one, which gets the next lease.
         let tellsAll: Bool
     }
 
     /// More than any answer's TTL.
     private static let anyAge: Duration = .seconds(1 << 32)
-    /// Of the time that this member knows between replies.
+    /// The upper bound of the error of Redis's time between two of its replies.
     private static let clockError: Duration = .milliseconds(100)
-    /// Queries per second for one question; anything above is no reason to refresh it sooner.
+    /// Queries per second for one question; more is no reason to refresh the question sooner.
     private static let mostDemand = 10_000.0
-    /// An answer that ends sooner is not worth sharing.
+    /// An answer that ends sooner than this is not worth sharing.
     private static let leastLife: Duration = .milliseconds(500)
-    /// What a release tells: one of those that wait, which gets the next lease; or all, which ask at once.
+    /// Which waiting members a release tells: one, which gets the next lease; or all, which ask at once.
     static let (one, all) = ("one", "all")
     /// Why a command fails without [fleet].
     package static let noFleet = "there is no fleet; add [fleet] to the settings"
     private static let lostOrder =
         "Redis was lost before it replied; other machines may have been flushed: run the command again"
-    /// Ends of names in Redis: of a stream and the channel that tells of its news, and of a channel.
+    /// Ends of names in Redis: of the stream and its channel for news, and of the channel for evidence.
     static let (flushStream, evidenceChannel) = ("f", "v")
 
     var configuration: FleetConfiguration?
     /// Names this process in leases.
     let token: [UInt8]
     private var isInUse = false
-    /// That is used, or was used last.
+    /// The Redis server in use, or the last one that was in use.
     private var server = ""
     private var fetches = SharedFetches(readTimeout: .milliseconds(5))
-    /// By the numbers of their fetches.
+    /// The requests by the numbers of their fetches.
     private var requests: [ID: Request] = [:]
     private var clock = RedisClock()
     private var log = FlushLog()
@@ -81,11 +81,11 @@ package struct Membership: Sendable {
     package var hasOutcomes: Bool { !outcomes.isEmpty }
     /// How many members there are, as far as Redis told, also before the start.
     package var size: Int { presence.size }
-    /// Other members' answers come to it; "" without `configuration`.
+    /// The channel to which other members' answers come; "" without `configuration`.
     package var channel: String { name("m:" + String(decoding: token, as: UTF8.self)) }
-    /// All channels that it listens to.
+    /// All channels that this member listens to.
     package var channels: [String] { [channel, name(Membership.flushStream), name(Membership.evidenceChannel)] }
-    /// A key that may be written to find out whether Redis is of use.
+    /// A key that may be written to find out whether Redis works.
     package var testKey: String { name("t") }
 
     private func name(_ end: String) -> String { configuration?.keys.name(end) ?? "" }
@@ -112,9 +112,9 @@ package struct Membership: Sendable {
         if isInUse { readFlushes() }
     }
 
-    /// Calls are of use from now on. What was published before may have been missed.
+    /// Redis is in use from now on. Messages that were published before may have been missed.
     ///
-    /// - Parameter server: that is used.
+    /// - Parameter server: the server that is in use.
     package mutating func switchedOn(_ server: String, now: Instant) {
         (isInUse, self.server) = (true, server)
         presence.switchedOn(now: now)
@@ -192,7 +192,7 @@ package struct Membership: Sendable {
     package mutating func volunteered(_ answer: Answer, _ fetch: Fetch, now: Instant) {
         guard let configuration, configuration.share.contains(.answers), let entry = entries(fetch, configuration).first
         else { return }
-        // The request for another question may be as old as that.
+        // The request for another question may have begun that long ago.
         _ = publish(answer, fetch, askedAt: now - fetch.provider.timeout, as: entry, now: now)
     }
 
@@ -207,7 +207,9 @@ package struct Membership: Sendable {
         calls.append(FleetCall(.release, keys: Membership.keys(entry), [token, reader], .order))
     }
 
-    /// - Returns: false if others do not get it.
+    /// Sends the answer to Redis.
+    ///
+    /// - Returns: false if other members do not get it.
     private mutating func publish(
         _ answer: Answer, _ fetch: Fetch, askedAt: Instant, as entry: String, now: Instant
     ) -> Bool {
@@ -223,7 +225,7 @@ package struct Membership: Sendable {
         return true
     }
 
-    /// The lease of an entry, the members that wait for it, and itself.
+    /// Returns the keys of an entry: its lease, the members that wait for it, and the entry itself.
     private static func keys(_ entry: String) -> [String] { [entry + ":l", entry + ":w", entry] }
 
     // MARK: steps
@@ -277,22 +279,22 @@ package struct Membership: Sendable {
     private mutating func take(_ shared: SharedAnswer, _ left: Duration, _ fetch: Fetch, now: Instant) -> Answer {
         let age = max(.zero, .seconds(shared.answer.ttlSeconds) - left)
         asked.put(fetch.question, by: shared.member, at: now - age)
-        // A TTL of 0 would keep it out of the cache.
+        // A TTL of 0 would keep the answer out of the cache.
         return shared.answer.withTTL(to: UInt32(clamping: max(1, left.wholeSeconds)))
     }
 
-    /// Which member has asked a provider for the question's answer, and when; nil: this one, or none.
+    /// Which member has asked a provider for the question's answer, and when; nil: this member, or none.
     package func origin(of question: Question) -> (member: String, at: Instant)? { asked.origin(of: question) }
 
     // MARK: budget
 
-    /// The interval of requests of all members to the provider; nil: it has no budget that is shared.
+    /// The interval of requests of all members to the provider; nil: it has no shared budget.
     private func interval(_ provider: SharedProvider) -> Duration? {
         guard configuration?.share.contains(.budget) ?? false else { return nil }
         return provider.questionsPerSecond.map { .seconds(1) / $0 }
     }
 
-    /// Without a budget, the script does not use them.
+    /// The keys of the provider's pace. The script does not use them without a budget.
     private func paceKeys(_ provider: SharedProvider) -> [String] {
         guard let keys = configuration?.keys else { return [] }
         guard interval(provider) != nil else { return keys.names("b:") }
@@ -317,7 +319,7 @@ package struct Membership: Sendable {
         }
     }
 
-    /// Others can have the turn of a request that is not made.
+    /// Gives back the turn of a request that is not made: another request can have it.
     private mutating func giveBackTurn(of request: Request) {
         guard request.askedAt == nil, let turn = request.turn, let interval = interval(request.fetch.provider) else {
             return
@@ -341,7 +343,7 @@ package struct Membership: Sendable {
     ///
     /// - Parameters:
     ///   - account: provider, account and period.
-    ///   - own: all of this member in the period.
+    ///   - own: all questions of this member in the period.
     package mutating func bill(_ account: String, _ count: Int, own: Int) {
         if configuration?.share.contains(.budget) ?? false { bills.add(count, account, own: own) }
     }
@@ -373,7 +375,7 @@ package struct Membership: Sendable {
         outcomes.append(.billed(account: account))
     }
 
-    /// The questions of all members, as far as it is known; nil: nothing is.
+    /// The questions of all members, as far as the sum is known; nil: unknown.
     package func billed(_ account: String) -> Int? { bills.sum(account) }
 
     // MARK: flushes
@@ -417,7 +419,7 @@ package struct Membership: Sendable {
 
     /// The store was read, or cannot be.
     ///
-    /// - Parameter notes: the last of each that `Outcome.note` had before the start.
+    /// - Parameter notes: the last note of each kind that `Outcome.note` had before the start.
     package mutating func restore(_ notes: [FleetNote: String]) {
         guard !log.isRestored else { return }
         log.restore(notes[.flushes])
@@ -468,14 +470,14 @@ package struct Membership: Sendable {
 
     // MARK: members
 
-    /// The caller has to `announce` this member.
+    /// Whether the caller has to `announce` this member.
     package func isPresenceDue(_ now: Instant) -> Bool { presence.dueAt.map { $0 <= now } ?? false }
 
-    /// - Parameter record: about this member, for `records`.
+    /// - Parameter record: the record about this member, for `records`.
     package mutating func announce(_ record: [UInt8], now: Instant) {
         guard let configuration else { return }
         calls.append(presence.call(record, by: token, at: clock.time(at: now), configuration.keys, now: now))
-        // Earlier, the notes of the store would be lost.
+        // Notes before the restore would overwrite those of the store.
         if log.isRestored {
             if let note = presence.takeNote() { outcomes.append(.note(.size, note)) }
             if let note = bills.takeNote() { outcomes.append(.note(.bills, note)) }
@@ -556,7 +558,7 @@ package struct Membership: Sendable {
         if call.script == .lease { release(String(call.keys[0].dropLast(2)), tellsAll: false) }
     }
 
-    /// In microseconds by the clock of Redis.
+    /// Returns the time of a turn, in microseconds by the clock of Redis.
     private static func turn(_ time: RedisTime, _ wait: Duration) -> Int64 {
         time.milliseconds * 1000 + Int64(wait.wholeMicroseconds)
     }
@@ -575,7 +577,7 @@ package struct Membership: Sendable {
         case .ours(let time, _, let told):
             let wait = min(max(.zero, told), fetch.longestTurnWait)
             guard let interval = interval(fetch.provider) else { return .ours(after: wait) }
-            // A request that was made without a reply has been counted.
+            // A request that was made without a reply has already been counted.
             if !fetches.isAsking(id) {
                 paces[fetch.provider.account, default: Pace()].granted(interval: interval * size, after: wait, now: now)
             }
@@ -589,9 +591,10 @@ package struct Membership: Sendable {
         }
     }
 
-    /// Opens a value. Whatever Redis says of it, it has to live for some time, and to be younger than the last flush.
+    /// Opens a value. Whatever Redis replies, the value has to live for `leastLife`, and to be younger than the last
+    /// flush.
     ///
-    /// - Parameter left: as Redis says.
+    /// - Parameter left: the remaining life by the reply of Redis.
     private mutating func shared(
         _ value: [UInt8], _ question: Question, entry: String, left: Duration, leastLife: Duration, now: Instant
     ) -> (answer: SharedAnswer, left: Duration)? {
@@ -611,7 +614,7 @@ package struct Membership: Sendable {
 
     // MARK: messages
 
-    /// A message came on one of `channels`.
+    /// A message has come on one of `channels`.
     package mutating func heard(_ message: [UInt8], on channel: String, now: Instant) {
         switch channel {
         case name(Membership.flushStream): readFlushes()
@@ -620,21 +623,21 @@ package struct Membership: Sendable {
         }
     }
 
-    /// Parses "ENTRY MILLISECONDS VALUE", an answer and its life; or "ENTRY one" or "ENTRY all": its lease was given
-    /// back.
+    /// Parses "ENTRY MILLISECONDS VALUE", an answer and its life; or "ENTRY one" or "ENTRY all": the entry's lease was
+    /// given back.
     private mutating func hear(_ message: [UInt8], now: Instant) {
         let parts = message.split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard parts.count > 1 else { return }
         let (entry, word) = (String(decoding: parts[0], as: UTF8.self), String(decoding: parts[1], as: UTF8.self))
         guard let id = fetches.awaiting(entry), let fetch = requests[id]?.fetch else {
-            // Another one that waits gets the lease.
+            // Another waiting member gets the lease.
             if word == Membership.one, configuration?.keys.isEntry(entry) ?? false { release(entry, tellsAll: false) }
             return
         }
         if parts.count == 2 {
             return carryOut(fetches.released(entry, asksAtOnce: word == Membership.all), now: now)
         }
-        // However short it lives: the provider has just told it.
+        // A short remaining life is enough: the provider has just given the answer.
         guard let left = Int64(word),
             let shared = shared(
                 Array(parts[2]), fetch.question, entry: entry, left: .milliseconds(left), leastLife: .zero, now: now)

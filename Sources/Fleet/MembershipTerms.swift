@@ -1,4 +1,4 @@
-// What a member of a fleet is asked for, and what follows.
+// What a member of a fleet is asked to do, and what follows for it.
 
 package import DNSWire
 
@@ -9,13 +9,13 @@ extension Membership {
         package let provider: SharedProvider
         /// The answer may be shared.
         package var isShareable = true
-        /// No other upstream has an answer: it waits longer for its turn within the budget.
+        /// No other upstream has an answer: the request waits longer for its turn within the budget.
         package var isLastResort = false
-        /// A client waits.
+        /// A client waits for the answer.
         package var isForClient = true
-        /// What is left of the cached answer that a refresh replaces; nil: there is none.
+        /// The remaining life of the cached answer that a refresh replaces; nil: there is none.
         package var life: Duration?
-        /// Queries per second of this member; nil: not known.
+        /// Queries per second that this member has for the question; nil: unknown.
         package var perSecond: Double?
         /// The rules that the answer has to satisfy, as in `EntryTerms`.
         package var rules: String?
@@ -31,7 +31,7 @@ extension Membership {
     package enum Outcome: Equatable, Sendable {
         /// The provider is to be asked.
         case ask(ID)
-        /// The budget of the fleet is used up until then: the request has ended, and is not made.
+        /// The budget of the fleet is used up until the given time: the request has ended, and is not made.
         case deferred(ID, until: Instant)
         /// Another member's answer. The request has ended.
         case answered(ID, Answer)
@@ -41,13 +41,13 @@ extension Membership {
         case demandElsewhere(Question, perSecond: Double)
         /// The fleet has flushed these answers.
         case flush(QuestionScope)
-        /// For `restore` after the next start.
+        /// The text for `restore` after the next start.
         case note(FleetNote, String)
-        /// Another member has found this address to be none of the name's.
+        /// Another member has found that this address is not the name's.
         case evidence(SharedEvidence)
         /// The sum of an account's questions in all members has changed.
         case billed(account: String)
-        /// What became of an order to flush; nil: Redis has it.
+        /// The end of an order to flush; `fault` is nil if Redis has the order.
         case flushOrdered(FlushOrder.ID, fault: String?)
     }
 }

@@ -14,11 +14,11 @@ package struct Pace: Sendable {
 
     /// The longest time for which a request waits for its turn.
     package static let maxWait: Duration = .milliseconds(200)
-    /// The same without another upstream: a client waits for 4.5 s.
+    /// The longest wait without another upstream: a client waits for 4.5 s.
     package static let maxWaitOfLastResort: Duration = .seconds(4)
-    /// However many turns are taken, the next free one comes after this time at most.
+    /// The next free turn comes after this time at most, however many turns are taken.
     static let mostDebt: Duration = .seconds(5)
-    /// Turns that were given back and not taken again.
+    /// The maximum number of turns that were given back and not taken again.
     static let maxFree = 100
 
     /// When the next request may be made.
@@ -28,7 +28,7 @@ package struct Pace: Sendable {
     package init() {}
 
     /// - Parameters:
-    ///   - interval: between two requests.
+    ///   - interval: the time between two requests.
     ///   - longest: a request that would wait longer takes no turn.
     package mutating func take(interval: Duration, longest: Duration, now: Instant) -> Turn {
         free.removeAll { $0 < now }
@@ -48,7 +48,7 @@ package struct Pace: Sendable {
         nextAt = min(max(now + wait, nextAt ?? now), now + Pace.mostDebt) + interval
     }
 
-    /// The request is not made.
+    /// Gives back the turn of a request that is not made.
     package mutating func giveBack(_ turn: Instant, interval: Duration) {
         guard let nextAt, turn < nextAt else { return }
         if turn + interval == nextAt {

@@ -1,9 +1,9 @@
-// Signs of life: what this member tells of itself, what others have told, and how many members there are.
+// Signs of life: what this member tells about itself, what other members have told, and how many members there are.
 
 import Crypto
 package import DNSWire
 
-/// What a member has told of itself.
+/// What a member has told about itself.
 package struct MemberRecord: Equatable, Sendable {
     package let record: [UInt8]
     package let age: Duration
@@ -14,18 +14,18 @@ struct Presence: Sendable {
     /// The interval of the sign of life that a member gives, and how long others count the member after one.
     private static let (pause, life): (Duration, Duration) = (.seconds(10), .seconds(30))
     private static let firstPause: Duration = .milliseconds(100)
-    /// Whatever Redis says: with more, no member would have a share of a budget.
+    /// The upper bound of the size, whatever Redis replies: with more, no member would have a share of a budget.
     private static let maxSize = 10_000
-    /// Of the members that are listed.
+    /// The maximum number of members that are listed.
     private static let maxListed = 1000
-    /// Ends of names in Redis: of the set of members, and of what precedes a token in the name of its record.
+    /// Ends of names in Redis: of the set of members, and of the text before a token in the name of its record.
     private static let (memberSet, recordKind) = ("n", "n:")
 
     /// When the next sign of life is due; nil: Redis is not used.
     private(set) var dueAt: Instant?
-    /// How many members there are, as far as Redis told, also before the start.
+    /// The number of members that Redis has told, also before the start.
     private(set) var size = 1
-    /// The size shrinks not before this: a Redis that has lost its data gets to know the members one by one.
+    /// The size does not shrink before this time: a Redis that has lost its data gets to know the members one by one.
     private var shrinksAt: Instant?
     /// The size in the last note.
     private var notedSize = 1
@@ -34,12 +34,12 @@ struct Presence: Sendable {
 
     mutating func switchedOff() { dueAt = nil }
 
-    /// - Parameter note: of `takeNote`, before the start.
+    /// - Parameter note: the last note of `takeNote` before the start.
     mutating func restore(_ note: String?) {
         if let count = note.flatMap({ Int($0) }) { size = max(size, Presence.size(count)) }
     }
 
-    /// Nil: the size has not changed.
+    /// Returns the size as a note; nil: the size has not changed.
     mutating func takeNote() -> String? {
         defer { notedSize = size }
         return size == notedSize ? nil : "\(size)"
@@ -56,7 +56,7 @@ struct Presence: Sendable {
     /// Returns the call that gives a sign of life.
     ///
     /// - Parameters:
-    ///   - record: about this member, for `records`.
+    ///   - record: the record about this member, for `records`.
     ///   - time: nil before the first reply of Redis; the record is empty then.
     mutating func call(
         _ record: [UInt8], by token: [UInt8], at time: RedisTime?, _ keys: FleetKeys, now: Instant
@@ -78,9 +78,9 @@ struct Presence: Sendable {
             .members, keys: [keys.name(memberSet)], numbers + [Array(keys.name(recordKind).utf8)], .members)
     }
 
-    /// Returns the authentic records of members, and why others are not.
+    /// Returns the authentic records of members, and why other records were refused.
     ///
-    /// - Parameter token: of this member.
+    /// - Parameter token: the token of this member.
     static func records(
         of members: FleetMembers, token own: [UInt8], at now: RedisTime, _ keys: FleetKeys
     ) -> (records: [MemberRecord], refusals: [Refusal]) {
@@ -92,7 +92,7 @@ struct Presence: Sendable {
                 guard now - time <= life else { throw .outdated }
                 records.append(MemberRecord(record: plain, age: max(.zero, now - time), isThis: token == own))
             } catch {
-                // A member that has just begun knows no time yet.
+                // A member that has just started has sent an empty record: it does not know the time yet.
                 if !record.isEmpty { refusals.append(error) }
             }
         }

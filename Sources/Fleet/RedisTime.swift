@@ -8,7 +8,7 @@ package struct RedisTime: Comparable, Sendable {
 
     package init(_ milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// What Redis tells; nil for a time that no clock has: sealed messages have six bytes for it.
+    /// Accepts a time that Redis tells; nil for a time that no clock has: sealed messages have six bytes for it.
     package init?(told milliseconds: Int64) {
         guard 1..<1 << 47 ~= milliseconds else { return nil }
         self.milliseconds = milliseconds
@@ -35,7 +35,7 @@ struct RedisClock: Sendable {
         if heard == nil || sentAt.duration(to: now) <= RedisClock.mostDelay { heard = (time, now) }
     }
 
-    /// Nil before the first reply.
+    /// Returns the time of Redis; nil before the first reply.
     func time(at now: Instant) -> RedisTime? {
         heard.map { RedisTime($0.time.milliseconds &+ Int64($0.at.duration(to: now).wholeMilliseconds)) }
     }

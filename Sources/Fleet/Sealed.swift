@@ -13,13 +13,13 @@ enum SealPurpose: String {
 
 /// Why a message is not used. The raw values appear in statistics.
 package enum Refusal: String, Error, CaseIterable, Sendable {
-    /// Of another version, or not one.
+    /// The message is of another version, or is not one of the fleet.
     case malformed
-    /// No key has its ID.
+    /// No key has the ID of the message.
     case unknownKey = "unknown-key"
-    /// Forged, damaged, or of another place.
+    /// The message is forged, damaged, or of another place.
     case unauthenticated
-    /// Its time has passed, it is older than the last flush, or it is dated in the future.
+    /// The time of the message has passed, is before the last flush, or is in the future.
     case outdated
 }
 
@@ -45,7 +45,7 @@ extension FleetKeys {
             + Cipher.aesGCM(encrypt: plain, key: FleetKeys.cipherKey(key, purpose, place, head), iv: nonce)
     }
 
-    /// - Returns: what was sealed, and when.
+    /// - Returns: the plain text, and when it was sealed.
     func open(
         _ sealed: [UInt8], _ purpose: SealPurpose, place: String
     ) throws(Refusal) -> (plain: [UInt8], time: RedisTime) {
@@ -72,6 +72,6 @@ extension FleetKeys {
 }
 
 extension ArraySlice<UInt8> {
-    /// Of at most 7 bytes.
+    /// The number in at most 7 bytes.
     var bigEndianNumber: Int64 { reduce(0) { $0 << 8 | Int64($1) } }
 }

@@ -8,10 +8,10 @@ package struct SharedAnswer: Equatable, Sendable {
     package let answer: Answer
     /// The name that the member has for the provider, for `explain`.
     package let provider: String
-    /// The member that asked it.
+    /// The member that asked the provider.
     package let member: String
 
-    /// A reply of a provider is much shorter; one that is longer is not shared.
+    /// The maximum size of a shared value. A reply of a provider is much shorter; a longer one is not shared.
     package static let maxBytes = 16 * 1024
     package static let maxNameBytes = 63
     /// How far the times of two members may be apart, as they follow Redis's clock between its replies.
@@ -27,7 +27,7 @@ package struct SharedAnswer: Equatable, Sendable {
     ///   - question: the question that the entry is for.
     ///   - entry: the entry's name.
     ///   - asked: when the provider was asked.
-    ///   - time: when it answered.
+    ///   - time: when the provider answered.
     /// - Returns: nil if the answer is too long to be shared.
     package func bytes(
         _ question: Question, entry: String, asked: RedisTime, at time: RedisTime, _ keys: FleetKeys
@@ -49,10 +49,10 @@ package struct SharedAnswer: Equatable, Sendable {
         return value.count <= SharedAnswer.maxBytes ? value : nil
     }
 
-    /// A value as it was read.
+    /// The content of a value, with its age.
     package struct Read {
         package let shared: SharedAnswer
-        /// The part of its TTL that is left.
+        /// The remaining part of the answer's TTL.
         package let left: Duration
         /// The time since the provider was asked.
         package let age: Duration
@@ -60,19 +60,19 @@ package struct SharedAnswer: Equatable, Sendable {
 
     /// Reads a value of the entry.
     ///
-    /// - Parameter now: a value whose TTL has passed is an old one that was put again.
+    /// - Parameter now: the time of Redis; a value whose TTL has passed is an old one that was put again.
     package static func read(
         _ bytes: [UInt8], _ question: Question, entry: String, now: RedisTime, _ keys: FleetKeys
     ) throws(Refusal) -> Read {
         guard bytes.count <= maxBytes else { throw .malformed }
         let (plain, asked) = try keys.open(bytes, .answer, place: entry)
-        // From here on, the bytes are a member's.
+        // The rest was made by a member of the fleet.
         var rest = plain.dropFirst(8)
         guard plain.count > 8, let provider = name(&rest), let member = name(&rest),
             let answer = try? UpstreamReply.answer(
                 in: Array(rest), to: question, id: 0, trustsAuthenticData: true)
         else { throw .malformed }
-        // A negative answer without an SOA record has its TTL here only.
+        // For a negative answer without an SOA record, only the value has the TTL.
         let ttl = UInt32(truncatingIfNeeded: plain[4..<8].bigEndianNumber)
         let age = now - asked
         let sinceAnswer = age - .milliseconds(plain[..<4].bigEndianNumber)

@@ -1,5 +1,6 @@
 // Questions that vendors count, summed over all members, for the quota of an account. Redis has the sum as a value that
-// only members can make. A member replaces the value that it has read last; if another one was faster, it reads again.
+// only members can make. A member replaces the value that it has read last; if another member was faster, it reads
+// again.
 
 import Crypto
 import DNSWire
@@ -32,32 +33,32 @@ struct SharedBills: Sendable {
     private struct Offer {
         let value: [UInt8]
         let sum: Sum
-        /// How many of `Bill.pending` are in it.
+        /// How many of `Bill.pending` are in the sum.
         let count: Int
     }
 
     private struct Bill {
-        /// In no sum that Redis has.
+        /// Questions that are in no sum of Redis.
         var pending = 0
-        /// All of this member in the period.
+        /// All questions of this member in the period.
         var own = 0
-        /// Of all members, without `pending`; nil: unknown.
+        /// The sum of all members, without `pending`; nil: unknown.
         var sum: Sum?
         /// The value that Redis had last; empty: none.
         var stored: [UInt8] = []
-        /// In a call that runs.
+        /// The offer in a call that runs.
         var offer: Offer?
-        /// In a call whose reply was lost.
+        /// The offer in a call whose reply was lost.
         var lost: Offer?
         /// Offers in a row that came too late.
         var tries = 0
 
-        /// Redis has the value.
+        /// Redis has the offered value.
         mutating func took(_ offer: Offer) {
             (pending, sum, stored) = (max(0, pending - offer.count), offer.sum, offer.value)
         }
 
-        /// Redis has this sum.
+        /// Takes over the sum unless the known one is newer.
         mutating func learn(_ told: Sum) {
             let known = sum ?? Sum()
             if told.recounts > known.recounts { pending = own }
@@ -68,22 +69,22 @@ struct SharedBills: Sendable {
         }
     }
 
-    /// Longer than a month. Another period has another account.
+    /// The life of a sum in Redis. It is longer than a month: the next period has another account.
     static let life: Duration = .seconds(40 * 24 * 3600)
-    /// Larger sums are wrong.
+    /// The largest sum that is accepted. Larger sums are wrong.
     static let maxSum = 10_000_000_000_000
-    /// Two periods of each provider; the one that was used least recently goes first.
+    /// The maximum number of accounts: two periods of each provider. The least recently used account goes first.
     private static let maxCount = 64
-    /// Then it waits for the next sign of life.
+    /// The maximum number of tries in a row. After them, the member waits for the next sign of life.
     private static let maxTries = 4
     private static let maxNoteBytes = 4000
 
     private var bills: [String: Bill] = [:]
-    /// The least recently used first.
+    /// The accounts, the least recently used first.
     private var accounts: [String] = []
     private var hasNewSums = false
 
-    /// Redis and all members may be started anew.
+    /// Restores the sums: Redis and all members may have been started anew.
     ///
     /// - Parameter note: what `takeNote` returned last before the start.
     mutating func restore(_ note: String) {
@@ -94,7 +95,7 @@ struct SharedBills: Sendable {
         }
     }
 
-    /// Returns a line for each sum, the account that was used last first; nil: none has changed.
+    /// Returns a line for each sum, the most recently used account first; nil: no sum has changed.
     mutating func takeNote() -> String? {
         guard hasNewSums else { return nil }
         hasNewSums = false
@@ -108,7 +109,7 @@ struct SharedBills: Sendable {
         return note
     }
 
-    /// - Parameter own: all of this member in the period, with these; nil: as before.
+    /// - Parameter own: all questions of this member in the period, with these; nil: as before.
     mutating func add(_ count: Int, _ account: String, own: Int? = nil) {
         if accounts.last != account {
             accounts.removeAll { $0 == account }
@@ -132,8 +133,8 @@ struct SharedBills: Sendable {
         hasNewSums = true
     }
 
-    /// Returns the calls that tell Redis the sums: also those without new questions, as others may have changed them,
-    /// and Redis may have lost them.
+    /// Returns the calls that tell Redis the sums: also those without new questions, as other members may have changed
+    /// them, and Redis may have lost them.
     mutating func calls(at time: RedisTime, _ keys: FleetKeys) -> [FleetCall] {
         accounts.compactMap { account in
             guard var bill = bills[account], bill.offer == nil else { return nil }
@@ -149,7 +150,7 @@ struct SharedBills: Sendable {
         }
     }
 
-    /// The value that a call has for Redis.
+    /// Returns the value that a call has for Redis.
     static func value(of call: FleetCall) -> [UInt8] { call.arguments[2] }
 
     private static func names(_ account: String, _ keys: FleetKeys) throws(CryptoError) -> [String] {
@@ -173,9 +174,9 @@ struct SharedBills: Sendable {
         bills[account] = bill
     }
 
-    /// Redis has another value than the member had read last: it is read, and the next call replaces it.
+    /// Redis has another value than the member had read last: the member reads it, and the next call replaces it.
     ///
-    /// - Parameter value: that Redis has not taken.
+    /// - Parameter value: the value that Redis has not taken.
     /// - Returns: whether to call again at once, and why the value of Redis is not used.
     mutating func differs(
         from value: [UInt8], _ account: String, _ stored: [UInt8], _ keys: FleetKeys

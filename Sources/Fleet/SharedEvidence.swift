@@ -1,5 +1,5 @@
-// A member's evidence that an address is not one of its name (the certificate is another name's), as a sealed message.
-// Other members probe the address themselves.
+// A member's evidence that an address does not belong to its name (the certificate is another name's), as a sealed
+// message. Other members probe the address themselves.
 
 package import Crypto
 package import DNSWire
@@ -9,7 +9,7 @@ package struct SharedEvidence: Hashable, Sendable {
     package let address: Address
 
     private static let place = "evidence"
-    /// A message takes milliseconds.
+    /// The largest difference between a message's time and now: a message arrives within milliseconds.
     private static let mostDelay: Duration = .seconds(10)
 
     package init(_ name: Name, _ address: Address) { (self.name, self.address) = (name, address) }
@@ -41,12 +41,12 @@ package struct SharedEvidence: Hashable, Sendable {
     }
 }
 
-/// Limits evidence, sent and received together: the same once in ten minutes, and ten messages per second. A resolver
-/// that lies gives thousands of wrong addresses.
+/// Limits evidence, sent and received together: the same evidence once in ten minutes, and ten messages per second. A
+/// resolver that lies gives thousands of wrong addresses.
 struct EvidenceLimit: Sendable {
     private static let perSecond = 10
     private static let memory: Duration = .seconds(600)
-    /// When there are so many, all are forgotten.
+    /// The maximum number of entries. When it is reached, all are forgotten.
     private static let maxCount = 1000
 
     private var began: Instant?

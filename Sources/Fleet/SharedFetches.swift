@@ -18,11 +18,11 @@ package struct FetchPolicy: Equatable, Sendable {
     /// The entry's names, as in `FleetKeys.entries`; none: the answer is not shared, and only the pace of the
     /// provider counts.
     package let entries: [String]
-    /// `FleetScript.lease`.
+    /// The duration of the lease, by `FleetScript.lease`.
     package let lease: Duration
-    /// An answer with less life left is not used: a refresh wants one that lives longer than its own.
+    /// The least remaining life of an answer that is used: a refresh wants more than the cached answer has.
     package let leastLife: Duration
-    /// How long it waits for others in all: the provider still has to be asked in time.
+    /// How long the request waits for other members in all: the provider still has to be asked in time.
     package let patience: Duration
 
     /// The longest wait for a turn within the budget, which precedes the request: a member with a lease may wait
@@ -36,7 +36,7 @@ package struct FetchPolicy: Equatable, Sendable {
         (self.patience, self.turnWait) = (patience, turnWait)
     }
 
-    /// For writing; nil: the answer is not shared.
+    /// The entry's name for writing; nil: the answer is not shared.
     package var entry: String? { entries.first }
 
     fileprivate var hasLease: Bool { entry != nil && lease > .zero }
@@ -49,13 +49,13 @@ package struct SharedFetches: Sendable {
     package enum Reply: Equatable, Sendable {
         /// A value that is authentic.
         case answer(SharedAnswer, left: Duration)
-        /// This member has the lease, and may ask after this time.
+        /// This member has the lease, and may ask the provider after this time.
         case ours(after: Duration)
-        /// The budget of the fleet is used up for this time.
+        /// The budget of the fleet is used up; the next turn comes after this time.
         case deferred(Duration)
-        /// Another member has it for this time.
+        /// Another member has the lease for this time.
         ///
-        /// - Parameter owner: its token; empty: unknown.
+        /// - Parameter owner: the other member's token; empty: unknown.
         case theirs(left: Duration, owner: String)
         /// Redis refused the call, or its value was not authentic.
         case invalid
@@ -66,13 +66,13 @@ package struct SharedFetches: Sendable {
         case call(ID)
         /// Make the request, and report `ended`.
         case ask(ID)
-        /// The same without the consent of Redis: the caller may `delay` or `deferred` it.
+        /// Make the request without the consent of Redis; the caller may `delay` or `deferred` it.
         case askAlone(ID)
-        /// The budget of the fleet is used up for this time. The request has ended, and is not made.
+        /// The budget of the fleet is used up. The request has ended, and is not made.
         case deferRequest(ID, for: Duration)
-        /// Another member's answer, and how long it lives. The request has ended.
+        /// Another member's answer, and its remaining life. The request has ended.
         case give(ID, SharedAnswer, left: Duration)
-        /// The answer came after its request had been made: it is good for the cache.
+        /// The answer came after its request had been made: it can be cached.
         case late(ID, SharedAnswer, left: Duration)
     }
 
@@ -83,7 +83,7 @@ package struct SharedFetches: Sendable {
         package var awaited: UInt64 = 0
         /// Requests made whose answer may be shared.
         package var made: UInt64 = 0
-        /// Those of them that were made with a lease.
+        /// Requests of `made` that had a lease.
         package var leases: UInt64 = 0
         /// Waits for another member's answer that took too long.
         package var endedLeases: UInt64 = 0
@@ -93,7 +93,7 @@ package struct SharedFetches: Sendable {
         package var invalid: UInt64 = 0
         /// Requests not made, as the budget of the fleet was used up.
         package var deferred: UInt64 = 0
-        /// Requests that began while Redis was not used, also if they were deferred then.
+        /// Requests that began while Redis was not used, also those that were deferred.
         package var alone: UInt64 = 0
 
         package init() {}
@@ -101,18 +101,18 @@ package struct SharedFetches: Sendable {
 
     private enum Phase {
         case calling(Call)
-        /// For another member's lease, the `leases`-th. A call may run meanwhile; its reply counts unless it is
-        /// `theirs`.
+        /// The request waits for another member's lease, the `leases`-th. A call may run meanwhile; its reply counts
+        /// unless it is `theirs`.
         case waiting(leases: Int, owner: String)
         case asking(isCallOpen: Bool)
     }
 
     private struct Call {
-        /// Of other members, which it has waited for.
+        /// The number of other members' leases that the request has waited for.
         var leases = 0
-        /// The owner of the last one, which has ended; empty: none has.
+        /// The owner of the last of these leases, which has ended; empty: none has.
         var formerOwner = ""
-        /// A message that the lease was given back has come before the reply to the call, which may tell of that lease.
+        /// A message that the lease was given back came before the reply to the call, which may be about that lease.
         var released: Released?
     }
 
@@ -120,7 +120,7 @@ package struct SharedFetches: Sendable {
 
     private struct Fetch {
         let policy: FetchPolicy
-        /// Its number among the deadlines.
+        /// The request's number among the deadlines.
         let slot: Int
         let beganAt: Instant
         var phase: Phase
@@ -128,17 +128,17 @@ package struct SharedFetches: Sendable {
 
     /// A request waits for two other members at most.
     private static let maxLeases = 2
-    /// So that a lease has ended in Redis when it has ended here.
+    /// A margin, so that a lease has ended in Redis when it has ended here.
     private static let lateness: Duration = .milliseconds(2)
 
     /// How long a call may take before the provider is asked.
     package var readTimeout: Duration
     private var fetches: [ID: Fetch] = [:]
-    /// Those in the phases calling and waiting, by entry.
+    /// The requests in the phases calling and waiting, by entry.
     private var awaiting: [String: [ID]] = [:]
     private var lostOwners = LostOwners()
     private var deadlines = DeadlineQueue()
-    /// By number among the deadlines.
+    /// The requests by their numbers among the deadlines.
     private var slots: [ID] = []
     private var freeSlots: [Int] = []
     private(set) package var counts = Counts()
@@ -163,7 +163,7 @@ package struct SharedFetches: Sendable {
         return .call(id)
     }
 
-    /// One of the requests that wait for the entry, or for Redis.
+    /// Returns one of the requests that wait for the entry, or for Redis.
     package func awaiting(_ entry: String) -> ID? { awaiting[entry]?.first }
 
     /// Members whose leases have ended without an answer: no request waits for them.
@@ -176,7 +176,7 @@ package struct SharedFetches: Sendable {
         if case .calling(let call) = fetch.phase {
             switch reply {
             case .ours, .theirs: lostOwners.add(call.formerOwner, now: now)
-            // Its answer came without a message.
+            // The former owner's answer came without a message.
             case .answer, .deferred, .invalid: break
             }
         }
@@ -202,7 +202,7 @@ package struct SharedFetches: Sendable {
             return [callAgain(id, Call(leases: call.leases), now: now)]
         case (.calling(let call), .theirs) where call.released == .all: return [askAlone(id)]
         case (.calling(let call), .theirs(let left, let owner)):
-            // At most for a lease, whatever Redis says.
+            // The wait is a lease at most, whatever Redis replies.
             let longest = fetch.policy.lease + fetch.policy.turnWait
             let end = now + min(max(left, .zero), longest) + SharedFetches.lateness
             let last = fetch.beganAt + fetch.policy.patience + fetch.policy.turnWait
@@ -233,9 +233,9 @@ package struct SharedFetches: Sendable {
         return awaiting.map { .give($0, answer, left: left) }
     }
 
-    /// The member with the lease got no answer, or none that others can use.
+    /// The member with the lease got no answer, or none that other members can use.
     ///
-    /// - Parameter asksAtOnce: each has to ask. Otherwise the next call gets the lease.
+    /// - Parameter asksAtOnce: each member has to ask. Otherwise the next call gets the lease.
     package mutating func released(_ entry: String, asksAtOnce: Bool) -> [Step] {
         (awaiting[entry] ?? []).compactMap { id in
             switch fetches[id]?.phase {
@@ -262,7 +262,7 @@ package struct SharedFetches: Sendable {
         }
     }
 
-    /// - Returns: the steps that are due; for `CircuitBreaker`, how many calls have had no reply in time.
+    /// - Returns: the steps that are due; for `CircuitBreaker`, how many calls had no reply in time.
     package mutating func timePassed(now: Instant) -> (steps: [Step], timeouts: Int) {
         var (steps, timeouts): ([Step], Int) = ([], 0)
         while let slot = deadlines.popDue(now) {
@@ -274,7 +274,7 @@ package struct SharedFetches: Sendable {
                 steps.append(askAlone(id, isCallOpen: true))
             case .waiting(let leases, let owner):
                 counts.endedLeases += 1
-                // Its owner has died. Of all that wait, one gets the next lease.
+                // The owner of the lease has stopped. Of all waiting requests, one gets the next lease.
                 if leases >= SharedFetches.maxLeases || isPatienceOver(id, now) {
                     lostOwners.add(owner, now: now)
                     steps.append(askAlone(id))
@@ -288,7 +288,7 @@ package struct SharedFetches: Sendable {
         return (steps, timeouts)
     }
 
-    /// The request is made at this time and not before.
+    /// Delays the request until this time.
     package mutating func delay(_ id: ID, until instant: Instant) {
         if let slot = fetches[id]?.slot { deadlines.set(instant, for: slot) }
     }
@@ -305,7 +305,7 @@ package struct SharedFetches: Sendable {
 
     /// The provider has answered or failed, or the answer is not wanted any more.
     ///
-    /// - Returns: whether the provider was being asked: the lease may be this member's.
+    /// - Returns: whether the provider was being asked: this member may have the lease.
     package mutating func ended(_ id: ID) -> Bool {
         defer { end(id) }
         return isAsking(id)
@@ -354,7 +354,7 @@ package struct SharedFetches: Sendable {
 
 /// Members whose leases have ended without an answer: they have stopped, and may hold other leases.
 private struct LostOwners: Sendable {
-    /// Longer than any lease that a member had when it stopped.
+    /// How long a lost owner is remembered: longer than any lease that a member had when it stopped.
     private static let memory: Duration = .seconds(10)
     private static let maxCount = 8
 

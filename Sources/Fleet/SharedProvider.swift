@@ -8,15 +8,15 @@ package enum SharedKind: String, CaseIterable, Sendable {
 }
 
 package struct SharedProvider: Equatable, Sendable {
-    /// As this member names it.
+    /// This member's name for the provider.
     package let name: String
     /// Dialect, address, account and parameters, equal on all members whose provider gives the same answers.
     package let identity: String
     /// Dialect, address and account, whose questions a vendor limits and counts together.
     package let account: String
-    /// The client subnet that it gets; nil: none.
+    /// The client subnet that the provider gets; nil: none.
     package var clientSubnet: Prefix?
-    /// The time in which it answers 95 % of all requests; nil: not measured.
+    /// The time in which the provider answers 95 % of all requests; nil: not measured.
     package var usual95: Duration?
     /// How long a request may take.
     package var timeout: Duration = .seconds(3)

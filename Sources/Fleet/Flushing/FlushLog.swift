@@ -14,9 +14,9 @@ package struct FlushElement: Equatable, Sendable {
 struct FlushLog: Sendable {
     /// What follows from a reading of the stream.
     struct Update {
-        /// To be carried out.
+        /// The scopes that are to be flushed.
         var scopes: [QuestionScope] = []
-        /// For `restore` after the next start.
+        /// The note for `restore` after the next start.
         var note = ""
         var refusals: [Refusal] = []
     }
@@ -28,11 +28,11 @@ struct FlushLog: Sendable {
     }
 
     private static let maxMarks = 4
-    /// As many as the streams of the servers have.
+    /// The number of orders in the streams of all servers.
     private static let maxKnown = maxMarks * Flushes.maxCount
 
     private var flushes = Flushes()
-    /// One for each server, the last one that was used at the end. Those of the store come from before the start.
+    /// One for each server, the one that was used last at the end. Those of the store come from before the start.
     private var marks: [Mark] = []
     /// The store was read, or there is none.
     private(set) var isRestored = false
@@ -48,10 +48,10 @@ struct FlushLog: Sendable {
     private var lastRead: FlushNumber?
     private(set) var isCaughtUp = false
 
-    /// The first call counts.
+    /// Records the start of the member. Only the first call counts.
     mutating func start(now: Instant) { startedAt = startedAt ?? now }
 
-    /// - Parameter note: of `Update`, before the start.
+    /// - Parameter note: the last `Update.note` before the start.
     mutating func restore(_ note: String?) {
         isRestored = true
         marks = FleetNote.lines(of: note ?? "").suffix(FlushLog.maxMarks).compactMap { number, server in
@@ -59,25 +59,25 @@ struct FlushLog: Sendable {
         }
     }
 
-    /// Answers that a provider gave before are not used any more.
+    /// Records a flush: answers that a provider gave before are not used any more.
     mutating func add(_ scope: QuestionScope, now: Instant) { flushes.add(scope, at: now, now: now) }
 
-    /// As in `Flushes`.
+    /// Returns `Flushes.age`.
     func age(of question: Question, now: Instant) -> Duration? { flushes.age(of: question, now: now) }
 
     /// Redis is not used any more; it may have another stream when it is used again.
     mutating func switchedOff() { (isCaughtUp, lastRead) = (false, nil) }
 
-    /// The first element to be read, as XRANGE takes it, and whether that is the whole stream.
+    /// The first element to be read, in the syntax of XRANGE, and whether the whole stream is to be read.
     var next: (first: String, isWhole: Bool) { (lastRead.map { "(\($0.text)" } ?? "-", lastRead == nil) }
 
     /// Returns the flushes that are to be carried out. The first reading after the start records also those that were
     /// carried out before: shared answers that are older are not used.
     ///
     /// - Parameters:
-    ///   - server: that was asked.
+    ///   - server: the server that was asked.
     ///   - isWhole: all flushes that its stream has were asked for.
-    ///   - time: of the reply.
+    ///   - time: the time of the reply.
     mutating func take(
         _ elements: [FlushElement], of server: String, isWhole: Bool, at time: RedisTime, _ keys: FleetKeys,
         now: Instant
@@ -94,7 +94,7 @@ struct FlushLog: Sendable {
                 remember(element.order)
                 mark = max(mark, element.number)
                 flushes.add(scope, at: at, now: now)
-                // Redis keeps no more: there may have been others before the first one.
+                // Redis keeps no more orders: there may have been others before the first one.
                 let isCut = isWhole && place == 0 && elements.count >= Flushes.maxCount
                 if isCut { flushes.forget(before: at) }
                 guard isNew, update.scopes.first != .everything else { continue }
@@ -125,7 +125,7 @@ struct FlushLog: Sendable {
 
     private func mark(of server: String) -> FlushNumber? { marks.last { $0.server == server }?.number }
 
-    /// Whether an element was not read before. At its first start, a member has nothing that was flushed before.
+    /// Whether an element was not read before. At its first start, a member has no older answers.
     ///
     /// - Parameter instant: when the order was given.
     private func isNew(

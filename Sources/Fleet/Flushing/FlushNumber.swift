@@ -13,7 +13,7 @@ package struct FlushNumber: Comparable, Sendable {
         (self.milliseconds, self.count) = (milliseconds, count)
     }
 
-    /// Elements that are put from this time on have greater numbers.
+    /// The greatest number before this time: elements that are put from this time on have greater numbers.
     init(before time: RedisTime) { (milliseconds, count) = (max(1, time.milliseconds) - 1, .max) }
 
     package var text: String { "\(milliseconds)-\(count)" }

@@ -1,5 +1,5 @@
-// An order to all members to forget answers: a sealed element of a stream in Redis. It has a byte, 1 if the names below
-// are meant, too; the record type; and the name.
+// An order to all members to forget answers: a sealed element of a stream in Redis. It has a byte, 1 if the order
+// includes the names below; the record type; and the name.
 
 package import Crypto
 package import DNSWire
@@ -10,10 +10,10 @@ package struct FlushOrder: Equatable, Sendable {
 
     package let scope: QuestionScope
 
-    /// For all types.
+    /// The value for all types.
     private static let anyType: UInt16 = 255
     private static let place = "flushes"
-    /// How far the time of the order may be from another one: calls are answered within seconds.
+    /// The largest difference between the time of the order and another time: calls are answered within seconds.
     private static let mostDelay: Duration = .seconds(10)
 
     package init(_ scope: QuestionScope) { self.scope = scope }
@@ -27,10 +27,11 @@ package struct FlushOrder: Equatable, Sendable {
     /// Reads an element.
     ///
     /// - Parameters:
-    ///   - time: of the element.
-    ///   - now: when it was read. After the clock of Redis was set back, it numbers elements by the former time.
+    ///   - time: the time of the element.
+    ///   - now: when the element was read. After the clock of Redis was set back, Redis numbers elements by the former
+    ///     time.
     /// - Returns: what is to be flushed, and when the order was given.
-    /// - Throws: `.outdated` if the order was given more than 10 s before or after both times: it is an old one that
+    /// - Throws: `.outdated` if the order was given more than 10 s before or after both times: it is an old order that
     ///   was put again.
     package static func read(
         _ bytes: [UInt8], at time: RedisTime, now: RedisTime, _ keys: FleetKeys

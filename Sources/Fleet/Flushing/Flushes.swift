@@ -8,19 +8,19 @@ package struct Flushes: Sendable {
         let at: Instant
     }
 
-    /// As many as the stream of the fleet has.
+    /// The maximum number of flushes, as many as the stream of the fleet has.
     package static let maxCount = 1000
-    /// No answer lives longer: the longest TTL that settings allow.
+    /// No answer lives longer than this: the longest TTL that settings allow.
     private static let longestLife: Duration = .seconds(7 * 24 * 3600)
 
-    /// In the order of their times, at most one for each scope.
+    /// The flushes in the order of their times, at most one for each scope.
     private var flushes: [Flush] = []
-    /// What was flushed before this time is not known any more: it is as if everything was flushed then.
+    /// Flushes before this time are not known any more: everything counts as flushed then.
     private var knownSince: Instant?
 
     package init() {}
 
-    /// Adds a flush. With more than `maxCount`, the oldest is forgotten.
+    /// Adds a flush. With more than `maxCount`, the oldest flush is forgotten.
     package mutating func add(_ scope: QuestionScope, at instant: Instant, now: Instant) {
         flushes.removeAll { $0.at + Flushes.longestLife <= now || $0.scope == scope && $0.at <= instant }
         guard !flushes.contains(where: { $0.scope == scope }) else { return }
@@ -32,7 +32,7 @@ package struct Flushes: Sendable {
     /// Flushes before this time may be missing.
     mutating func forget(before instant: Instant) { knownSince = max(knownSince ?? instant, instant) }
 
-    /// Returns how long ago the question was flushed last; nil: it was not.
+    /// Returns how long ago the question was flushed last; nil: it was not flushed.
     package func age(of question: Question, now: Instant) -> Duration? {
         let times = [flushes.last { $0.scope.contains(question) }?.at, knownSince]
         return times.compactMap(\.self).max().map { $0.duration(to: now) }
