@@ -6,7 +6,7 @@ package import LinuxIO
 
 package final class RedisConnection {
     package enum Server: Hashable, Sendable {
-        /// The path of its socket.
+        /// The path of the server's socket.
         case local(String)
         case remote(SocketAddress)
     }
@@ -26,12 +26,12 @@ package final class RedisConnection {
     private var registration: EventLoop.Registration?
     private var isConnected = false
     private var unsent: [UInt8] = []
-    /// For reading.
+    /// The buffer for reading.
     private var room = [UInt8](repeating: 0, count: RedisConnection.readBytes)
     private let isSubscriber: Bool
     private let tell: (RedisConnection, News) -> Void
 
-    /// Commands that Redis does not read. More are not sent; their senders wait in vain.
+    /// The maximum size of commands that Redis has not read. With more, `send` returns false.
     package static let maxUnsentBytes = 1 << 20
     private static let silenceMilliseconds: Int32 = 5000
     private static let idleSeconds: Int32 = 2
@@ -50,7 +50,7 @@ package final class RedisConnection {
             socket = try StreamSocket(connectingTo: path)
         case .remote(let address):
             socket = try StreamSocket(connectingTo: address)
-            // A channel may carry nothing for hours.
+            // A channel may carry nothing for hours, so that only the socket can find a lost connection.
             try socket.endWhenSilent(
                 milliseconds: RedisConnection.silenceMilliseconds, idleSeconds: RedisConnection.idleSeconds)
         }
@@ -67,7 +67,7 @@ package final class RedisConnection {
         return true
     }
 
-    /// Without news.
+    /// Closes the connection without news.
     package func close() {
         if let registration { loop.unwatch(registration) }
         registration = nil
@@ -87,7 +87,7 @@ package final class RedisConnection {
                 guard let count = try socket.read(over: &room) else { return }
                 guard count > 0 else { return end("it closed the connection") }
                 take(Array(room[..<count]))
-                // There is no more; otherwise the loop tells.
+                // No more bytes have come; otherwise the loop calls again.
                 if count < room.count { return }
             }
         } catch {

@@ -18,10 +18,10 @@ package enum RedisReply: Equatable, Sendable {
 
 @safe final class ReplyReader {
     private let reader: UnsafeMutablePointer<redisReader>
-    /// Bytes of the reply that is not whole.
+    /// Bytes of the reply that is not complete.
     private var pendingBytes = 0
 
-    /// A reply that is longer is not one to a command of ours.
+    /// A longer reply does not belong to a command of this daemon.
     static let maxBytes = 1 << 20
 
     enum Failure: Error, Equatable {
@@ -29,7 +29,7 @@ package enum RedisReply: Equatable, Sendable {
         case malformed(String)
     }
 
-    /// Nil without memory.
+    /// Returns nil if no memory is available.
     init?() {
         guard let reader = unsafe chiredis_reader() else { return nil }
         unsafe self.reader = reader
@@ -37,7 +37,7 @@ package enum RedisReply: Equatable, Sendable {
 
     deinit { unsafe redisReaderFree(reader) }
 
-    /// Returns the replies that have become whole.
+    /// Returns the replies that these bytes complete.
     func take(_ bytes: [UInt8]) throws(Failure) -> [RedisReply] {
         pendingBytes += bytes.count
         let code = unsafe bytes.withUnsafeBytes {
