@@ -8,7 +8,7 @@ package enum Bounds {
     package static let maxLookups = 16_384
     /// Requests to providers in flight. Each holds a socket or a stream and up to 30 KiB.
     package static let maxRequests = 1024
-    /// Requests with a place up to which a fair queue in which hardly any request waits keeps no order of holders.
+    /// Taken places up to which a fair queue drops its tree of holders when hardly any request waits.
     static let quietHolders = 8
     /// A running request is overdue after this multiple of the 99th percentile of the provider's answer times, not
     /// below the first limit, and at `hopelessAfter`. Then it may have to give its place to another holder. A name that
@@ -22,12 +22,12 @@ package enum Bounds {
     /// Time for which a parent counts as hanging after a request for one of its names was given up while the provider
     /// answered others. Names below such parents hold half of a provider's places.
     static let hangMemory: Duration = .seconds(10)
-    /// Answers in a row for other names of the parent, less one, that end this state at the latest.
+    /// Maximum weight of a hanging parent (`RequestQueue.Hang`).
     static let maxHangWeight = 8
-    /// Such parents that are remembered. Eviction beyond this number gives a parent no advantage.
+    /// Hanging parents that are remembered. Eviction beyond this number gives a parent no advantage.
     static let maxHangs = 1024
-    /// While a request waits for a place at a provider that replies, the system resolver is not asked. This is the
-    /// interval at which that is decided anew.
+    /// Interval at which a lookup decides anew whether to ask the system resolver. It is not asked while a request
+    /// waits for a place at a provider that replies.
     static let placeCheck: Duration = .milliseconds(500)
     /// Limits of the usual answer time of a provider that a request must have left when it gets a place.
     static let queueFloor: Duration = .milliseconds(50)
@@ -48,7 +48,7 @@ package enum Bounds {
     static let silenceFactor = 3
     static let silenceFloor: Duration = .milliseconds(250)
     static let silenceCeiling: Duration = .milliseconds(1500)
-    /// The same time for an unmeasured address.
+    /// Time without a reply after which an unmeasured address is doubted.
     static let silenceUnmeasured: Duration = .milliseconds(500)
     /// Addresses of a provider that one request tries, one after the other.
     package static let maxAddressesPerRequest = 3
@@ -68,22 +68,22 @@ package enum Bounds {
     static let systemLeadFloor: Duration = .milliseconds(300)
     static let systemLeadCeiling: Duration = .milliseconds(1000)
     static let systemLeadOfRefresh: Duration = .milliseconds(2000)
-    /// The same for this time after the system resolver was silent or late for this many registrable domains in a row:
-    /// a short start, which is enough for a local resolver that works again.
+    /// Lead of the system resolver for `systemSilentPause` after it was silent or late for `silentDomains` registrable
+    /// domains in a row: a short start, which is enough for a local resolver that works again.
     static let silentDomains = 2
     static let systemLeadWhileSilent: Duration = .milliseconds(30)
     static let systemSilentPause: Duration = .seconds(10)
     /// Time from a forged answer of the system resolver for which the providers go first for that name. One question
     /// to the system resolver in this time shows whether it still forges.
     static let forgedPause: Duration = .seconds(600)
-    /// The same, and the time for which the system resolver's answer waits, while no provider can be reached. An outage
-    /// must not delay each new name. A trial of the provider goes on meanwhile.
+    /// Hedge time of the system resolver, and the time for which its answer waits, while no provider can be reached. An
+    /// outage must not delay each new name. A trial of the provider goes on meanwhile.
     static let systemHedgeInTrouble: Duration = .milliseconds(20)
     static let systemPatienceInTrouble: Duration = .milliseconds(50)
     /// TTL limit of system resolver answers given in place of a provider's, so that the provider is soon asked again.
     static let systemSubstituteTTLSeconds: UInt32 = 30
-    /// Such answers that are withdrawn when a provider recovers: the questions of a busy network in 30 s of an outage.
-    /// The rest expire.
+    /// System resolver answers that are withdrawn when a provider recovers: the questions of a busy network in 30 s of
+    /// an outage. The rest expire.
     static let maxSubstitutes = 4096
 
     /// The second provider is asked when the first exceeds its 95th percentile latency, clamped to these limits.
@@ -125,7 +125,7 @@ package enum Bounds {
     static let lookupsPerExploration = 50
     /// A provider measured within this time is not measured again.
     static let explorationPause: Duration = .seconds(10)
-    /// The same for a provider with low trust, which should regain trust soon after it gives true answers again.
+    /// Pause between measurements of a provider with low trust, which should regain it soon after true answers.
     static let mistrustPause: Duration = .seconds(2)
     /// Time for which an answer of a system resolver with low trust waits: until the providers have timed out.
     static let systemPatienceMistrusted: Duration = .milliseconds(3200)
@@ -187,7 +187,7 @@ package enum Bounds {
     /// operator who registers the name sees it used within a day, or at once after a flush.
     static let unservedFloor: Duration = .seconds(60)
     static let unservedCeiling: Duration = .seconds(24 * 3600)
-    /// Such pairs of name and provider: as many as remembered failures.
+    /// Pairs of name and provider that does not serve it: as many as remembered failures.
     static let maxUnservedNames = 4096
 
     /// TTL of answers by rules: short, as a preferred family may lose its addresses, and rules change at run time.
@@ -306,7 +306,7 @@ package enum Bounds {
     static let elsewherePause: Duration = .seconds(60)
     static let noneBetterPause: Duration = .seconds(600)
     /// TTL limit of an answer without a reachable address while a source that may have a better one has not answered.
-    /// Then other sources are asked again.
+    /// After this time, other sources are asked again.
     static let uselessTTLSeconds: UInt32 = 60
 
     /// Maximum age of a failure that counts as a sign of a portal. Behind a portal every name fails within seconds;
@@ -329,7 +329,7 @@ package enum Bounds {
     static let maxProbes = 64
     static let probesInReserve = 8
     static let maxWaitingProbes = 512
-    /// The same for one registrable domain, whose many names must not keep others from a verdict.
+    /// Waiting probes of one registrable domain, whose many names must not keep others from a verdict.
     static let maxWaitingProbesOfDomain = 64
     static let probesPerSecond = 20
     /// Limits per /24 or /56, which belongs to one operator, so that the daemon is not taken for a scanner.
@@ -337,6 +337,6 @@ package enum Bounds {
     static let probesPerSecondPerNeighbourhood = 1
     /// Probes due at the same time are spread over this interval.
     static let probeJitter: Duration = .seconds(1)
-    /// A probe without a result after this is lost, and its slot is freed. Longer than any probe timeout.
+    /// A probe without a result after this time is lost, and its slot is freed. Longer than any probe timeout.
     static let probeStop: Duration = .seconds(30)
 }

@@ -36,7 +36,7 @@ struct Breaker: Sendable {
         openUntil = now + Bounds.accountBlock
     }
 
-    /// - Returns: whether it was open or half-open before.
+    /// - Returns: whether the breaker was open or half-open before.
     @discardableResult
     mutating func answered() -> Bool {
         defer { self = Breaker() }

@@ -4,7 +4,7 @@ package import DNSWire
 
 /// An expired answer, ready to be served stale. Immutable. A class for the reason of `AgedAnswer`.
 package final class ExpiredAnswer: Equatable, Sendable {
-    /// Its TTLs are those of an expired answer.
+    /// The answer with the TTLs of an expired answer.
     package let answer: RenderedAnswer
     package let extendedError: ExtendedError
     /// The stale limit. It may pass while upstreams are asked or the machine sleeps.

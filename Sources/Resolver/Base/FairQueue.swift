@@ -1,5 +1,5 @@
-// Shares places among clients, their domains and the parents of the names: a free place goes to the next that asks; if
-// none is free, the next one goes to the holder with the fewest. No holder has a limit of its own.
+// Shares places among clients, their domains and the parents of the names: a free place goes to the next entry that
+// asks; if none is free, the next place goes to the holder with the fewest places. No holder has a limit of its own.
 //
 // The tree of holders exists only while more entries wait than `unsortedMost`: without competition there is nothing to
 // share.
@@ -22,13 +22,13 @@ package struct FairQueue: Sendable {
         let depth: Int
         var held = 0
         var waiting = 0
-        /// When it got a place last, or was made.
+        /// When the node got a place last, or was created.
         var turn: UInt64
         /// Children that wait: those with the fewest places first.
         var next = Ranks()
         /// Children that wait: those with the most waiting entries first; of equal ones by `leaving`.
         var largest = Ranks()
-        /// Of a leaf: entries that wait. Names that were answered lately go first.
+        /// Waiting entries of a leaf. Those of names that were answered lately go first.
         var known = List()
         var unknown = List()
     }
@@ -40,9 +40,9 @@ package struct FairQueue: Sendable {
 
     private struct Entry: Sendable {
         let holder: ShareHolder
-        /// Nil without a tree.
+        /// The leaf of the holder; nil without a tree.
         var leaf: Int?
-        /// Rises with each entry.
+        /// The place in the order of arrival: it rises with each entry.
         let serial: UInt64
         var isHeld = false
         var previous: ID?
@@ -60,11 +60,11 @@ package struct FairQueue: Sendable {
     /// Entries that wait without a tree, in the order of their arrival.
     private var unsorted = List()
     private let unsortedMost: Int
-    /// Those in `freeNodes` are not in the tree.
+    /// The nodes. Those in `freeNodes` are not in the tree.
     private var nodes: [Node]
     private var freeNodes: [Int] = []
     private var numberOfPlace: [Place: Int] = [:]
-    /// Where each node stands in `next` and in `largest` of the one above.
+    /// The position of each node in `next` and in `largest` of its parent node.
     private var positions = Ranks.Positions()
     private var largestPositions = Ranks.Positions()
     /// Entries with a place, in the order in which they got it.
@@ -79,7 +79,8 @@ package struct FairQueue: Sendable {
 
     /// - Parameters:
     ///   - leaving: the waiting entry that makes room at the owner's bound.
-    ///   - unsortedMost: entries that wait without competition: the owner does not ask which one is next, or leaves.
+    ///   - unsortedMost: the number of entries that may wait without a tree: the owner does not ask which entry is
+    ///     next, or leaves.
     package init(capacity: Int, leaving: Age = .newest, unsortedMost: Int = 1) {
         self.capacity = capacity
         self.leaving = leaving
@@ -165,7 +166,7 @@ package struct FairQueue: Sendable {
     /// The entry that got its place next after this one.
     package func held(after id: ID) -> ID? { entries[id]?.next }
 
-    /// Whether the first entry's holder would have at least as many places as the second one's after giving it one.
+    /// Whether the first entry's holder would have at least as many places as the second one's after giving it a place.
     /// Compares the holders where their paths part.
     package func outweighs(_ one: ID, _ other: ID) -> Bool {
         guard contains(one), contains(other), var left = entries[one]?.leaf, var right = entries[other]?.leaf,
@@ -216,7 +217,7 @@ package struct FairQueue: Sendable {
         }
     }
 
-    /// Drops the tree when hardly anything competes any more.
+    /// Drops the tree when hardly any entries compete.
     private mutating func unsortIfQuiet() {
         guard isSorted, waitingCount <= unsortedMost / 2, heldCount <= Bounds.quietHolders else { return }
         let waiting = entries.indices.filter { contains($0) && !isHeld($0) }
@@ -277,7 +278,7 @@ package struct FairQueue: Sendable {
 
     /// Lets an entry wait.
     ///
-    /// - Parameter gaveUp: places that it had.
+    /// - Parameter gaveUp: places that the entry had.
     private mutating func enqueue(_ id: ID, gaveUp: Int = 0) {
         waitingCount += 1
         link(id)
@@ -285,7 +286,7 @@ package struct FairQueue: Sendable {
         if waitingCount > unsortedMost { sort() }
     }
 
-    /// Puts an entry at the end of those that wait, without counting it.
+    /// Puts an entry at the end of the waiting entries, without counting it.
     private mutating func link(_ id: ID) {
         guard let entry = entries[id] else { return }
         guard isSorted else { return FairQueue.append(id, to: &unsorted, &entries) }
@@ -299,7 +300,7 @@ package struct FairQueue: Sendable {
         }
     }
 
-    /// Takes an entry from those that wait, without counting it.
+    /// Takes an entry from the waiting entries, without counting it.
     private mutating func unlink(_ id: ID) {
         guard let entry = entries[id] else { return }
         guard let leaf = entry.leaf else { return FairQueue.remove(id, from: &unsorted, &entries) }

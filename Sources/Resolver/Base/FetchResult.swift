@@ -10,7 +10,7 @@ package enum FetchResult: Equatable, Sendable {
     case notServed
     case failure(FetchFailure)
 
-    /// Something came back from the upstream.
+    /// The upstream has sent something.
     var isHeard: Bool {
         switch self {
         case .success, .nameFailed, .notServed: true
@@ -52,7 +52,7 @@ package struct NameFailure: Hashable, Sendable {
 package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     /// The address refused the connection.
     case refused
-    /// No route.
+    /// The machine has no route to the address.
     case unreachable
     /// No reply in time although the peer acknowledges the data sent: a failure of the name.
     case timeout

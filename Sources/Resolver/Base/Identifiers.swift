@@ -6,7 +6,7 @@ package struct FetchID: Hashable, Sendable {
 }
 
 package struct ProviderID: Hashable, Sendable {
-    /// No provider has it.
+    /// An ID that no provider has.
     package static let none = ProviderID(.min + 1)
     /// Stands for the providers of a client's view where the settings or the operator keep a name from them.
     package static let noneOfView = ProviderID(.min + 2)

@@ -17,7 +17,7 @@ package protocol KnownAnswers {
     /// Returns the number of answers from the cache since the last `takeHits`.
     func hits(_ question: Question) -> Int
 
-    /// Returns the same, and begins to count anew.
+    /// Returns `hits`, and resets the count.
     mutating func takeHits(_ question: Question) -> Int
 }
 

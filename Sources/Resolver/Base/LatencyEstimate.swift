@@ -30,7 +30,7 @@ struct LatencyEstimate: Sendable {
         remember(sample)
     }
 
-    /// Nearest rank; nil until the first answer.
+    /// Percentiles by nearest rank; nil until the first answer.
     var percentile95: Double? { sorted.isEmpty ? nil : sorted[(sorted.count * 95 + 99) / 100 - 1] }
     var percentile99: Double? { sorted.isEmpty ? nil : sorted[(sorted.count * 99 + 99) / 100 - 1] }
 

@@ -4,7 +4,7 @@
 package enum NameUpstreams: Hashable, Sendable {
     /// The providers without names of their own, and the system resolver if they fail.
     case providers
-    /// The accounts that the name belongs to; then, unless exclusive, the other providers. The system resolver if they
+    /// The accounts that the name belongs to; then, unless exclusive, the other providers; the system resolver if they
     /// fail.
     case owners([ProviderID], isExclusive: Bool)
     /// One provider, and the system resolver if it fails.

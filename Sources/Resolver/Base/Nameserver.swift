@@ -1,4 +1,4 @@
-// Address and port of a nameserver, and how it proves who it is.
+// Address and port of a nameserver, and how it is authenticated.
 
 package import DNSWire
 
@@ -38,7 +38,7 @@ package struct Nameserver: Hashable, Sendable {
     }
 }
 
-/// With port, ready for a socket: "192.0.2.1:53", "[fe80::1%eth0]:53".
+/// The address with the port, ready for a socket: "192.0.2.1:53", "[fe80::1%eth0]:53".
 extension Nameserver: CustomStringConvertible {
     package var description: String {
         switch address {

@@ -16,7 +16,7 @@ package struct ProviderTraits: Hashable, Sendable {
     package let maxNames: Int
     /// One request can ask for both address families of its names.
     package let asksBothFamilies: Bool
-    /// Requests that its connections carry at once, as far as known before the first connection.
+    /// Requests that the provider's connections carry at once, as far as known before the first connection.
     package let parallelRequests: Int
     /// Maximum number of refresh questions per second.
     package let budgetPerSecond: Int
@@ -29,16 +29,16 @@ package struct ProviderTraits: Hashable, Sendable {
     package let shadowShare: Double?
     /// The provider is authenticated by TLS.
     package let verifies: Bool
-    /// It is asked only for the names that belong to it (`AccountTable`), and for names that a rule sends to it.
+    /// The provider is asked only for its own names (`AccountTable`), and for names that a rule sends to it.
     package let hasOwnNames: Bool
-    /// Its format has CNAME records.
+    /// The provider's format has CNAME records.
     package let carriesAliases: Bool
-    /// Its format has DO and CD, signatures, and the records that prove a denial.
+    /// The provider's format has DO and CD, signatures, and the records that prove a denial.
     package let carriesDNSSEC: Bool
-    /// The vendor counts its questions for the account's bill, and may serve only names that are registered for it: it
-    /// is measured in the background at intervals only.
+    /// The vendor counts the questions for the account's bill, and may serve only names that are registered for it: the
+    /// provider is measured in the background at intervals only.
     package let isBilled: Bool
-    /// It may be asked because another provider is late, before that one fails.
+    /// The provider may be asked because another one is late, before that one fails.
     package let mayHedge: Bool
     /// The operator's nameserver, asked over DNS for names that a rule sends to it. It is no provider in any other
     /// respect: its outages, recoveries and measurements say nothing about the others.
@@ -86,9 +86,9 @@ package struct ProviderTraits: Hashable, Sendable {
 
 /// Setting `when-used-up` of a provider: what a question does when the provider's budget or quota is used up.
 package enum WhenUsedUp: String, Sendable, CaseIterable {
-    /// It waits for its turn.
+    /// The question waits for its turn.
     case wait
-    /// Another provider is asked. Without one, it waits for its turn or gets an expired answer.
+    /// Another provider is asked. Without one, the question waits for its turn or gets an expired answer.
     case next
     /// The system resolver may answer.
     case system

@@ -8,8 +8,7 @@ struct Ranks: Sendable {
         func precedes(_ other: Entry) -> Bool { rank < other.rank }
     }
 
-    /// Where each node stands in the heap that it is in. Nodes are in one heap at most, so all heaps of a queue share
-    /// a table.
+    /// The position of each node in its heap. Nodes are in one heap at most, so all heaps of a queue share a table.
     struct Positions: Sendable {
         fileprivate var of: [Int] = []
 

@@ -1,5 +1,5 @@
-// Decides which requests to providers run, which wait for a place, and which overdue ones give theirs up. Has neither
-// clock nor timers; its owner carries out each step. Copies share the requests.
+// Decides which requests to providers run, which wait for a place, and which overdue requests give up their place. Has
+// neither clock nor timers; its owner carries out each step. Copies share the requests.
 //
 // Invariants: a request is in one queue of its pool, and also in `all` from the time that it has a place there; it runs
 // if it has a place in both. Each step costs a logarithm, and one pass over the overdue requests of a full pool.
@@ -14,7 +14,7 @@ package struct RequestQueue {
         case start(ID)
         /// The request gives its place to another one, and waits for the next.
         case suspend(ID)
-        /// The request gives its place to another one and ends, because its name hangs.
+        /// The request gives its place to another one and ends, because names of its parent hang.
         case displace(ID)
         /// The request got no place in time, or could not.
         case expire(ID)
@@ -28,7 +28,7 @@ package struct RequestQueue {
         case other
     }
 
-    /// A class, so that no pass copies it.
+    /// A request, waiting or running. A class, so that no pass copies it.
     private final class Request {
         let pool: Pool
         let holder: ShareHolder
@@ -36,9 +36,9 @@ package struct RequestQueue {
         var parents: [Name]
         /// End of the wait for a place.
         let until: Instant
-        /// Nil while it waits.
+        /// When the request started; nil while it waits.
         var startedAt: Instant?
-        /// In the queue of names that hang.
+        /// The request is in the queue of names that hang.
         var hangs: Bool
         var wasSuspended = false
 
@@ -54,7 +54,7 @@ package struct RequestQueue {
     /// The requests over connections that one or more providers share. A class, so that no step copies it.
     private final class Pool {
         let id: ProviderID
-        /// Requests that its connections carry now, and at most.
+        /// Numbers of requests that the pool's connections carry now, and at most.
         var places: Int
         var maxPlaces: Int
         var usual = FairQueue(capacity: .max)
@@ -62,9 +62,9 @@ package struct RequestQueue {
         var hanging = FairQueue(capacity: .max)
         var latency = LatencyEstimate()
         var answers = Answers()
-        /// When a running request may have to give its place up; nil: no request waits for that.
+        /// When a running request may have to give up its place; nil: no request waits for that.
         var checkAt: Instant?
-        /// The request that is next, and the number of answers, when none had to. Nil: not known.
+        /// The next request, and the number of answers, when no running request had to give up its place. Nil: unknown.
         private var checked: (next: ID, answers: Int)?
 
         init(_ id: ProviderID, _ places: (now: Int, most: Int)) {
@@ -86,7 +86,7 @@ package struct RequestQueue {
         /// The request that gets the next place.
         var next: ID? { usual.next ?? hanging.next }
 
-        /// Whether no running request has to give its place up: nothing has changed since the last check.
+        /// Whether no running request has to give up its place: nothing has changed since the last check.
         func isChecked(_ now: Instant) -> Bool {
             guard let checked, checkAt.map({ now < $0 }) ?? true else { return false }
             return checked.answers == answers.count && checked.next == next
@@ -114,7 +114,7 @@ package struct RequestQueue {
             hanging.sort()
         }
 
-        /// Gives a free place. One request of a parent that hangs always runs, to show whether it still does.
+        /// Gives a free place. One request of the parents that hang always runs, to show whether they still do.
         func grant() -> ID? {
             guard running < places else { return nil }
             let mayHang = hanging.waitingCount > 0 && hanging.heldCount < hangingLimit
@@ -134,11 +134,11 @@ package struct RequestQueue {
 
     private struct Answers {
         var count = 0
-        /// The last answer, and the last one for another parent than that.
+        /// The parent of the last answer, when it came, and when the last answer for another parent came.
         var parent: Name?
         var at: Instant?
         var otherAt: Instant?
-        /// Since when an answer is owed; nil: no request has run since the last one.
+        /// Since when the provider owes an answer; nil: no request has run since the last answer.
         var owedSince: Instant?
         /// The last answer that was owed for longer than `Bounds.hopelessAfter`.
         var silenceEndedAt: Instant?
@@ -154,7 +154,8 @@ package struct RequestQueue {
         let parent: Name
     }
 
-    /// A parent whose names hang: each counts two, and each answer for another name takes one away.
+    /// A parent whose names hang: each hanging name adds two to the weight, and each answer for one of its names
+    /// subtracts one.
     private struct Hang {
         var weight = 0
         var until: Instant
@@ -215,7 +216,7 @@ package struct RequestQueue {
     /// Queues a request. `next` starts it.
     ///
     /// - Parameters:
-    ///   - parents: those of all its names.
+    ///   - parents: the parents of all names of the request.
     ///   - places: concurrent requests that the connections of the pool carry now, and at most.
     ///   - until: end of the wait for a place.
     package mutating func add(
@@ -243,12 +244,13 @@ package struct RequestQueue {
         return pool
     }
 
-    /// Removes a parent whose names the request no longer serves. The request's end then says nothing about it.
+    /// Removes a parent whose names the request no longer serves. The request's end then says nothing about this
+    /// parent.
     package mutating func leave(_ id: ID, _ parent: Name) {
         if requests.indices.contains(id) { requests[id]?.parents.removeAll { $0 == parent } }
     }
 
-    /// Ends a request, started or not. An unknown one is ignored.
+    /// Ends a request, started or not. An unknown request is ignored.
     package mutating func end(_ id: ID, _ end: End, now: Instant) {
         guard requests.indices.contains(id), let request = requests[id] else { return }
         remove(id, request)
@@ -315,8 +317,8 @@ package struct RequestQueue {
 
     // MARK: overdue requests
 
-    /// The running request that gives its place to the one that is next; nil: each may still be answered. Sets when
-    /// that may change.
+    /// Returns the running request that gives its place to the next one; nil: each running request may still be
+    /// answered. Sets when that may change.
     private func overdue(of pool: Pool, now: Instant) -> ID? {
         guard let waiting = pool.next else { return nil }
         let limits = (pool.overdueAfter, max(pool.overdueAfter, Bounds.silenceAfter), Bounds.hopelessAfter)
@@ -325,7 +327,7 @@ package struct RequestQueue {
             var candidate = pool.running(after: nil, hangs: hangs)
             while let id = candidate {
                 candidate = pool.running(after: id, hangs: hangs)
-                // One that waits for its place in `all` has no start.
+                // A request that waits for its place in `all` has no start.
                 guard let startedAt = requests[id]?.startedAt else { continue }
                 for limit in [limits.0, limits.1, limits.2] where startedAt + limit > now {
                     checkAt = Instant.earliest(checkAt, startedAt + limit)
@@ -342,10 +344,10 @@ package struct RequestQueue {
     private func mayGiveUp(
         _ id: ID, _ startedAt: Instant, for waiting: ID, at pool: Pool, now: Instant
     ) -> Bool {
-        // One that gave its own place up takes no other's.
+        // A request that gave up its own place takes no other request's place.
         guard let request = requests[id], let next = requests[waiting], !next.wasSuspended else { return false }
         let answers = pool.answers
-        // What is sent after a silence is answered sooner.
+        // Requests that are sent after a silence are answered sooner.
         if let endedAt = answers.silenceEndedAt, startedAt <= endedAt { return true }
         let isHopeless = startedAt + Bounds.hopelessAfter <= now
         let isSilent = answers.at.map { $0 < startedAt } ?? true
@@ -360,8 +362,8 @@ package struct RequestQueue {
         one.client == other.client && one.parent == other.parent
     }
 
-    /// Gives the place of a running request to the one that is next. The running one waits for another place, once,
-    /// unless its name hangs.
+    /// Gives the place of a running request to the next one. The running one waits for another place, once, unless its
+    /// name hangs.
     private mutating func giveUp(_ id: ID, now: Instant) -> Step? {
         guard let request = requests[id], let startedAt = request.startedAt else { return nil }
         let waiting = request.pool.usual.next
@@ -377,7 +379,7 @@ package struct RequestQueue {
         return .suspend(id)
     }
 
-    /// Gives a place in its pool to a waiting request. Without this, the one that gave it up might be the next.
+    /// Gives a place in its pool to a waiting request. Otherwise the request that gave up the place might be the next.
     private mutating func hand(to id: ID) {
         guard let request = requests[id], !request.hangs else { return }
         request.pool.usual.hold(id)
@@ -415,8 +417,8 @@ package struct RequestQueue {
         pool.answers = answers
     }
 
-    /// Records that names of the request's parent hang, if the provider answered others meanwhile. Those of a shared
-    /// request are only suspected.
+    /// Records that names of the request's parent hang, if the provider answered other names meanwhile. The parents of
+    /// a shared request are only suspected.
     private mutating func noteHang(of request: Request, startedAt: Instant, now: Instant) {
         for parent in request.parents where request.pool.answers.include(otherThan: parent, since: startedAt) {
             let name = PoolName(pool: request.pool.id, parent: parent)

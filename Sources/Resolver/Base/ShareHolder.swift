@@ -22,7 +22,7 @@ package struct ClientID: Hashable, Sendable {
 }
 
 package struct ShareHolder: Hashable, Sendable {
-    /// A step of the path from all holders to one.
+    /// A step of the path from all holders to one holder.
     enum Part: Hashable, Sendable {
         case root
         case network(UInt64)
@@ -33,7 +33,7 @@ package struct ShareHolder: Hashable, Sendable {
     private let name: Name
     /// The registrable domain of the name.
     package let domain: Name
-    /// Nil for the daemon's own requests.
+    /// The client; nil for the daemon's own requests.
     package let client: ClientID?
     /// The name was answered lately, so it does not hang.
     package let isKnown: Bool

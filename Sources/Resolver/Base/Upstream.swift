@@ -1,11 +1,11 @@
-// Who can be asked, and where an answer comes from.
+// The upstreams that can be asked, and the sources of answers.
 
 package enum Upstream: Hashable, Sendable {
     case provider(ProviderID)
     case system
 }
 
-/// Where an answer comes from.
+/// The source of an answer.
 package enum Source: Hashable, Sendable {
     case provider(ProviderID)
     case system

@@ -1,9 +1,9 @@
-// Which of a client's DO and CD bits are asked for. A name whose upstreams cannot carry them is resolved without.
+// The DO and CD bits of a client that are asked for. A name whose upstreams cannot carry them is resolved without them.
 
 package import DNSWire
 
 extension Resolver {
-    /// Returns the bits of the question that its upstreams carry: all, or none if no provider of the name can.
+    /// Returns the bits of the question that its upstreams carry: all, or none if no provider of the name carries them.
     /// Nameservers carry them; a local answer has no signatures.
     package func carriedBits(of question: Question, now: Instant) -> DNSSECBits {
         guard !question.dnssec.isEmpty else { return [] }

@@ -19,13 +19,13 @@ package enum Event: Sendable {
     case restored([RestoredAnswer])
     /// Forget the answers to these questions, at the operator's request.
     case forgotten(QuestionScope)
-    /// The same, and ask again what is in flight: those answers are as old as their questions.
+    /// Forget these answers, and repeat the lookups in flight: their answers may be older than the flush.
     case flushed(QuestionScope)
     /// A fetch ended. Results of abandoned fetches are ignored.
     case fetchFinished(FetchID, FetchResult)
-    /// The fetch waits for a place at its provider, or for another one. Leads to `fetchSent` or `fetchFinished`.
+    /// The fetch waits for a place at its provider, or for another place. Leads to `fetchSent` or `fetchFinished`.
     ///
-    /// - Parameter isOverdue: it was sent, and gave its place up because its reply is overdue.
+    /// - Parameter isOverdue: the fetch was sent, and gave up its place because its reply is overdue.
     case fetchWaits(FetchID, isOverdue: Bool)
     /// The fetch is not sent before the fleet allows it. Leads to one of the following three.
     case fetchAwaitsFleet(FetchID)
@@ -34,7 +34,7 @@ package enum Event: Sendable {
     /// Another member of the fleet got this answer from the provider of the fetch. Ends the fetch if it was not sent;
     /// otherwise it is as `volunteered`.
     case fetchShared(FetchID, Answer)
-    /// The budget of the provider that the fleet shares is used up until then. Ends the fetch.
+    /// The fleet's budget of the provider is used up until this instant. Ends the fetch.
     case fetchDeferred(FetchID, until: Instant)
     /// Queries per second that other members of the fleet have for the question.
     case demandElsewhere(Question, perSecond: Double)

@@ -11,7 +11,7 @@ package struct Explanation: Sendable {
 
     /// The outcome for a client if the cache cannot answer its question now.
     package enum Prospect: Equatable, Sendable {
-        /// Answered from local data.
+        /// The answer comes from local data.
         case here(Answer)
         /// The expired answer, at once.
         case expired(StaleCause, ExtendedError)
@@ -23,32 +23,32 @@ package struct Explanation: Sendable {
         case fails(ExtendedError)
         /// The system resolver's answer, which a lookup in flight has already.
         case substitute
-        /// - Parameter isJoining: it is in flight already.
+        /// - Parameter isJoining: the lookup is in flight already.
         case waits(LookupView, isJoining: Bool)
     }
 
     package struct Refresh: Equatable, Sendable {
-        /// Refreshed before each expiry, in use or not.
+        /// The question is refreshed before each expiry, in use or not.
         package let isKept: Bool
         /// Number of queries in about the last ten minutes.
         package let recentQueries: Double
         /// The estimated rate. With few queries, an assumption determines most of it (`Demand`).
         package let demandPerSecond: Double
-        /// When its hits are counted, and it is refreshed if it is in use; nil: not scheduled.
+        /// When the question's hits are counted, and it is refreshed if it is in use; nil: not scheduled.
         package let plannedAt: Instant?
         /// The result of a count at this moment.
         package let isInUse: Bool
-        /// The settings let it be refreshed.
+        /// The settings allow the refresh.
         package let isAllowed: Bool
     }
 
     package let question: Question
-    /// That of the clients; nil: they are in none.
+    /// The view of the clients; nil: they are in none.
     package let view: String?
-    /// Where rules match, the longest name first, and their combined settings.
+    /// The rules that match, the longest name first, and their combined settings.
     package let matches: [RuleMatch]
     package let rule: Rule?
-    /// What answers instead of upstreams; nil: they are asked, or a rule's `family` leaves out the type.
+    /// The origin of a local answer; nil: upstreams are asked, or a rule's `family` leaves out the type.
     package let localOrigin: LocalOrigin?
     package let upstreams: NameUpstreams
     /// The link that announces the name's domain, present or ended; nil if none does, or if the rule names no link.
@@ -58,7 +58,7 @@ package struct Explanation: Sendable {
     package let account: QuestionScope?
     /// When the first provider is asked again, if every one that may be asked does not serve the name; else nil.
     package let unservedUntil: Instant?
-    /// The name that is switched off, this one or one above it.
+    /// The name that is switched off, the question's own or one above it.
     package let switchedOff: (name: Name, until: Instant?)?
     package let limits: Freshness.Limits
     package let stale: StalePolicy
@@ -76,7 +76,7 @@ package struct Explanation: Sendable {
     /// Nil if the plan does not know the question.
     package let refresh: Refresh?
     package let prospect: Prospect
-    /// The settings allow its refresh, or the operator requested it.
+    /// The settings allow a refresh of the question, or the operator requested it.
     package let mayBeRefreshed: Bool
     /// A first cache hit near the expiry would start a lookup now.
     package let isRefreshedWhenDue: Bool

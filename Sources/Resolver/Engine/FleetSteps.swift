@@ -1,4 +1,4 @@
-// What other members of a fleet decide for a fetch: one has the answer, or together they have used the budget up.
+// What other members of a fleet decide for a fetch: one has the answer, or all together have used up the budget.
 
 package import DNSWire
 
@@ -21,7 +21,7 @@ extension Resolver {
         return policy.withoutPrivateAddresses(answer)
     }
 
-    /// Forgets answers, and asks again what is in flight.
+    /// Forgets answers, and repeats the lookups in flight.
     mutating func flush(_ scope: QuestionScope, now: Instant) {
         forget(scope, now: now)
         for number in lookups.indices {
@@ -60,7 +60,7 @@ extension Resolver {
 }
 
 extension Lookup {
-    /// Until the fetch is sent, its time is no latency of the provider, and no hedge is due.
+    /// Holds the fetch back. Until it is sent, its time is no latency of the provider, and no hedge is due.
     mutating func holdBack(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
         guard let index = running.firstIndex(where: { $0.id == id && $0.isSent }),
             let provider = running[index].provider
@@ -87,7 +87,7 @@ extension Lookup {
         }
     }
 
-    /// The provider of a fetch that was sent and has not ended; nil for another one.
+    /// The provider of a fetch that was sent and has not ended; nil for any other fetch.
     func provider(sent id: FetchID) -> ProviderID? { running.first { $0.id == id && $0.isSent }?.provider }
 
     /// Ends the fetch if it was not sent.

@@ -1,4 +1,4 @@
-// What follows from a change of hosts and lease files: lookups under way and copies of answers would hide their names.
+// Changes of hosts and lease files: lookups in flight and cached answers would hide the names of these files.
 
 import DNSWire
 
@@ -17,7 +17,7 @@ extension Resolver {
         disableCaching(where: names.contains, now: now)
     }
 
-    /// A cached answer would hide the local name.
+    /// Disables caching in lookups of local names: a cached answer would hide the local name.
     private mutating func disableCaching(where isLocal: (Name) -> Bool, now: Instant) {
         for number in lookups.indices {
             guard let question = lookups[number]?.question, isLocal(question.name) else { continue }

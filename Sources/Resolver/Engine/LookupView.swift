@@ -5,16 +5,16 @@ package import DNSWire
 package struct LookupView: Equatable, Sendable {
     package struct Fetch: Equatable, Sendable {
         package let upstream: Upstream
-        /// When it started, or will start if no answer has arrived by then.
+        /// When the fetch started, or will start if no answer has arrived by then.
         package let at: Instant
     }
 
     package let question: Question
-    /// Started by a refresh, not by a client.
+    /// The lookup was started by a refresh, not by a client.
     package let isRefresh: Bool
     package let startedAt: Instant
     package let waiters: Int
-    /// In order of their start.
+    /// The running fetches in the order of their start.
     package let running: [Fetch]
     /// The providers that are not asked yet, in their order.
     package let untried: [ProviderID]

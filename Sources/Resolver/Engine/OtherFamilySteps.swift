@@ -38,7 +38,7 @@ extension Resolver {
         }
     }
 
-    /// Begins the other family's lookup for a refresh, with the limits of one.
+    /// Begins the other family's lookup for a refresh, with the limits of a refresh.
     private mutating func refreshOtherFamily(
         _ other: Question, _ policy: NamePolicy, _ waiter: Waiter, now: Instant
     ) {

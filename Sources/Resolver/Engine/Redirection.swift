@@ -12,7 +12,7 @@ extension Resolver {
         forgetAnswers(after: former, now: now)
         for case (let number, let lookup?) in lookups.enumerated() {
             if routing.isOfFormerView(lookup.question) {
-                // Its clients get what is under way.
+                // The lookup's clients get the answer that is under way.
                 self.change(number, now: now) { lookup, _ in lookup.disableCaching() }
                 continue
             }

@@ -37,7 +37,7 @@ extension Resolver {
     /// preferred family's cached answer. The question is then looked at again when that answer has expired, or earlier,
     /// because the answer may change before.
     ///
-    /// - Returns: whether it ended.
+    /// - Returns: whether the refresh ended.
     mutating func isRefreshNeedless(_ question: Question, _ policy: NamePolicy, now: Instant) -> Bool {
         if ownReply(question, policy, now: now) != nil {
             plan.gained(question)

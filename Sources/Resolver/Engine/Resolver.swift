@@ -15,7 +15,7 @@ package struct Resolver {
     var failures = FailureMemory()
     var plan: RefreshPlan
     private(set) var refreshesInFlight = 0
-    /// The lookups in flight by their holders: it tells which one leaves at the bound.
+    /// The lookups in flight by their holders: the queue tells which lookup ends at the bound.
     private var holders = FairQueue(capacity: 0, unsortedMost: Bounds.maxLookups / 4 * 3)
     /// Number of lookups that ended at `Bounds.maxLookups`.
     package internal(set) var displacedLookups: UInt64 = 0
@@ -373,7 +373,7 @@ package struct Resolver {
             state.learned = nil
             failures.answered(lookup.question)
             if lookup.isObsolete {
-                // Not cached. Refreshed below.
+                // The answer is not cached. The question is refreshed below.
             } else if lookup.policy.prefetches || plan.isKept(lookup.question) {
                 let upstreamLatency = learnUpstreamLatency(of: lookup, now: now)
                 plan.learned(
@@ -459,7 +459,7 @@ package struct Resolver {
         }
         guard mayRefresh else { return plan.postponed(question, now: now) }
         let route = route(question, policy, charged: prospect.chargedTo, now: now)
-        // Clients have its expired answer, and another request tests whether the provider replies.
+        // Clients have the expired answer, and another request tests whether the provider replies.
         if route.isUnresponsive, !route.isSystemFirst, let first = route.providers.first,
             state.ranking.isTried(first, now),
             plan.records(of: question).providersEnd != nil
@@ -656,13 +656,13 @@ package struct Resolver {
     /// Limits of the policy for serving expired answers.
     package func limits(for question: Question) -> Freshness.Limits { routing.policy(for: question).limits }
 
-    /// Queries per second; 0 if the question is not remembered.
+    /// Queries per second; 0 if the plan does not know the question.
     package func demand(for question: Question) -> Double { plan.demand(for: question)?.perSecond ?? 0 }
 
     /// Number of system resolver answers given in place of a provider's.
     package func standIns(for reason: StandInReason) -> UInt64 { state.standIns[reason] ?? 0 }
 
-    /// Nil for an unknown provider.
+    /// Returns the state of the provider; nil if it is unknown.
     package func state(of provider: ProviderID, now: Instant) -> ProviderState? {
         state.ranking.state(of: provider, now: now)
     }

@@ -1,16 +1,16 @@
-// What the resolver says about the rules of a name.
+// What the resolver tells about the rules of a name.
 
 package import DNSWire
 
 extension Resolver {
-    /// Returns what blocks the question, or the name that it is an alias of; nil: nothing does.
+    /// Returns the rule that blocks the question, or the name that it is an alias of; nil: there is none.
     package func blockingRule(of question: Question) -> BlockingRule? {
         let question = aliases(of: question)?.target ?? question
         guard let (match, answer) = routing.answeringRule(of: question), answer.blocks else { return nil }
         return routing.withPolicy(of: question) { $0.rules.blockingRule(for: question.name, at: match) }
     }
 
-    /// The probes of these addresses of a name, in whose answers the resolver need not have seen them.
+    /// Returns the probes of these addresses of a name. The resolver need not have seen the addresses in its answers.
     package func probeTargets(of name: Name, _ addresses: [Address]) -> [ProbeTarget] {
         let terms = routing.policy.of(name).probes
         return addresses.flatMap { terms.targets(name, $0) }

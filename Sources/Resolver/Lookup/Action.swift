@@ -7,15 +7,15 @@ package enum Action: Equatable, Sendable {
     /// Ask an upstream; report `fetchFinished` under this ID.
     case fetch(FetchID, Question, Upstream, FetchPurpose)
     /// Ask a provider as a background measurement; report `fetchFinished` under this ID. The answer goes to no client.
-    /// It is measured, and compared if the provider is a shadow.
+    /// Its time is measured, and it is compared if the provider is a shadow.
     case shadow(FetchID, Question, ProviderID)
-    /// The result is no longer wanted.
+    /// End the fetch: its result is no longer wanted.
     case abandon(FetchID)
     /// Cache this answer with the TTLs given.
     case store(Question, Answer, Source)
     case reply(Waiter, Answer, Source)
     case replyExpired(Waiter, ExpiredAnswer, StaleCause)
-    /// A reply without records: SERVFAIL, or YXDOMAIN, with the reason.
+    /// Reply without records: SERVFAIL, or YXDOMAIN, with the reason.
     case fail(Waiter, ExtendedError, ResponseCode = .serverFailure)
     /// Replace the cached answer of this source: other addresses or another order, with the same expiry. An entry that
     /// the cache no longer has must not return.
@@ -24,7 +24,7 @@ package enum Action: Equatable, Sendable {
     case remove(Question)
     /// Remove the cached answer of this source.
     case withdraw(Question, Source)
-    /// Report the next time that the cache gives its answer from this source: `servedAgain`.
+    /// Report `servedAgain` the next time that the cache gives its answer from this source.
     case awaitAsk(Question, Source)
     /// Connect to an address as a client would; report `probeFinished` under this ID.
     case probe(ProbeID, ProbeTarget)

@@ -1,10 +1,10 @@
-// Queries with RD=0 (RFC 1035 section 4.1.1): the client asks for what is known, so no upstream is asked.
+// Queries with RD=0 (RFC 1035 section 4.1.1): the client asks for cached data, so no upstream is asked.
 
 import DNSWire
 
 extension ResolverState {
-    /// Replies with the expired answer, as the cache had no fresh one. Otherwise the query is refused. An RD=0 query
-    /// that is refused does not count as demand.
+    /// Replies with the expired answer, as the cache had no fresh one. Without an expired answer, the query is refused.
+    /// A refused RD=0 query does not count as demand.
     mutating func replyFromCache(_ waiter: Waiter, _ expired: ExpiredAnswer?) {
         if let expired {
             actions.append(.replyExpired(waiter, expired.ofCacheOnly, .cacheOnly))

@@ -4,10 +4,10 @@ import DNSWire
 
 struct ExpiredOffer {
     private(set) var answer: ExpiredAnswer?
-    /// The same before it was downgraded because of a suspected network change.
+    /// The answer before it was downgraded because of a suspected network change.
     private var beforeDoubt: ExpiredAnswer?
     private(set) var cause = StaleCause.timeout
-    /// When it is given, unless it is from another network.
+    /// When the answer is given, unless it is from another network.
     private var at: Instant
     private let startedAt: Instant
     private let clientTimeout: Duration
@@ -27,7 +27,7 @@ struct ExpiredOffer {
         return new
     }
 
-    /// When it is given. An answer from another network waits until this network's upstreams had their time.
+    /// When the answer is given. An answer from another network waits until this network's upstreams had their time.
     var dueAt: Instant {
         answer?.origin == .otherNetwork ? max(at, startedAt + Bounds.otherNetworkPatience) : at
     }
@@ -72,7 +72,7 @@ struct ExpiredOffer {
 
     var isDowngraded: Bool { beforeDoubt != nil }
 
-    /// Lowers the rank, as the network may have changed (`isCertain`: has changed).
+    /// Lowers the rank of the answer, as the network may have changed (`isCertain`: has changed).
     mutating func downgrade(isCertain: Bool) {
         beforeDoubt = isCertain ? nil : beforeDoubt ?? own
         answer = answer?.onOtherNetwork

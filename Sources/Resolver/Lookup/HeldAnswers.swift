@@ -9,7 +9,7 @@ final class HeldAnswer {
     let answer: Answer
     let source: Source
     let at: Instant
-    /// Why it is given in a provider's place, if it waits for the other address family's; nil: it is not.
+    /// Why the answer is given in a provider's place, if it waits for the other address family's; nil: it is not.
     let standIn: StandInReason?
 
     init(answer: Answer, source: Source, at: Instant, standIn: StandInReason? = nil) {
@@ -24,13 +24,13 @@ final class HeldAnswer {
 }
 
 struct HeldAnswers {
-    /// An empty answer that proves nothing, the first one.
+    /// The first empty answer that proves nothing.
     private(set) var ambiguousEmpty: HeldAnswer?
     /// The best answer without a usable address: all are unreachable or mismatched.
     private(set) var unreachable: HeldAnswer?
     /// The source whose answer this lookup should replace.
     private(set) var replacedSource: Source?
-    /// The same source while it is not asked; it is asked as soon as a client waits.
+    /// The replaced source while it is not asked. It is asked as soon as a client waits.
     private(set) var excludedSource: Source?
     /// The cached answer that a refresh renews has records. An ambiguous empty answer must not replace it.
     private(set) var hasGoodAnswer: Bool
@@ -60,7 +60,8 @@ struct HeldAnswers {
     /// Marks the source whose answer caused the lookup.
     ///
     /// - Parameters:
-    ///   - forged: that answer, if it was removed from the cache. Waiters get it only if no source has a better one.
+    ///   - forged: the source's answer, if it was removed from the cache. Waiters get it only if no source has a better
+    ///     one.
     ///   - mayBeAsked: the source may be asked if a client waits.
     mutating func replace(
         _ source: Source, _ forged: Answer?, mayBeAsked: Bool, _ verification: Verification, now: Instant

@@ -1,6 +1,6 @@
 // One question in flight: its waiters, its fetches, and the upstreams still to be asked.
 //
-// Phases, and what leads from one to the next:
+// Phases, and the transitions between them:
 //
 //     asking ───┬── a provider answers, or no upstream can ────────────────────────────────────────> finished
 //               ├── the system resolver's answer is given ──> settled ── the providers' fetches end ──> finished
@@ -42,7 +42,7 @@ struct Lookup {
 
     enum Ending {
         case answered
-        /// Nil: a failure that must not be remembered.
+        /// The lookup failed; nil: the failure must not be remembered.
         case failed(LookupFailure?)
         /// The cached answer is better than all replies.
         case foundNothingBetter
@@ -68,9 +68,9 @@ struct Lookup {
     }
 
     let question: Question
-    /// Its domain and the client that started it, for the places of its requests.
+    /// The domain of the question and the client that started the lookup, for the places of its requests.
     let holder: ShareHolder
-    /// Started before the answer's expiry, and not by a client.
+    /// The lookup was started before the answer's expiry, and not by a client.
     let isRefresh: Bool
     let policy: NamePolicy
     /// The upstreams allowed when the lookup began.
@@ -93,7 +93,7 @@ struct Lookup {
     /// Set when the clients' time has passed while a provider with a longer timeout may still answer: later clients get
     /// this failure at once.
     private(set) var failureBeforeLate: LookupFailure?
-    /// Until then the system resolver's answer waits for a provider's.
+    /// The instant until which the system resolver's answer waits for a provider's.
     private(set) var holdUntil: Instant
     /// End of the network change. Until then the system resolver is not asked, and no client gets a failure.
     private var awaitsNetworkUntil: Instant?
@@ -105,7 +105,7 @@ struct Lookup {
     var systemIsOutranked = false
     /// When the steps that are due were last taken.
     private var checkedAt: Instant
-    /// A question whose failure may pass was repeated.
+    /// A question was repeated whose failure may be temporary.
     private var hasRepeated = false
     /// The cache holds a provider's records that may still be served stale: for a refresh.
     private(set) var hasProviderRecords: Bool
@@ -113,7 +113,7 @@ struct Lookup {
     var preference: FamilyPreference
     var mayCache: Bool
     var hasLearned = false
-    /// It has an answer that may have aged elsewhere: of another member of the fleet, or of the other family's lookup.
+    /// The answer may have aged elsewhere: at another member of the fleet, or in the other family's lookup.
     var mayHaveAged = false
     /// An answer arrived during a network change, so it was not cached.
     var hasAnsweredDuringChange = false
@@ -181,23 +181,23 @@ struct Lookup {
     /// The system resolver is asked first, by choice.
     var isSystemFirst: Bool { systemLead != nil }
 
-    /// No client waits for it.
+    /// No client waits for the lookup.
     var isRefreshAlone: Bool { isRefresh && !hasClients }
 
-    /// A client waits, itself or through the other family's lookup.
+    /// A client waits, for this lookup or through the other family's lookup.
     var hasClients: Bool { !waiters.allSatisfy(\.isForRefresh) }
 
-    /// The settings for the name have changed since it began, or the name is a portal's.
+    /// The settings for the name have changed since the lookup began, or the name is a portal's.
     var isObsolete: Bool { !mayCache && policy.treatment(of: question.type) != .excluded }
 
-    /// Time after a failure for which the expired answer is served at once; nil without one.
+    /// Time after a failure for which the expired answer is served at once; nil without an expired answer.
     var recheck: Duration? { expired.own == nil ? nil : policy.stale.recheck }
 
     var areProvidersDone: Bool { providers.isDone && !running.contains { $0.provider != nil } }
 
     private var hasSystemFailed: Bool { if case .failed = system { true } else { false } }
 
-    /// When providers are asked whose trial another lookup runs, though the system resolver has not failed.
+    /// When the lookup asks providers whose trial another lookup runs, though the system resolver has not failed.
     private var trialsDueAt: Instant { max(holdUntil, startedAt + policy.systemPatience) }
 
     /// Whether the system resolver's answer waited for the providers for as long as it has to.
@@ -247,7 +247,7 @@ struct Lookup {
 
     // MARK: events
 
-    /// What follows from a change for the resolver's tables.
+    /// What the resolver's tables have to record after a change.
     enum Step {
         /// - Parameter hasNews: there is a result to record.
         case continues(until: Instant, hasNews: Bool)
@@ -307,7 +307,7 @@ struct Lookup {
         }
     }
 
-    /// The lookup asks no more upstreams, and none earlier: no client waits.
+    /// Joins for a refresh. The lookup asks no more upstreams, and none earlier: no client waits.
     private mutating func joinForRefresh(_ waiter: Waiter, _ state: inout ResolverState) {
         if waiters.count < Bounds.maxWaiters { waiters.append(waiter) } else { state.refuse(waiter, nil) }
     }
@@ -469,7 +469,7 @@ struct Lookup {
             guard let provider = attempt.provider, let index = running.firstIndex(where: { $0.id == attempt.id }) else {
                 continue
             }
-            // The settings may have changed.
+            // The settings may have changed while the request waited.
             guard state.ranking.mayAsk(provider, for: question.kind, among: upstreams) else {
                 state.abandon(running.remove(at: index), now: now)
                 providers.makeNextDue(now)
@@ -481,7 +481,7 @@ struct Lookup {
         }
     }
 
-    /// Whether all that it waits for is a turn in a provider's budget.
+    /// Whether the lookup only waits for a turn in a provider's budget.
     private var onlyAwaitsTurn: Bool {
         !running.isEmpty && running.allSatisfy { $0.turnAt != nil } && providers.isEmpty
     }
@@ -581,9 +581,9 @@ struct Lookup {
         system = .waiting(until: giveUpAt)
     }
 
-    /// Asks a provider again whose failure may pass, because the clients would get a failure.
+    /// Asks a provider again whose failure may be temporary, because the clients would get a failure.
     ///
-    /// - Returns: whether it will.
+    /// - Returns: whether the provider will be asked.
     mutating func askAgain(now: Instant, _ ranking: UpstreamRanking) -> Bool {
         guard let (provider, at) = repeatable(ranking, now: now), at + Bounds.repeatTime < giveUpAt else {
             return false
@@ -593,8 +593,8 @@ struct Lookup {
         return true
     }
 
-    /// The provider to which the question is repeated first, and when: once, and again when its failures can prove that
-    /// every name fails.
+    /// The provider to which the question is repeated first, and when. A question is repeated once, and again when its
+    /// failures can prove that every name fails.
     private func repeatable(_ ranking: UpstreamRanking, now: Instant) -> (ProviderID, at: Instant)? {
         guard mayRepeat(now), !failures.isAboutName, !failures.lacksRoom else { return nil }
         var earliest: (ProviderID, at: Instant)?
@@ -625,7 +625,7 @@ struct Lookup {
         holdSystem(until: instant)
     }
 
-    /// The system resolver is asked no earlier.
+    /// Asks the system resolver no earlier than this.
     mutating func holdSystem(until instant: Instant) {
         if case .waiting(let until) = system { system = .waiting(until: max(until, instant)) }
     }

@@ -1,4 +1,4 @@
-// What a lookup makes of the upstreams' replies: it holds an answer, gives the system resolver's, or ends. Lookup.swift
+// How a lookup treats the upstreams' replies: it holds an answer, gives the system resolver's, or ends. Lookup.swift
 // asks the upstreams.
 
 import DNSWire
@@ -53,7 +53,7 @@ extension Lookup {
     }
 
     /// - Parameters:
-    ///   - answer: without private addresses.
+    ///   - answer: the answer without private addresses.
     ///   - provider: the provider, asked for another question or by another lookup.
     mutating func volunteered(_ answer: Answer, by provider: ProviderID, now: Instant, _ state: inout ResolverState) {
         guard !isSystemName, !isFinished,
@@ -70,7 +70,8 @@ extension Lookup {
     }
 
     /// Handles an answer with only private addresses: a DNS rebinding attack, or an exception that needs a rule. The
-    /// next upstream is asked, as only this one may answer so. If none has a better answer, the name has no address.
+    /// next upstream is asked, as only this upstream may answer so. If none has a better answer, the name has no
+    /// address.
     private mutating func hasOnlyPrivateAddresses(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
     ) {
@@ -86,8 +87,8 @@ extension Lookup {
         }
     }
 
-    /// Holds an answer without a usable address: all are unreachable or mismatched, or there is none. Makes the next
-    /// upstream due.
+    /// Holds an answer without a usable address: all addresses are unreachable or mismatched, or there are none. Makes
+    /// the next upstream due.
     mutating func leadsNowhere(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
     ) {
@@ -150,13 +151,13 @@ extension Lookup {
     }
 
     /// Handles a request that got no place in time, or that had to give it up because it was overdue. If the provider
-    /// replies to others, the question fails. If it is silent, its unanswered requests hold the places. Then the last
-    /// request is queued again until the system resolver's answer is due.
+    /// replies to other requests, the question fails. If it is silent, its unanswered requests hold the places. The
+    /// last request is then queued again until the system resolver's answer is due.
     private mutating func foundNoSlot(
         _ attempt: Attempt, at provider: ProviderID, now: Instant, _ state: inout ResolverState
     ) {
         providers.makeNextDue(now)
-        // What was not sent says nothing about the provider.
+        // A request that was not sent says nothing about the provider.
         if attempt.isSent {
             state.ranking.failed(provider, .overload, of: attempt.domain, startedAt: attempt.startedAt, now: now)
         }
@@ -202,13 +203,14 @@ extension Lookup {
     /// Marks the source whose answer caused this lookup. Other sources are asked.
     ///
     /// - Parameters:
-    ///   - forged: that answer, if it was removed from the cache. Waiters get it only if no source has a better one.
+    ///   - forged: the source's answer, if it was removed from the cache. Waiters get it only if no source has a better
+    ///     one.
     ///   - route: a route that includes the source if it may be asked.
     mutating func replace(
         _ source: Source, _ forged: Answer?, on route: Route, _ verification: Verification, now: Instant
     ) {
         held.replace(source, forged, mayBeAsked: route.includes(source), verification, now: now)
-        // New clients must not get it either.
+        // New clients must not get the forged answer either.
         if forged != nil, verification.isGuarded, case .settled = phase {
             phase = .asking
             system = .failed
@@ -270,7 +272,7 @@ extension Lookup {
 
     /// Gives clients the system resolver's answer. Running fetches to providers may still fill the cache.
     ///
-    /// - Parameter reason: why it stands in.
+    /// - Parameter reason: why the system resolver stands in.
     /// - Returns: the answer given; nil if it waits for the other family's.
     mutating func settle(
         with answer: Answer, _ reason: StandInReason, now: Instant, _ state: inout ResolverState
@@ -329,7 +331,7 @@ extension Lookup {
     }
 
     /// Returns the only provider that can be asked, if its request timed out while no other was in flight, and the
-    /// clients have no other answer; else nil. Other requests in flight would show whether the provider works.
+    /// clients have no other answer; else nil. Another request in flight would show whether the provider works.
     private func providerToRepeat(_ ranking: UpstreamRanking, now: Instant) -> ProviderID? {
         guard mayRepeat(now), providers.attempts == 1,
             let provider = failures.timedOut.first, ranking.mayAsk(provider, for: question.kind, among: upstreams)
@@ -424,7 +426,7 @@ extension Lookup {
     /// Caches the answer, and records if the system resolver stood in. An answer with TTL 0 is given to the waiters and
     /// not cached (RFC 1035 section 3.2.1).
     ///
-    /// - Parameter standIn: why the answer is given in a provider's place; nil: it is not.
+    /// - Parameter standIn: why the answer is given in a provider's place; nil: the answer is not given in its place.
     /// - Returns: the answer to give.
     private mutating func keep(
         _ answer: Answer, from source: Source, standIn: StandInReason?, now: Instant, _ state: inout ResolverState

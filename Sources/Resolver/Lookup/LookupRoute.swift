@@ -9,21 +9,22 @@ extension Lookup {
         /// Providers whose trial another lookup runs. They are asked after the trial, or if the system resolver fails
         /// too.
         let trialPending: [ProviderID]
-        /// Longest wait for that trial: the usual answer time.
+        /// Longest wait for the other lookup's trial: the usual answer time.
         let trialPatience: Duration
         /// Throttled and over-budget providers: asked only if no other provider has an answer.
         let throttled: [ProviderID]
         /// Providers that reject the account: asked only if a client would get a failure.
         let blocked: [ProviderID]
-        /// Providers whose quota is used up, or whose budget is and the system resolver may answer: not asked.
+        /// Providers whose quota is used up, or whose budget is used up while the system resolver may answer: not
+        /// asked.
         let usedUp: [ProviderID]
         /// The upstreams allowed when the lookup began.
         let upstreams: NameUpstreams
         let hasSystem: Bool
         /// Time for which only the system resolver is asked (order `systemFirst`); nil: the providers go first.
         private(set) var systemLead: Duration?
-        /// The provider that is asked after that time, because the system resolver is late. Nil: no provider may hedge,
-        /// or the system resolver is known to be silent.
+        /// The provider that is asked after `systemLead`, because the system resolver is late. Nil: no provider may
+        /// hedge, or the system resolver is known to be silent.
         private(set) var hedge: ProviderID?
         /// No provider can be reached.
         let inTrouble: Bool
@@ -44,7 +45,7 @@ extension Lookup {
             if hedge == nil { systemLead = max(lead, patience) }
         }
 
-        /// None of its providers is in trouble.
+        /// No provider of the route is in trouble.
         func isHealthy(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
             trialPending.isEmpty && throttled.isEmpty && blocked.isEmpty
                 && !providers.contains { ranking.isInTrouble($0, now) }
@@ -113,7 +114,7 @@ extension Lookup {
             hedge: Bounds.systemHedgeInTrouble, patience: Bounds.systemPatienceInTrouble)
         /// The providers are silent to names of this parent.
         static let inSilence = SystemTerms(hedge: Bounds.systemHedgeInTrouble, patience: Bounds.silentFloor)
-        /// Just after a change to a new network.
+        /// The terms just after a change to a new network.
         static let atFirst = SystemTerms(hedge: .zero, patience: Bounds.systemPatienceAtFirst)
         static let mistrustedAtFirst = SystemTerms(hedge: .zero, patience: Bounds.systemPatienceMistrusted)
     }
@@ -125,15 +126,15 @@ extension Lookup {
         let domain: Name
         var startedAt: Instant
         var until: Instant
-        /// Time after which the absence of any reply of the provider is silence.
+        /// Time after the start of the request from which a provider without any reply counts as silent.
         var silentAfter = Bounds.silentFloor
-        /// False while it waits for a fleet or for its turn: nothing about it concerns the upstream.
+        /// False while the request waits for a fleet or for its turn: its time says nothing about the upstream.
         var isSent = true
-        /// It was sent later than it began, or is not sent yet.
+        /// The request was sent later than it began, or is not sent yet.
         var hasWaited = false
-        /// When its turn in the provider's budget is, while it waits for it; nil: it does not.
+        /// The time of the request's turn in the provider's budget, while it waits for it; nil: it does not wait.
         var turnAt: Instant?
-        /// It waits for a place at the provider.
+        /// The request waits for a place at the provider.
         var awaitsPlace = false
 
         var source: Source {
@@ -143,7 +144,7 @@ extension Lookup {
             }
         }
 
-        /// When the lookup acts on it if no reply arrives before.
+        /// When the lookup acts on the request if no reply arrives before.
         var nextDeadline: Instant { turnAt ?? until }
 
         var provider: ProviderID? { if case .provider(let provider) = upstream { provider } else { nil } }

@@ -1,4 +1,4 @@
-// How far the current network is known.
+// How much is known about the current network.
 
 /// The network that a lookup restarts on, compared with the one that it started on.
 enum NetworkStanding {

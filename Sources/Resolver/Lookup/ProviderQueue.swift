@@ -1,15 +1,15 @@
-// The providers that a lookup has not asked yet: which one is next and when, and which ones wait or are spared.
+// The providers that a lookup has not asked yet: which one is next and when, and which ones wait or are last resorts.
 
 import DNSWire
 
 /// Invariants: no provider is in two lists, and none that is being asked is in any. A lookup makes at most
 /// `Bounds.maxProviderAttempts` requests, plus one for each that got no slot.
 struct ProviderQueue {
-    /// Best first.
+    /// The providers to ask, best first.
     private(set) var untried: ArraySlice<ProviderID>
     /// Providers whose trial another lookup runs: asked after the trial, or if the system resolver does not stand in.
     private var trialPending: [ProviderID]
-    /// Until then the providers in `trialPending` wait for the trial; nil: no wait.
+    /// The instant until which the providers in `trialPending` wait for the trial; nil: no wait.
     private(set) var trialUntil: Instant?
     /// Throttled and over-budget providers: asked only if no other provider has an answer.
     private var throttled: [ProviderID]
@@ -18,11 +18,12 @@ struct ProviderQueue {
     /// Providers whose budget or quota was used up when they were due.
     private var usedUp: [ProviderID] = []
     private var attemptsLeft = Bounds.maxProviderAttempts
-    /// Those of last resort are among `untried`.
+    /// Providers of last resort are among `untried`.
     private(set) var areLastResorts = false
     /// When the first of `untried` is asked: at once after a failure, else after the hedge delay.
     private(set) var nextAt: Instant?
-    /// The provider to be asked then because an earlier one is late. Nil: the first of `untried`, after a failure.
+    /// The provider to be asked at `nextAt` because an earlier one is late. Nil: the first of `untried`, after a
+    /// failure.
     private var hedge: ProviderID?
 
     /// - Parameter begin: when the first provider is asked.
@@ -39,14 +40,14 @@ struct ProviderQueue {
     }
 
     var isEmpty: Bool { untried.isEmpty }
-    /// No provider will be asked, unless one of last resort has to be.
+    /// No provider will be asked, except one of last resort.
     var isDone: Bool { untried.isEmpty && trialUntil == nil }
     /// No timer is pending.
     var isIdle: Bool { trialUntil == nil && nextAt == nil }
     var hasThrottled: Bool { !throttled.isEmpty }
     var hasBlocked: Bool { !blocked.isEmpty }
     var hasTrialPending: Bool { !trialPending.isEmpty }
-    /// Those that may be asked although there is an expired answer: all but the blocked ones.
+    /// Providers that may be asked although there is an expired answer: all but the blocked ones.
     var askedBeforeExpired: [ProviderID] { untried + trialPending + throttled }
     func includes(_ provider: ProviderID) -> Bool { untried.contains(provider) || throttled.contains(provider) }
     var attempts: Int { Bounds.maxProviderAttempts - attemptsLeft }
@@ -60,8 +61,8 @@ struct ProviderQueue {
     /// Takes the next provider to ask; nil if there is none.
     ///
     /// - Parameters:
-    ///   - kind: what is asked.
-    ///   - upstreams: those of the name. The settings may have changed since the lookup began.
+    ///   - kind: the kind of the question.
+    ///   - upstreams: the upstreams of the name. The settings may have changed since the lookup began.
     mutating func popNext(
         _ ranking: UpstreamRanking, for kind: QuestionKind, among upstreams: NameUpstreams
     ) -> (provider: ProviderID, isHedge: Bool)? {
@@ -73,14 +74,14 @@ struct ProviderQueue {
         let first = isHedge ? untried.firstIndex { ranking.mayHedge($0) } : untried.indices.first
         guard let index = first else { return nil }
         attemptsLeft -= 1
-        // `remove(at:)` copies the others.
+        // `remove(at:)` copies the other elements.
         return (index == untried.startIndex ? untried.removeFirst() : untried.remove(at: index), isHedge)
     }
 
     /// Schedules the next provider that may hedge after this delay, or earlier, so that all are asked within
     /// `Bounds.allAskedWithin`. The others are asked only after a failure.
     ///
-    /// - Parameter begin: when the request before it is sent.
+    /// - Parameter begin: when the preceding request is sent.
     mutating func hedge(after delay: Duration, startedAt: Instant, _ ranking: UpstreamRanking, at begin: Instant) {
         let hedges = untried.filter { ranking.mayHedge($0) }
         guard let first = hedges.first else { return }
@@ -110,7 +111,7 @@ struct ProviderQueue {
         return true
     }
 
-    /// Schedules no hedge while the request before it waits for others: it is not late.
+    /// Schedules no hedge while the preceding request waits for others: it is not late.
     mutating func holdHedge() { if hedge != nil { nextAt = nil } }
 
     var isHedgeHeld: Bool { hedge != nil && nextAt == nil }
@@ -152,8 +153,8 @@ struct ProviderQueue {
         throttled = []
     }
 
-    /// Makes a provider a last resort whose request was not sent, and asks the next one. If it was of last resort
-    /// already, it is not asked again.
+    /// Makes a provider a last resort whose request was not sent, and asks the next one. A provider that was a last
+    /// resort already is not asked again.
     mutating func spare(_ provider: ProviderID, now: Instant) {
         makeNextDue(now)
         guard !areLastResorts else { return }
@@ -190,7 +191,7 @@ struct ProviderQueue {
 
     // MARK: other lookups' trials
 
-    /// A wait for a trial that would end after this instant ends now.
+    /// Ends a wait for a trial now if it would end after this instant.
     mutating func limitTrialWait(before instant: Instant, now: Instant) {
         if let until = trialUntil, until >= instant { trialUntil = now }
     }

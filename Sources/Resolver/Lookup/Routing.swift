@@ -22,8 +22,8 @@ struct Routing {
         }
     }
 
-    /// Returns the route of local names and of names that a rule answers, which precedes any upstream. What the
-    /// operator wrote precedes what a client of DHCP chose.
+    /// Returns the route of local names and of names that a rule answers, which precedes any upstream. The operator's
+    /// names precede the names that DHCP clients chose.
     func place(of question: Question, now: Instant) -> LocalNames.Route {
         withPolicy(of: question) { place(of: question, by: $0, now: now) }
     }
@@ -69,7 +69,8 @@ struct Routing {
 
     // MARK: local names
 
-    /// Returns the answer of a lease: for its address, for the client's name in a local zone, and for that name alone.
+    /// Returns the answer of a lease: for its address, for the client's name in a local zone, and for the client's name
+    /// alone.
     ///
     /// - Parameter zone: the local zone that has the name and keeps it.
     private func lease(for question: Question, in zone: Name?, now: Instant) -> Leases.Found? {
@@ -79,7 +80,7 @@ struct Routing {
         return leases.addresses(of: label, for: question, now: now)
     }
 
-    /// Nil for a name that no client can have.
+    /// Returns the client's label; nil for a name that no client can have.
     private func labelOfClient(_ question: Question, in zone: Name?) -> Name? {
         let name = question.name
         if name.isSingleLabel {
@@ -94,7 +95,7 @@ struct Routing {
     }
 
     /// Returns the whole name of a client. Nil if a hosts file has the name, alone or in a zone, or a rule decides
-    /// about it: these precede clients.
+    /// about it: hosts files and rules precede clients.
     private func nameOfClient(_ label: Name) -> Name? {
         let names = policy.localZones.names.compactMap { label.appending($0) }
         guard !hosts.speaks(of: label), !names.contains(where: hosts.speaks) else { return nil }
@@ -202,7 +203,7 @@ struct Routing {
         direction(of: question, policy, ranking, now: now).upstreams
     }
 
-    /// The same, with the reason.
+    /// Returns the upstreams that the settings allow for the name, with the reason.
     func direction(
         of question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
     ) -> Direction {
@@ -226,8 +227,8 @@ struct Routing {
 }
 
 extension Routing {
-    /// A reload has changed or removed the view of its clients. No upstream is asked then: only those of the former
-    /// view may know of the question.
+    /// Whether a reload has changed or removed the view of the question's clients. No upstream is asked then: only
+    /// upstreams of the former view may get the question.
     func isOfFormerView(_ question: Question) -> Bool {
         question.clients.view > 0 && policy.view(of: question) == nil
     }
@@ -245,7 +246,7 @@ extension Routing {
 }
 
 extension Routing {
-    /// What answers the question; nil: upstreams do.
+    /// The local origin of the answer; nil: upstreams answer.
     func localOrigin(of question: Question, now: Instant) -> LocalOrigin? {
         if case .here(_, let origin) = place(of: question, now: now) { origin } else { nil }
     }

@@ -19,7 +19,7 @@ package struct SourceAnswer: Equatable, Sendable {
     package let answeredAt: Instant
     /// Nil unless the answer contradicts the rule for its name.
     package let contradiction: Contradiction?
-    /// When it was stored in the cache; nil if it was not.
+    /// When the answer was stored in the cache; nil if it was not stored.
     package fileprivate(set) var keptAt: Instant?
 }
 
@@ -41,7 +41,7 @@ package struct SourceFailure: Equatable, Sendable {
 struct SourceHistory {
     private struct Entry {
         let question: Question
-        /// The latest last.
+        /// The answers, the latest last.
         var words: [SourceAnswer] = []
         var failures: [SourceFailure] = []
         var standIn: StandIn?
@@ -53,7 +53,7 @@ struct SourceHistory {
     private var oldest = 0
 
     /// - Parameters:
-    ///   - answer: as received.
+    ///   - answer: the answer as received.
     ///   - usable: the answer without addresses that no public name may have; nil: nothing is left.
     mutating func said(
         _ question: Question, _ answer: Answer, usable: Answer?, _ contradiction: Contradiction? = nil,
@@ -99,7 +99,7 @@ struct SourceHistory {
         entries[number].words[index].keptAt = now
     }
 
-    /// The latest last.
+    /// Returns the answers to the question, the latest last.
     func words(on question: Question) -> [SourceAnswer] { numberOf[question].map { entries[$0].words } ?? [] }
 
     func failures(on question: Question) -> [SourceFailure] { numberOf[question].map { entries[$0].failures } ?? [] }

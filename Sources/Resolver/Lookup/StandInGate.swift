@@ -5,9 +5,9 @@ import DNSWire
 extension Lookup {
     /// The gate to plain DNS: decides whether the system resolver may answer in the providers' place now.
     ///
-    /// - Parameter isAsking: the question is whether to ask it, so that its answer is there in time; silence of a
-    ///   provider is then suspected earlier.
-    /// - Returns: why it may; nil: it may not.
+    /// - Parameter isAsking: whether the caller wants to ask the system resolver, so that its answer is there in time;
+    ///   silence of a provider is then suspected earlier.
+    /// - Returns: why the system resolver may answer; nil: it may not.
     func standIn(_ ranking: UpstreamRanking, isAsking: Bool = false, now: Instant) -> StandInReason? {
         guard !failures.lacksRoom else { return nil }
         guard policy.standsIn == .unreachable, !isSystemFirst else {
@@ -37,7 +37,8 @@ extension Lookup {
         }
         for attempt in running {
             guard let provider = attempt.provider, !ranking.isUnreached(provider, now) else { continue }
-            // A wait for a turn or for a fleet says nothing about the provider; one for a place at a silent one does.
+            // A wait for a turn or for a fleet says nothing about the provider; a wait for a place at a silent one
+            // does.
             if isAsking || isHoldOver(now), attempt.isSent || attempt.awaitsPlace,
                 ranking.isSilent(provider, to: holder.parent, now)
             {
@@ -59,20 +60,20 @@ extension Lookup {
         ranking.isUnreached(provider, now) || ranking.isSilent(provider, to: holder.parent, now)
     }
 
-    /// Whether it waits for providers that are known to be silent to names of its parent, and for no other.
+    /// Whether the lookup waits for providers that are known to be silent to names of its parent, and for no other.
     func waitsForSilence(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
         awaitsOnly { isUnreachable($0, ranking, now) }
     }
 
-    /// Whether all providers that it waits for, or may still ask before it gives an expired answer, are such; false for
-    /// none.
+    /// Whether all providers that the lookup waits for, or may still ask before it gives an expired answer, satisfy
+    /// `isSuch`; false if there are none.
     func awaitsOnly(_ isSuch: (ProviderID) -> Bool) -> Bool {
         let awaited = running.compactMap(\.provider) + providers.askedBeforeExpired
         return !awaited.isEmpty && awaited.allSatisfy(isSuch)
     }
 
-    /// Whether the answer that it gave in the providers' place may be given no longer: a provider that it still waits
-    /// for has replied to others since.
+    /// Whether the answer that was given in the providers' place may be given no longer: a provider that the lookup
+    /// still waits for has replied to other questions since.
     func isWithdrawn(_ ranking: UpstreamRanking, now: Instant) -> Bool {
         guard case .settled(_, .some, let settledAt) = phase else { return false }
         let hasRecovered = running.contains { attempt in
@@ -84,7 +85,7 @@ extension Lookup {
     /// When the absence of any reply since the request proves that its provider is silent.
     private func silenceProvenAt(_ attempt: Attempt) -> Instant {
         guard attempt.startedAt > startedAt else { return holdUntil }
-        // Just after a change of the network, the first answer is wanted soon.
+        // Just after a network change, the first answer is needed soon.
         let isAtFirst = systemHedge == .zero && !attempt.hasWaited
         let hold = startedAt.duration(to: holdUntil)
         return max(holdUntil, attempt.startedAt + (isAtFirst ? min(hold, attempt.silentAfter) : attempt.silentAfter))

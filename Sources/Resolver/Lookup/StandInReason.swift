@@ -16,12 +16,13 @@ package enum StandInReason: String, Sendable, CaseIterable {
     case failing
     /// Every answer of a provider was disproved by a TLS handshake or by a rule.
     case disproved
-    /// An account replied with nothing, which may mean that the name is not registered for it, and no other provider
+    /// An account sent an empty reply, which may mean that the name is not registered for it, and no other provider
     /// knows the name.
     case notServed = "not-served"
     /// A provider's budget or quota is used up, and its `when-used-up` names the system resolver.
     case usedUp = "used-up"
-    /// The settings allow it after any failure (`stands-in = "any-failure"`, `order = "system-first"`).
+    /// The settings allow the system resolver after any failure (`stands-in = "any-failure"`, `order =
+    /// "system-first"`).
     case setting
 
     var extendedError: ExtendedError {

@@ -31,6 +31,6 @@ struct Substitutes {
         return endOf.filter { $0.value > now }.map { ($0.key, "\($0.key)") }.sorted { $0.1 < $1.1 }.map(\.0)
     }
 
-    /// Stops tracking all of them after a network change.
+    /// Stops tracking all answers after a network change.
     mutating func removeAll() { endOf = [:] }
 }

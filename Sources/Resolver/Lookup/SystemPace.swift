@@ -10,19 +10,20 @@ struct SystemPace {
     private var silentDomains: Set<Name> = []
     private var silentAt: Instant?
 
-    /// Any reply ends the silence. Errors come faster than answers, so only answers are measured.
+    /// Records a reply: any reply ends the silence. Errors come faster than answers, so only answers are measured.
     mutating func fetchFinished(_ result: FetchResult, after elapsed: Duration, now: Instant) {
         guard result.isHeard else { return }
         if case .success = result { latency.measure(elapsed, now: now) }
         silentDomains = []
     }
 
-    /// A failure that the system resolver reported is an answer, and a shortage of slots is the daemon's own.
+    /// Records a failure. A failure that the system resolver reported is an answer, and a shortage of slots is the
+    /// daemon's own.
     mutating func failed(_ failure: FetchFailure, of domain: Name, now: Instant) {
         if failure.isUnheard { silent(domain, now: now) }
     }
 
-    /// A provider answered before it.
+    /// A provider answered before the system resolver.
     mutating func overtaken(of domain: Name, after elapsed: Duration, now: Instant) {
         if elapsed >= Bounds.systemLeadFloor { silent(domain, now: now) }
     }
@@ -33,7 +34,7 @@ struct SystemPace {
         if silentDomains.count < Bounds.silentDomains { silentDomains.insert(domain) }
     }
 
-    /// Whether it did not answer lately. A provider that is asked before its answer is then no hedge.
+    /// Whether the system resolver did not answer lately. A provider that is asked before its answer is then no hedge.
     func isSilent(_ now: Instant) -> Bool {
         guard silentDomains.count >= Bounds.silentDomains, let silentAt else { return false }
         return now - silentAt < Bounds.systemSilentPause

@@ -6,7 +6,7 @@ package import DNSWire
 /// The names of one provider, such as those registered for a vendor's account.
 package struct AccountNames: Equatable, Sendable {
     package let provider: ProviderID
-    /// Each with all names below it, or alone. Their types are ignored.
+    /// The names, each with all names below it, or alone. Their types are ignored.
     package let names: [QuestionScope]
     /// Only accounts that have the name are asked.
     package let isExclusive: Bool
@@ -22,7 +22,7 @@ package struct AccountTable: Equatable, Sendable {
     /// The accounts that a name belongs to.
     struct Match: Equatable, Sendable {
         let scope: QuestionScope
-        /// In the order of the settings; one or more.
+        /// The owners in the order of the settings; one or more.
         fileprivate(set) var owners: [ProviderID]
         fileprivate(set) var isExclusive: Bool
 

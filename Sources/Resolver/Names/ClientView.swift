@@ -4,17 +4,17 @@ import DNSWire
 
 package struct ClientView: Equatable, Sendable {
     package let name: String
-    /// As in `ClientGroup`.
+    /// The number of the view, as in `ClientGroup`.
     package let number: UInt32
-    /// Has no views.
+    /// The policy of the view, which has no views.
     package var policy: Policy
 
     package init(name: String, number: UInt32, policy: Policy) {
         (self.name, self.number, self.policy) = (name, number, policy)
     }
 
-    /// As `Policy.mayDiffer`, beside the same view of the other policy. Without rules and providers of its own, a view
-    /// decides as all other clients do.
+    /// As `Policy.mayDiffer`, for this view and the same view of the other policy. Without rules and providers of its
+    /// own, a view decides as all other clients do.
     func mayDiffer(fromThatOf other: Policy, for name: Name) -> Bool {
         guard let index = other.views.firstIndex(where: { $0.number == number }) else { return false }
         let hasRules = policy.rules.hasRulesOfView || other.views[index].policy.rules.hasRulesOfView
@@ -32,7 +32,7 @@ extension Policy {
         clients.view == 0 ? nil : views.firstIndex { $0.number == clients.view }
     }
 
-    /// Returns the policies of the views that both have.
+    /// Returns the policies of the views that both policies have.
     func viewsInCommon(with other: Policy) -> [(Policy, Policy)] {
         views.compactMap { view in
             other.views.first { $0.number == view.number }.map { (view.policy, $0.policy) }

@@ -1,7 +1,7 @@
-// A rule's setting `family`: which address family clients get for its names. Questions for the other one get no data:
-// always, or if the preferred one has a usable address. That answer is the daemon's own and never cached. The cache
-// holds nothing of an excluded family. Of one that yields it may hold an answer from before the preferred family had a
-// usable address, or a provider's that outranks a substitute of the preferred family.
+// A rule's setting `family`: which address family clients get for its names. Questions for the other family get no
+// data: always, or if the preferred family has a usable address. This reply is the daemon's own and never cached. The
+// cache holds nothing of an excluded family. Of a yielding family it may hold an answer from before the preferred
+// family had a usable address, or a provider's answer that outranks a substitute of the preferred family.
 
 import DNSWire
 
@@ -14,9 +14,9 @@ package enum FamilyPolicy: String, Sendable, CaseIterable {
 
     enum Treatment {
         case ordinary
-        /// No data, and no upstream is asked.
+        /// The question gets no data, and no upstream is asked.
         case excluded
-        /// No data if the name has a usable address of the other family.
+        /// The question gets no data if the name has a usable address of the other family.
         case yielding
     }
 

@@ -5,9 +5,9 @@ package import DNSWire
 /// How far a link's announcements reach, the least first. A link claims no domain at or below one that a higher rank
 /// announces or has announced.
 package enum LinkRank: Int, Sendable, CaseIterable, Comparable {
-    /// The machine's way to the Internet. Its place is taken by the next network, with domains of its own.
+    /// The machine's way to the Internet. The next network takes its place, with domains of its own.
     case uplink
-    /// A network beside it.
+    /// A network beside the uplink.
     case side
     /// The operator's VPN.
     case tunnel
@@ -18,15 +18,15 @@ package enum LinkRank: Int, Sendable, CaseIterable, Comparable {
 /// A link (network interface) whose network announces domains.
 package struct AnnouncingLink: Equatable, Sendable {
     package let interface: String
-    /// A VPN without an interface of its own: it uses that of another link.
+    /// A VPN without an interface of its own: it uses the interface of another link.
     package let isSharing: Bool
-    /// In the order of use. Each is asked through the interface alone.
+    /// The nameservers in the order of use. Each is asked through the interface alone.
     package let servers: [Nameserver]
     package let domains: [Name]
     package let isTunnel: Bool
-    /// The machine's traffic goes out here, or a part of it.
+    /// The machine's traffic goes out through this link, or a part of it.
     package let hasDefaultRoute: Bool
-    /// It has had a default route. A default route may go before the link does.
+    /// The link has had a default route. A default route may go before the link does.
     fileprivate var hasHadDefaultRoute: Bool
 
     package init(
@@ -42,12 +42,12 @@ package struct AnnouncingLink: Equatable, Sendable {
         hasHadDefaultRoute = hasDefaultRoute
     }
 
-    /// Unique among links: the interface, "vpn:" before it if it is another's.
+    /// The name, unique among links: the interface, with "vpn:" before it if the interface is another link's.
     package var name: String { isSharing ? "vpn:\(interface)" : interface }
 
     package var rank: LinkRank { isTunnel ? .tunnel : hasHadDefaultRoute ? .uplink : .side }
 
-    /// Whether it announces the same.
+    /// Whether the link announces the same as the other one.
     package func isSame(as other: AnnouncingLink) -> Bool {
         (name, servers, domains) == (other.name, other.servers, other.domains)
     }
@@ -58,7 +58,7 @@ package struct AnnouncingLink: Equatable, Sendable {
 package struct LinkDomains: Equatable, Sendable {
     package struct Ended: Equatable, Sendable {
         package let domain: Name
-        /// Name of the last one that announced it.
+        /// Name of the link that announced the domain last.
         package let link: String
         let rank: LinkRank
     }
@@ -67,13 +67,13 @@ package struct LinkDomains: Equatable, Sendable {
     /// Domains that no link of at least the same rank announces any more, the latest last.
     package private(set) var ended: [Ended] = []
 
-    /// Those of a machine with many VPNs. Beyond it, the oldest of the lowest rank is forgotten: a network that comes
-    /// and goes cannot displace a tunnel's.
+    /// Maximum number of ended domains: those of a machine with many VPNs. Beyond it, the oldest of the lowest rank is
+    /// forgotten: a network that comes and goes cannot displace a tunnel's domain.
     static let maxEnded = 1024
 
     package init() {}
 
-    /// Servers of links without a default route: they are asked for names of their link alone.
+    /// Servers of links without a default route: they are asked for names of their links alone.
     package var serversAside: Set<Address> {
         let others = links.filter(\.hasDefaultRoute).flatMap(\.servers)
         return Set(links.filter { !$0.hasDefaultRoute }.flatMap(\.servers).map(\.address))
@@ -114,6 +114,6 @@ package struct LinkDomains: Equatable, Sendable {
         links = new
     }
 
-    /// Forgets the domains of ended links: the operator's wish.
+    /// Forgets the domains of ended links, at the operator's request.
     package mutating func forgetEnded() { ended = [] }
 }

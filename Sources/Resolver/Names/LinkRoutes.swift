@@ -5,9 +5,9 @@ import PublicSuffix
 
 package struct LinkRoutes: Equatable, Sendable {
     package struct Owner: Equatable, Sendable {
-        /// Its name.
+        /// The name of the link.
         package let link: String
-        /// Nil if the link has ended.
+        /// The ID of the link's nameservers; nil if the link has ended.
         package let nameserver: ProviderID?
         package let servers: [Nameserver]
         let rank: LinkRank
@@ -17,7 +17,7 @@ package struct LinkRoutes: Equatable, Sendable {
 
     package static let none = LinkRoutes(LinkDomains()) { _ in nil }
 
-    /// - Parameter nameserver: that with the servers of a link, by its name.
+    /// - Parameter nameserver: returns the ID of a link's nameservers, by the link's name.
     package init(_ domains: LinkDomains, nameserver: (String) -> ProviderID?) {
         for rank in LinkRank.allCases.reversed() {
             for link in domains.links where link.rank == rank {
@@ -31,7 +31,7 @@ package struct LinkRoutes: Equatable, Sendable {
         }
     }
 
-    /// Higher ranks claim first, and of equal ranks the first link.
+    /// Assigns the domain to the owner. Higher ranks claim first, and of equal ranks the first link.
     private mutating func claim(_ domain: Name, _ owner: Owner) {
         guard !LinkRoutes.isShared(domain), self.owner(of: domain).map({ $0.owner.rank == owner.rank }) ?? true,
             ownerOfDomain[domain] == nil
@@ -61,7 +61,7 @@ package struct LinkRoutes: Equatable, Sendable {
     /// Returns the domains that belong to their link without a rule that names them.
     ///
     /// - Parameter isReserved: the operator has decided about the domain by other means. A tunnel, which the operator
-    ///   starts, precedes that with a longer domain.
+    ///   starts, precedes these with a longer domain.
     package func domains(unless isReserved: (Name, _ isOfTunnel: Bool) -> Bool) -> [Name] {
         ownerOfDomain.filter { !isReserved($0.key, $0.value.rank == .tunnel) }.keys.sorted()
     }
@@ -82,11 +82,11 @@ package struct LinkRoutes: Equatable, Sendable {
 }
 
 extension ProviderID {
-    /// Stands for the nameservers of a name's link. No provider has it, so that a name without a link fails.
+    /// Stands for the nameservers of a name's link. No provider has this ID, so that a name without a link fails.
     package static let noLink = ProviderID(.min)
 }
 
 extension NameUpstreams {
-    /// Those of a rule for links.
+    /// The upstreams of a rule for links.
     package static let link = NameUpstreams.nameserver(.noLink)
 }

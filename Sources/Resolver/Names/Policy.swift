@@ -12,28 +12,28 @@ package struct Policy: Equatable, Sendable {
     /// Digest of the parameters and client subnets that providers get. After a change the cache serves another
     /// partition.
     package var partition: UInt32 = 0
-    /// Time from the question for which the system resolver's answer waits while providers are late. RFC 8767 section 5
-    /// uses 1.8 s for the same choice. From 0 to 4 s. Neither short nor learned: a network that forges answers is fast,
-    /// and must not win because a provider is late once. The price is this wait in the first second of an outage.
+    /// Time from the question for which the system resolver's answer waits while providers are late, from 0 to 4 s. RFC
+    /// 8767 section 5 uses 1.8 s for the same choice. It is neither short nor learned: a network that forges answers is
+    /// fast, and must not win because a provider is late once. The price is this wait in the first second of an outage.
     package var systemPatience: Duration = .milliseconds(1800)
     package var probes = ProbePolicy()
     package var standsIn = StandInPolicy.unreachable
     package var order = UpstreamOrder.providersFirst
     package var rules = RuleTable([])
     package var accounts = AccountTable([])
-    /// The providers for names that may go to any; nil: all without names of their own.
+    /// The providers for names that may go to any provider; nil: all without names of their own.
     package var providers: [ProviderID]?
     /// The clients with a policy of their own.
     package var views: [ClientView] = []
-    /// For names whose rule sends them to their link.
+    /// The links of names whose rule sends them to their link.
     package var links = LinkRoutes.none
     /// Names without a rule that selects an upstream go to the system resolver.
     package var onlyListed = false
     /// No name goes to a provider.
     package var isSystemOnly = false
-    /// Names in these are answered from local names alone.
+    /// Zones whose names are answered from local names alone.
     package var localZones = LocalZones.none
-    /// Portal names, set while a captive portal is suspected. Only the system resolver answers these, and its answers
+    /// Portal names, set while a captive portal is suspected. Only the system resolver answers them, and its answers
     /// are not cached.
     var exceptions: PortalNames?
     /// NAT64 prefixes of the network in use.
@@ -44,16 +44,16 @@ package struct Policy: Equatable, Sendable {
     /// Returns the upstreams that the settings allow for a name.
     package func upstreams(for name: Name) -> NameUpstreams { direction(of: name, rules.rule(for: name)).upstreams }
 
-    /// What genuine answers for a name are like, by the longest rule that says it.
+    /// The properties of genuine answers for a name, by the longest rule that states them.
     package func expectation(of name: Name) -> RuleExpectation? { rules.rule(for: name)?.expectation }
 
     /// The names whose answers are accepted under terms only, with all names below them: answers must meet an
-    /// expectation, or come from a nameserver. The root with a list of such names.
+    /// expectation, or come from a nameserver. With a list of such names, the root.
     package var namesWithAcceptanceTerms: [Name] {
         rules.hasListsWithAcceptanceTerms ? [.root] : rules.namesWithAcceptanceTerms
     }
 
-    /// A digest of these terms, equal in every process; nil without any.
+    /// A digest of the terms of acceptance, equal in every process; nil if there are none.
     ///
     /// - Parameter nameserver: returns a text for a nameserver.
     package func acceptanceDigest(_ nameserver: (ProviderID) -> String) -> String? {
@@ -223,7 +223,7 @@ package struct CachePolicy: Equatable, Sendable {
         }
     }
 
-    /// Returns the limits with those of the rule in their place.
+    /// Returns the limits with those of the rule in place of them.
     fileprivate func with(_ rule: Rule) -> CachePolicy {
         CachePolicy(
             minTTLSeconds: rule.minTTLSeconds ?? minTTLSeconds, maxTTLSeconds: rule.maxTTLSeconds ?? maxTTLSeconds,
@@ -231,13 +231,13 @@ package struct CachePolicy: Equatable, Sendable {
     }
 }
 
-/// Where a question goes, and why.
+/// The upstreams of a question, and why it goes to them.
 struct Direction {
     let upstreams: NameUpstreams
     let grounds: RouteGrounds
 }
 
-/// Why a question goes where it goes.
+/// Why a question goes to its upstreams.
 package enum RouteGrounds: Sendable {
     /// The default.
     case ordinary
@@ -265,7 +265,7 @@ struct NamePolicy {
     /// When the system resolver may answer in place of the providers.
     let standsIn: StandInPolicy
     let order: UpstreamOrder
-    /// As in `Policy`.
+    /// `Policy.systemPatience`.
     let systemPatience: Duration
     /// Private addresses in answers are accepted.
     let allowsPrivate: Bool

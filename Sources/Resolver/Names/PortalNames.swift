@@ -14,7 +14,7 @@ package struct PortalNames: Equatable, Sendable {
 
     package init() {}
 
-    /// A portal has a login page, and perhaps one before and one after it.
+    /// Maximum number of hosts: a portal has a login page, and perhaps one before and one after it.
     static let maxHosts = 4
 
     package func cover(_ name: Name) -> Bool {
@@ -41,10 +41,10 @@ package struct PortalNames: Equatable, Sendable {
     /// The check name that every portal knows.
     package static let probed = name("connectivitycheck.gstatic.com")
 
-    /// Android and ChromeOS (AOSP's NetworkStack, `captive_portal_http_url`; shill's portal detector), Huawei's and
-    /// Xiaomi's; Apple (support article 102554); Windows ("NCSI overview" of its documentation); Firefox
-    /// (`captivedetect.canonicalURL`); NetworkManager's `connectivity.uri` as GNOME, Debian, Ubuntu, Arch and openSUSE
-    /// set it; KDE (plasma-nm).
+    /// The check names of Android and ChromeOS (AOSP's NetworkStack, `captive_portal_http_url`; shill's portal
+    /// detector), of Huawei and Xiaomi; Apple (support article 102554); Windows ("NCSI overview" of its documentation);
+    /// Firefox (`captivedetect.canonicalURL`); NetworkManager's `connectivity.uri` as GNOME, Debian, Ubuntu, Arch and
+    /// openSUSE set it; KDE (plasma-nm).
     private static let checks = Set(
         """
         connectivitycheck.gstatic.com connectivitycheck.android.com clients3.google.com

@@ -4,8 +4,8 @@
 import DNSWire
 
 extension NamePolicy {
-    /// The answer without such addresses and address hints, whichever upstream gave it; nil when none of its addresses
-    /// is left, or if a signature covers them.
+    /// Returns the answer without private addresses and address hints, whichever upstream gave it; nil if none of its
+    /// addresses is left, or if a signature covers them.
     func withoutPrivateAddresses(_ answer: Answer) -> Answer? {
         guard !allowsPrivate else { return answer }
         let prefixes = probes.translationPrefixes

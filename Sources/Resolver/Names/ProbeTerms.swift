@@ -5,7 +5,7 @@ package import DNSWire
 /// Probe settings for all names.
 package struct ProbePolicy: Equatable, Sendable {
     package var isEnabled = false
-    /// At least one port.
+    /// The ports to probe, at least one.
     package var ports: [UInt16] = [443]
 
     package init() {}
@@ -17,14 +17,14 @@ package struct ProbeTerms: Equatable, Sendable {
         case nothing
         /// Public addresses only: a name must not cause probes of the local network.
         case publicAddresses
-        /// A rule says so.
+        /// All addresses, because a rule says so.
         case allAddresses
     }
 
     package let scope: Scope
     package let ports: [UInt16]
     package let method: ProbeMethod
-    /// With `systemFirst`, verdicts decide whether the system resolver is believed.
+    /// With `systemFirst`, verdicts decide whether the system resolver's answer is accepted.
     let order: UpstreamOrder
     /// NAT64 prefixes of the current network. An address that embeds a private IPv4 address is private.
     let translationPrefixes: [NAT64Prefix]

@@ -2,9 +2,9 @@
 
 /// Setting `stands-in`.
 package enum StandInPolicy: String, Sendable, CaseIterable {
-    /// No provider could be reached.
+    /// The system resolver stands in if no provider could be reached.
     case unreachable
-    /// No provider had an answer, whatever the providers replied.
+    /// The system resolver stands in if no provider had an answer, whatever the providers replied.
     case anyFailure = "any-failure"
     case never
 }

@@ -9,7 +9,7 @@ struct KnownNetworks {
         let key: NetworkKey
         fileprivate(set) var providers: [ProviderStanding]
         let systemTrust: Trust
-        /// The names used last.
+        /// The most recently used names.
         fileprivate(set) var names: [NameVerification]
 
         init(_ key: NetworkKey, providers: [ProviderStanding], systemTrust: Trust, names: [NameVerification]) {
@@ -22,9 +22,9 @@ struct KnownNetworks {
 
     /// The current network; nil until it is first reported.
     private(set) var present: NetworkKey?
-    /// When it replaced another network.
+    /// When the current network replaced another one.
     private(set) var changedAt: Instant?
-    /// The network left last is at the end.
+    /// The networks left, the one that was left last at the end.
     private(set) var pasts: [Past] = []
 
     /// Returns whether the network changed so recently that clients should not wait for upstreams that may not work.
@@ -46,7 +46,7 @@ struct KnownNetworks {
 
     mutating func forget(_ key: NetworkKey) { pasts.removeAll { $0.key == key } }
 
-    /// - Parameter provider: nil for all.
+    /// - Parameter provider: the provider to reset; nil: all providers.
     mutating func reset(_ provider: ProviderID?) {
         for index in pasts.indices {
             pasts[index].providers.removeAll { provider == nil || $0.traits.id == provider }

@@ -17,11 +17,11 @@ struct PortalWatch {
         let id: ProviderID
         let verifies: Bool
         let hasOwnNames: Bool
-        /// When it last failed in a way that suggests a portal; nil after its next answer.
+        /// When the provider last failed in a way that suggests a portal; nil after its next answer.
         var hinderedAt: Instant?
-        /// When it last answered on this network.
+        /// When the provider last answered on this network.
         var answeredAt: Instant?
-        /// Registrable domains whose questions were redirected since, at most two.
+        /// Registrable domains whose questions were redirected since that answer, at most two.
         var redirected: Set<Name> = []
 
         func isSame(as other: Watched) -> Bool {
@@ -52,7 +52,7 @@ struct PortalWatch {
     /// The host of the last redirect before a suspicion; it may be the portal's.
     private var redirect: (host: Name, at: Instant)?
     private(set) var names = PortalNames()
-    /// The clients' latest questions, for trials: these ask no invented names. A provider's ID leads to the latest
+    /// The clients' latest questions, for trials, which ask no invented names. A provider's ID leads to the latest
     /// question for a name that belongs to it. Nil leads to the latest one that all other providers may get.
     private var questions: [ProviderID?: Question] = [:]
     /// Counts trials, to rotate through the providers.
@@ -129,12 +129,12 @@ struct PortalWatch {
         if upstreams.allowsComparison { questions[nil] = question }
     }
 
-    /// The names may belong to other accounts now.
+    /// Forgets the questions: their names may belong to other accounts now.
     mutating func forgetQuestions() { questions = [:] }
 
     /// Evaluates the result of any fetch.
     ///
-    /// - Parameter domain: the registrable domain of its question.
+    /// - Parameter domain: the registrable domain of the fetch's question.
     mutating func heard(_ upstream: Upstream, _ result: FetchResult, of domain: Name, now: Instant) {
         switch (upstream, result) {
         case (.system, .success): systemAnsweredAt = now
@@ -238,7 +238,8 @@ struct PortalWatch {
 
     private func mayTry(_ suspicion: Suspicion) -> Bool { suspicion.trial == nil && !questions.isEmpty }
 
-    /// Without TLS, any host can answer. Such a reply counts only if no provider uses TLS.
+    /// Whether the provider's answer ends the suspicion. Without TLS, any host can answer, so such a reply counts only
+    /// if no provider uses TLS.
     private func canEnd(_ provider: Watched) -> Bool { provider.verifies || !watched.contains(where: \.verifies) }
 
     // MARK: helpers
@@ -290,7 +291,7 @@ package enum PortalEnd: String, Sendable {
     case verified = "a provider answered"
     case networkChanged = "the network changed"
     case upstreamsChanged = "the upstream settings changed"
-    /// Bounds the effect of an attacker that imitates a portal.
+    /// The limit bounds the effect of an attacker that imitates a portal.
     case timeLimit = "the time limit has passed"
 }
 

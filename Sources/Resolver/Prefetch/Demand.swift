@@ -35,7 +35,7 @@ struct Demand: Equatable {
     /// Queries per second, 0 or more.
     var perSecond: Double { asks / (seconds + Demand.presumedSeconds) }
 
-    /// The same, decayed to the present.
+    /// Queries per second, decayed to the present.
     func perSecond(at now: Instant) -> Double {
         var faded = self
         faded.count(0, now: now)

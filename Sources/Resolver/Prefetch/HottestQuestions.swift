@@ -4,7 +4,7 @@ package import DNSWire
 
 package struct AskedQuestion: Equatable, Sendable {
     package let question: Question
-    /// Estimated from the last minutes.
+    /// The rate, estimated from the last minutes.
     package let perSecond: Double
 }
 
@@ -18,7 +18,7 @@ struct Largest {
         questions.reserveCapacity(count + 1)
     }
 
-    /// A value must exceed this to be added.
+    /// A value must exceed this threshold to be added.
     var threshold: Double { questions.count < count ? 0 : questions.last?.perSecond ?? .infinity }
 
     mutating func offer(_ question: Question, perSecond: Double) {

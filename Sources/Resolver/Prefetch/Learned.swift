@@ -1,4 +1,4 @@
-// What a lookup learned.
+// The result of a lookup, for the refresh plan.
 
 import DNSWire
 import PublicSuffix
@@ -11,6 +11,6 @@ struct Learned {
     /// The system resolver's answer, given in place of a provider's.
     let isSubstitute: Bool
     let isProviders: Bool
-    /// Its TTL may be what is left of the provider's.
+    /// The TTL may be the remaining part of the provider's.
     let mayHaveAged: Bool
 }

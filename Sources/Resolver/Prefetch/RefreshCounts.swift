@@ -1,5 +1,5 @@
-// Counts of refreshes: `started` is the sum of `succeeded`, `failed` and those in flight. `used` were read before they
-// expired.
+// Counts of refreshes: `started` is the sum of `succeeded`, `failed` and those in flight. `used` counts answers that
+// were read before they expired.
 
 package struct RefreshCounts: Equatable, Sendable {
     package var started: UInt64 = 0

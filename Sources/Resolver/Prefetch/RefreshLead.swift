@@ -18,8 +18,8 @@ extension RefreshPlan {
         schedule(number, at: entries[number].expiresAt - lead + chance.duration(upTo: lead / 4))
     }
 
-    /// Adjusts the planned refreshes to the upstreams' latency. Visits all entries only if it has grown by half,
-    /// because the measured latency changes slightly with each answer.
+    /// Adjusts the planned refreshes to the upstreams' latency. Visits all entries only if the latency has grown by
+    /// half, because it changes slightly with each answer.
     ///
     /// - Parameter upstreamLatency: how long upstreams need to answer a question of this type.
     mutating func upstreamsNeed(_ upstreamLatency: Duration, for type: RecordType) {
@@ -38,8 +38,8 @@ extension RefreshPlan {
         }
     }
 
-    /// Returns whether the refresh may be moved. One that was already charged to a provider keeps its time. Reads the
-    /// properties in place: a copy of an entry retains its question.
+    /// Returns whether the refresh may be moved. A refresh that was already charged to a provider keeps its time. Reads
+    /// the properties in place: a copy of an entry retains its question.
     private func isPlannedAhead(_ number: Int, _ kind: RecordType?) -> Bool {
         let type = entries[number].question.type
         return deadlines.contains(number) && (type.isAddress ? type : nil) == kind

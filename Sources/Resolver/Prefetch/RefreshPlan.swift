@@ -18,20 +18,20 @@ struct RefreshPlan {
     enum NetworkAfterChange {
         /// The network before the change.
         case same
-        /// Another one, whose answers may be cached.
+        /// Another network, whose answers may be cached.
         case known
-        /// Another one; nothing is cached for it.
+        /// Another network, for which no answer is cached.
         case new
     }
 
     struct Entry {
         let question: Question
         var demand: Demand
-        /// Of other members of the fleet; nil: not known.
+        /// Demand at other members of the fleet; nil: unknown.
         var demandElsewhere: Demand?
         var expiresAt: Instant
-        /// When it is due; the earliest due entry is refreshed first. A wait for a request slot does not change it, a
-        /// wait for the budget does.
+        /// When the entry is due; the earliest due entry is refreshed first. A wait for a request slot does not change
+        /// this time, a wait for the budget does.
         var dueAt: Instant
         var lifetimeSeconds: UInt32 = 0
         /// The lifetime before a suspiciously short one was received; nil if none was.
@@ -43,13 +43,13 @@ struct RefreshPlan {
         var isNegative = false
         /// Requested by the operator; not resolved yet.
         var isRequested = false
-        /// The operator wants it fresh at all times.
+        /// The operator wants the answer fresh at all times.
         var isKept = false
         /// The current answer was prefetched.
         var isRefreshed = false
         /// Consecutive due times at which the answer had no hits.
         var unread = 0
-        /// Its hits are counted already; the refresh waits for a request slot or for the provider's budget.
+        /// The entry's hits are counted already; the refresh waits for a request slot or for the provider's budget.
         var isPostponed = false
         /// The provider whose refresh budget was charged for this question, and when the refresh may start. A refresh
         /// before that time is charged again. Kept per question, so that one provider's budget delays no refresh at
@@ -73,7 +73,7 @@ struct RefreshPlan {
         /// expiry would then get the same expiry.
         var waitsForExpiry: Bool { countsDown || usualSeconds != nil }
 
-        /// Uses the demand of the last count.
+        /// Whether the question is in use by the demand of the last count.
         var isInUse: Bool { isInUse(demand.perSecond + (demandElsewhere?.perSecond ?? 0)) }
 
         func isInUse(at now: Instant) -> Bool {
@@ -122,7 +122,7 @@ struct RefreshPlan {
     /// When `popDue` returns something; nil if nothing is scheduled.
     var nextDeadline: Instant? { deadlines.earliest }
 
-    /// Returns whether the operator requested it and it is not resolved yet. It is tried until it succeeds.
+    /// Returns whether the operator requested the question and it is not resolved yet. It is tried until it succeeds.
     func isRequested(_ question: Question) -> Bool {
         numberOf[question].map { entries[$0].isRequested } ?? false
     }
@@ -148,7 +148,7 @@ struct RefreshPlan {
         return (hasAny, entry.providerRecordsEnd)
     }
 
-    /// Returns nil for an unknown question.
+    /// Returns the demand; nil for an unknown question.
     func demand(for question: Question) -> Demand? { numberOf[question].map { entries[$0].demand } }
 
     /// Returns at most `count` names, the most asked first.
@@ -181,7 +181,7 @@ struct RefreshPlan {
     // MARK: events
 
     /// The cache gave the answer near its expiry and counted that hit as any other.
-    /// - Returns: whether to refresh it now. False if a refresh is planned, or should wait for the expiry.
+    /// - Returns: whether to refresh the answer now. False if a refresh is planned, or should wait for the expiry.
     mutating func prefetchDue(_ question: Question, now: Instant) -> Bool {
         guard let number = numberOf[question] else {
             asked(question, now: now)
@@ -209,8 +209,8 @@ struct RefreshPlan {
         schedule(number, at: now)
     }
 
-    /// Keeps the answers to these questions fresh from now on, and to no others. Questions that were not kept before
-    /// are due at once, at a bounded rate.
+    /// Keeps the answers to these questions fresh from now on, and no others. Questions that were not kept before are
+    /// due at once, at a bounded rate.
     mutating func keep(_ questions: [Question], now: Instant) {
         let formerlyKept = Set(entries.filter(\.isKept).map(\.question))
         for number in entries.indices { entries[number].isKept = false }
@@ -278,7 +278,7 @@ struct RefreshPlan {
         if let number = numberOf[question] { entries[number].isRequested = false }
     }
 
-    /// Postpones the next look at a kept question, which is scheduled already, if this is later.
+    /// Postpones the next look at a kept question, which is scheduled already, if this instant is later.
     mutating func postponed(_ question: Question, beyond instant: Instant) {
         guard let number = numberOf[question], entries[number].isKept else { return }
         schedule(number, at: max(entries[number].dueAt, instant))
@@ -304,15 +304,15 @@ struct RefreshPlan {
     /// Schedules questions that failed, the most asked first, after a provider has answered again. The provider's
     /// budget bounds the rate.
     ///
-    /// - Parameter step: the interval between two of them.
+    /// - Parameter step: the interval between two questions.
     mutating func retry(_ questions: [Question], step: Duration, now: Instant) {
         let numbers = Set(questions.compactMap { numberOf[$0] })
         let ordered = byDemand(now) { numberOf[$0.question].map(numbers.contains) ?? false }
         for (place, number) in ordered.enumerated() { schedule(number, at: now + step * place) }
     }
 
-    /// Postpones the refresh of a question in use for want of room. The caller takes no more due questions until there
-    /// is room.
+    /// Postpones the refresh of a question in use because no slot is free. The caller takes no more due questions until
+    /// there is one.
     mutating func postponed(_ question: Question, now: Instant) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
@@ -356,7 +356,7 @@ struct RefreshPlan {
 
     // MARK: due refreshes
 
-    /// Takes the next due question, together with the other address family of its name if that expires soon, as clients
+    /// Takes the next due question, together with the other address family of its name if it expires soon, as clients
     /// ask for both. The hits decide whether they are refreshed: `counted`.
     mutating func popDue(_ now: Instant) -> [Question] {
         guard let number = deadlines.popDue(now) else { return [] }
@@ -395,7 +395,7 @@ struct RefreshPlan {
         entry.isPostponed = false
         entry.charge = nil
         entries[number] = entry
-        // In case the refresh schedules nothing: its answer has TTL 0, the hosts file has the name, or the other family
+        // The refresh may schedule nothing: its answer has TTL 0, the hosts file has the name, or the other family
         // decides.
         if entry.isKept { schedule(number, at: now + Bounds.failureCeiling) }
         return Prospect(
@@ -406,7 +406,7 @@ struct RefreshPlan {
     /// Result of a count. If neither `isInUse` nor `isRequested` is true, the answer should expire.
     struct Prospect: Equatable {
         var isInUse = false
-        /// Requested or kept fresh by the operator, in use or not.
+        /// The operator requested the question or keeps it fresh, in use or not.
         var isRequested = false
         /// The provider that was already charged for the refresh.
         var chargedTo: ProviderID?
@@ -435,7 +435,7 @@ struct RefreshPlan {
 
     private func isNearEnd(_ number: Int, _ now: Instant) -> Bool {
         let entry = entries[number]
-        // Not early: a failed question waits for its retry, and a question with a charge would be charged twice.
+        // Other questions are not early: a failed one waits for its retry, and a charged one would be charged twice.
         guard !entry.waitsForExpiry, entry.charge == nil, deadlines.contains(number),
             entry.dueAt <= max(entry.expiresAt, now + Bounds.earlyRetry)
         else { return false }

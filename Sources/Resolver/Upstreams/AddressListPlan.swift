@@ -4,7 +4,7 @@
 package import DNSWire
 
 package struct AddressListPlan: Equatable, Sendable {
-    /// Where a list comes from.
+    /// The source of a list.
     package enum Source: Equatable, Sendable {
         /// The vendor, over HTTP.
         case vendor
@@ -21,7 +21,7 @@ package struct AddressListPlan: Equatable, Sendable {
     private var failuresInARow = 0
 
     /// - Parameters:
-    ///   - left: the rest of the lifetime of the known list; nil without one.
+    ///   - left: the remaining lifetime of the known list; nil without a list.
     package init(_ source: Source, left: Duration?, now: Instant) {
         self.source = source
         askAt = now + (left.map { max(.zero, $0) } ?? .zero)
@@ -29,7 +29,7 @@ package struct AddressListPlan: Equatable, Sendable {
 
     /// Returns how long a list is used before it is requested again.
     ///
-    /// - Parameter seconds: as stated with the list; nil if nothing was.
+    /// - Parameter seconds: the lifetime stated with the list; nil if none was.
     package static func lifetime(_ seconds: Int?, of source: Source) -> Duration {
         let (floor, usual, ceiling) = source.lifetimes
         return seconds.map { min(max(.seconds($0), floor), ceiling) } ?? usual
@@ -54,7 +54,7 @@ package struct AddressListPlan: Equatable, Sendable {
     /// Records that an address of the list failed.
     ///
     /// - Parameters:
-    ///   - isWrongNode: the node named another one as the right one; else it was unreachable or another host.
+    ///   - isWrongNode: the node named another node as the right one; otherwise it was unreachable or another host.
     ///   - isLast: no address of the provider works.
     package mutating func addressFailed(isWrongNode: Bool, isLast: Bool, now: Instant) {
         var pause = isWrongNode ? AddressListPlan.wrongNodePause : AddressListPlan.unreachablePause
@@ -68,7 +68,8 @@ package struct AddressListPlan: Equatable, Sendable {
         askAt = min(planned, max(now, askedAt.map { $0 + pause } ?? now))
     }
 
-    /// The lists of another network may have other addresses, nearer ones for example. Ends a request in flight.
+    /// Requests a list at once: lists of another network may have other addresses, nearer ones for example. Ends a
+    /// request in flight.
     package mutating func networkChanged(now: Instant) {
         failuresInARow = 0
         doubtsSystem = false
@@ -76,7 +77,7 @@ package struct AddressListPlan: Equatable, Sendable {
         askAt = max(now, askedAt.map { $0 + pause } ?? now)
     }
 
-    /// After a node has failed, the daemon requests the list once in this time at most.
+    /// Minimum interval between requests for the list after failures of its addresses.
     private static let wrongNodePause: Duration = .seconds(30)
     private static let unreachablePause: Duration = .seconds(300)
     /// Minimum interval between requests to a vendor while the network changes often.

@@ -7,7 +7,7 @@ package struct BilledQuestions: Equatable, Sendable {
     }
 
     package struct Quota: Equatable, Sendable {
-        /// 1 or more.
+        /// The number of questions, 1 or more.
         package let questions: Int
         package let period: Period
 
@@ -20,7 +20,7 @@ package struct BilledQuestions: Equatable, Sendable {
     /// How much of a quota is used. The raw values appear in statistics.
     package enum QuotaLevel: String, Comparable, Sendable {
         case free
-        /// 80 % or more.
+        /// 80 % or more of the quota is used.
         case nearlyUsed = "nearly-used"
         case usedUp = "used-up"
 
@@ -34,30 +34,31 @@ package struct BilledQuestions: Equatable, Sendable {
         /// Counts days since 1970, or months since year 0.
         let period: Int
         var counts: [RequestCause: Int]
-        /// When the clock came to this period, in milliseconds since 1970; nil: not since the start.
+        /// When the clock came to this period, in milliseconds since 1970; nil: not since the start of the daemon.
         var shownSince: Int64?
-        /// The clock has settled in an earlier period: until this one is shown again, questions do not count in it.
+        /// The clock has settled in an earlier period: questions do not count in this one until the clock shows it
+        /// again.
         var isFrozen = false
 
-        /// Stops at `maxCount`.
+        /// Adds questions. The count stops at `maxCount`.
         mutating func add(_ count: Int, _ cause: RequestCause) {
             guard !isFrozen else { return }
             counts[cause] = min((counts[cause] ?? 0) + min(count, BilledQuestions.maxCount), BilledQuestions.maxCount)
         }
     }
 
-    /// For the periods that the clock showed last, with the present one at the end. Every question counts in all of
-    /// them that are not frozen, so no count is lost if the clock was wrong for a while, ahead or behind.
+    /// Tallies of the periods that the clock showed last, with the present one at the end. Every question counts in all
+    /// of them that are not frozen, so no count is lost if the clock was wrong for a while, ahead or behind.
     private var tallies: [Period: [Tally]] = [:]
 
     private static let warningShare = 0.8
-    /// The right period, and two that a wrong clock showed.
+    /// Maximum number of tallies: the right period, and two that a wrong clock showed.
     private static let maxTallies = 3
-    /// 6 hours. A clock that has stayed in a period for so long was right to end the earlier ones, and since the start
-    /// showed later ones by mistake. Later ones from before the start may be right: without a real-time clock, a
-    /// machine is in the past until it hears the time.
+    /// 6 hours. A clock that has stayed in a period for so long was right to end the earlier periods, and any later
+    /// ones that it showed since the start were a mistake. Later periods from before the start may be right: without a
+    /// real-time clock, a machine is in the past until it hears the time.
     private static let settlingMilliseconds: Int64 = 6 * 3_600_000
-    /// The sum over all causes does not overflow.
+    /// Maximum of one count: the sum over all causes does not overflow.
     private static let maxCount = Int.max / RequestCause.allCases.count
 
     package init(unixMilliseconds: Int64) {
@@ -72,7 +73,7 @@ package struct BilledQuestions: Equatable, Sendable {
         tallies[period]?.last?.counts.values.reduce(0, +) ?? 0
     }
 
-    /// - Parameter used: by all machines with the account; nil: by this one.
+    /// - Parameter used: the questions of all machines with the account; nil: those of this machine.
     package func level(of quota: Quota, used: Int? = nil) -> QuotaLevel {
         let used = used ?? total(quota.period)
         if used >= quota.questions { return .usedUp }
@@ -84,8 +85,8 @@ package struct BilledQuestions: Equatable, Sendable {
         for period in Period.allCases { changeTallies(of: period) { $0.add(count, cause) } }
     }
 
-    /// Adds earlier counts, such as those from before a restart. A period that only they have gets the counts of the
-    /// present one.
+    /// Adds earlier counts, such as those from before a restart. A period that only the earlier counts have gets the
+    /// counts of the present period.
     package mutating func add(_ earlier: BilledQuestions, unixMilliseconds: Int64) {
         turn(to: unixMilliseconds)
         let own = self
@@ -135,8 +136,8 @@ package struct BilledQuestions: Equatable, Sendable {
 
     private static let frozenWord = "frozen"
 
-    /// For the store: "day NUMBER CLIENT REFRESH HEDGE MEASUREMENT frozen day NUMBER ... month NUMBER ...", in the
-    /// order of `tallies`.
+    /// The text for the store: "day NUMBER CLIENT REFRESH HEDGE MEASUREMENT frozen day NUMBER ... month NUMBER ...", in
+    /// the order of `tallies`.
     package var text: String {
         Period.allCases.flatMap { period in
             tallies[period, default: []].map { tally in
@@ -180,7 +181,7 @@ extension BilledQuestions.Period {
         return self == .day ? day : Self.month(day)
     }
 
-    /// When the period of this time ends. Both are in milliseconds since 1970.
+    /// Returns when the period of this time ends. Both times are in milliseconds since 1970.
     package func end(after unixMilliseconds: Int64) -> Int64 {
         let day = BilledQuestions.Period.day.number(at: unixMilliseconds)
         var next = day + 1
@@ -190,8 +191,8 @@ extension BilledQuestions.Period {
         return Int64(next) * Self.dayMilliseconds
     }
 
-    /// Months since year 0, in the Gregorian calendar. A year begins in March here, so that the leap day is its last
-    /// day; months then begin at multiples of 30.6 days.
+    /// Returns the months since year 0, in the Gregorian calendar. A year begins in March here, so that the leap day is
+    /// its last day; months then begin at multiples of 30.6 days.
     private static func month(_ day: Int) -> Int {
         let (daysPer400Years, daysPerCentury, daysPer4Years) = (146_097, 36_524, 1_460)
         // 1970-01-01 is 719,468 days after 0000-03-01.

@@ -23,7 +23,7 @@ struct FailureStreak {
     ///
     /// - Parameters:
     ///   - domain: the registrable domain of the question's name.
-    ///   - isTrial: the provider has failed before, so one failed connection is proof enough.
+    ///   - isTrial: the provider has failed before, so one failed connection is sufficient proof.
     ///   - startedAt: start of the attempt. Attempts that began before a counted connection failure waited for that
     ///     same connection.
     ///   - sharesRequests: attempts that began within `Bounds.gatherWithin` may be one request, and count once.

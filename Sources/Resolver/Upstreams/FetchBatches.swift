@@ -1,8 +1,8 @@
-// Collects fetches that can share a request for a moment: those to one provider for one type, or for both address types
-// if the provider supports that. A value without clock or timers; its owner asks when a batch is due.
+// Collects fetches that can share a request for a moment: fetches to one provider for one type, or for both address
+// types if the provider supports that. A value without clock or timers; its owner asks when a batch is due.
 //
-// Invariants: `open` stands in the order of opening, so that the first is due first; no batch in it is empty or full,
-// and a question that fits into one of them never opens another.
+// Invariants: `open` stands in the order of opening, so that the first batch is due first; no batch in it is empty or
+// full, and a question that fits into one of them never opens another.
 
 package import DNSWire
 
@@ -12,9 +12,10 @@ package struct FetchBatches {
         package let question: Question
         /// When the resolver requested it; its timeout counts from here.
         package let startedAt: Instant
-        /// That the request's place counts for.
+        /// The holder that the request's place counts for.
         package let holder: ShareHolder
-        /// Names of its parent hang, so it shares no request with others, which would have to wait too.
+        /// Names of the question's parent hang, so the fetch shares no request with others, which would have to wait
+        /// too.
         package let isAlone: Bool
         package let cause: RequestCause
         /// Fetches with different parameters share no request; a number for each set of parameters of the provider.
@@ -41,9 +42,9 @@ package struct FetchBatches {
         fileprivate let capacity: Capacity
         fileprivate let leavesAt: Instant
 
-        /// The questions of the request: for one type, those of the fetches; for both address types, both for every
-        /// name, since a request lists its types once for all names. Both are asked only if clients asked for both:
-        /// otherwise the vendor's bill would double for machines without IPv6.
+        /// The questions of the request: for one type, those of the fetches; for both address types, both types for
+        /// every name, since a request lists its types once for all names. Both are asked only if clients asked for
+        /// both: otherwise the vendor's bill would double for machines without IPv6.
         package var questions: [Question] {
             guard fetches.count > 1 else { return [fetches[0].question] }
             let asked = fetches.map(\.question)
@@ -83,7 +84,7 @@ package struct FetchBatches {
 
     /// Capacity of one request to a provider.
     package struct Capacity: Equatable, Sendable {
-        /// 1 or more.
+        /// The maximum number of names, 1 or more.
         package let names: Int
         package let bothFamilies: Bool
 
@@ -123,7 +124,7 @@ package struct FetchBatches {
         return open.removeFirst()
     }
 
-    /// Removes an abandoned fetch. An unknown or already sent one is ignored.
+    /// Removes an abandoned fetch. An unknown or already sent fetch is ignored.
     package mutating func remove(_ id: FetchID) {
         for index in open.indices {
             guard let position = open[index].fetches.firstIndex(where: { $0.id == id }) else { continue }

@@ -17,18 +17,19 @@ package struct HostLookup: Sendable {
 
     private var stages: [[Source]]
     private var waiting: Set<Step> = []
-    /// In order of arrival, without duplicates. Those of providers come first: a forged answer may have many addresses.
+    /// The addresses in order of arrival, without duplicates. Those of providers come first: a forged answer may have
+    /// many addresses.
     package private(set) var addresses: [Address] = []
     /// The shortest TTL of the answers.
     package private(set) var ttlSeconds: Int?
 
-    /// Other providers that are asked at most: as many as for a client's question.
+    /// Maximum number of other providers that are asked: as many as for a client's question.
     package static let maxProviders = 3
     private static let types = [RecordType.a, .aaaa]
 
     /// - Parameters:
     ///   - providers: providers that can be asked; the first `maxProviders` count.
-    ///   - doubtsSystem: they are asked even if the nameservers have addresses.
+    ///   - doubtsSystem: the providers are asked even if the nameservers have addresses.
     package init(hasSystem: Bool, providers: [ProviderID], doubtsSystem: Bool) {
         let others = providers.prefix(HostLookup.maxProviders).map { Source.provider($0) }
         let system = hasSystem ? [Source.system] : []
@@ -39,7 +40,7 @@ package struct HostLookup: Sendable {
     /// Whether nothing is left to ask or to wait for.
     package var isFinished: Bool { !isWaiting && (stages.isEmpty || !addresses.isEmpty) }
 
-    /// Returns what is to be asked now; empty while answers are awaited, and at the end.
+    /// Returns the steps that are to be taken now; empty while answers are awaited, and at the end.
     package mutating func next() -> [Step] {
         guard waiting.isEmpty, addresses.isEmpty, !stages.isEmpty else { return [] }
         let steps = stages.removeFirst().flatMap { source in HostLookup.types.map { Step(source: source, type: $0) } }
@@ -47,7 +48,7 @@ package struct HostLookup: Sendable {
         return steps
     }
 
-    /// - Parameter answer: nil for a failure.
+    /// - Parameter answer: the answer; nil for a failure.
     package mutating func answered(_ step: Step, _ answer: Answer?) {
         guard waiting.remove(step) != nil, let answer else { return }
         // Blocking resolvers answer with the unspecified address.

@@ -2,8 +2,8 @@
 
 import DNSWire
 
-/// A class with one owner, the ranking, because a lookup reads several of its properties dozens of times: the compiler
-/// copies a struct of this size for most reads of an array element.
+/// The state of one provider. A class with one owner, the ranking, because a lookup reads several of its properties
+/// dozens of times: the compiler copies a struct of this size for most reads of an array element.
 final class ProviderStanding {
     let traits: ProviderTraits
     private var latency = LatencyEstimate()
@@ -28,12 +28,12 @@ final class ProviderStanding {
     /// Names of one parent that waited in vain for any reply, since the last reply.
     private var silentParents = SilentParents()
     private var pausedUntil: Instant?
-    /// The pause was chosen by the resolver; the provider named none.
+    /// The resolver chose the pause; the provider named none.
     private var hasOwnPause = false
     private var pausesInARow = 0
-    /// The account's quota is used up until then.
+    /// The instant until which the account's quota is used up.
     var overQuotaUntil: Instant?
-    /// The budget that it has for all members of a fleet is used up until then.
+    /// The instant until which the provider's budget for all members of a fleet is used up.
     var overBudgetUntil: Instant?
     /// Requests in flight.
     private(set) var outstanding = 0
@@ -93,7 +93,7 @@ final class ProviderStanding {
     // MARK: evaluation
 
     var isShadow: Bool { traits.shadowShare != nil }
-    /// Answers of names without a rule may come from it.
+    /// Answers of names without a rule may come from the provider.
     var isInGeneralUse: Bool { !isShadow && !traits.isNameserver }
     var isMeasured: Bool { latency.smoothed != nil }
     var isDoubted: Bool { doubt != nil }
@@ -116,12 +116,13 @@ final class ProviderStanding {
     func isSilent(to parent: Name, _ now: Instant) -> Bool { silentParents.contains(parent, now) }
     /// Whether the provider fails for every name. It is still asked first for each name.
     func isFailingForAll(_ now: Instant) -> Bool { isBlocked(now) || serviceFailures.areProof(now) }
-    /// When a question whose failure may pass is repeated: soon, or after the pause that the provider named.
+    /// When a question is repeated whose failure may be temporary: soon, or after the pause that the provider named.
     func repeatAt(_ now: Instant) -> Instant {
         let soon = now + Bounds.repeatPause
         return hasOwnPause ? soon : max(soon, pausedUntil ?? soon)
     }
-    /// When the failures of several names can prove that every name fails; nil: few names failed, or it has passed.
+    /// When the failures of several names can prove that every name fails; nil: few names failed, or this instant has
+    /// passed.
     func proofDueAt(_ now: Instant) -> Instant? {
         guard serviceFailures.areSuspicious, let proofAt = serviceFailures.proofAt, proofAt > now else { return nil }
         return max(proofAt, now + Bounds.repeatPause)
@@ -153,8 +154,8 @@ final class ProviderStanding {
         traits.whenUsedUp == .wait ? (overBudgetUntil ?? now) > now : isOverBudget(now)
     }
 
-    /// Whether the provider is not asked now because its quota is used up, or its budget and the system resolver may
-    /// answer in its place.
+    /// Whether the provider is not asked now because its quota is used up, or because its budget is used up and the
+    /// system resolver may answer in its place.
     func isUsedUp(_ now: Instant) -> Bool {
         isOverQuota(now) || traits.whenUsedUp == .system && isOverBudget(now)
     }
@@ -199,14 +200,14 @@ final class ProviderStanding {
         isUnacknowledged || breaker.isOpen(now) || isSilent(now) || (breaker.isHalfOpen(now) && outstanding > 0)
     }
 
-    /// Expected milliseconds until a client's answer if this provider is asked first. Before the first measurement a
-    /// guess.
+    /// Expected milliseconds until a client's answer if this provider is asked first; a guess before the first
+    /// measurement.
     func expected(_ now: Instant) -> Double {
         let latency = max(latency.smoothed ?? 0, doubt ?? 0)
         return latency + (1 - successShare(now)) * ProviderStanding.failureCost + trust.cost(now)
     }
 
-    /// For the ranking: near 1 with few requests, and an outage counts once.
+    /// The share of successes, for the ranking: near 1 with few requests, and an outage counts once.
     func successShare(_ now: Instant) -> Double {
         let good = answers.value(now) + ProviderStanding.presumedAnswers
         return good / (good + failures.value(now))
@@ -286,7 +287,7 @@ final class ProviderStanding {
         return new
     }
 
-    /// - Parameter isCharged: the question has its turn already.
+    /// - Parameter isCharged: the question already has its turn.
     func begun(_ domain: Name, isCharged: Bool = false, now: Instant) {
         silentSince = silentSince ?? now
         if let triedAt, now - triedAt > Bounds.unresponsiveMemory { (unansweredSince, unanswered) = (nil, [:]) }
@@ -299,7 +300,8 @@ final class ProviderStanding {
 
     /// Takes the next turn in the budget of questions.
     ///
-    /// - Returns: when it is, at most `Bounds.longestTurn` from now; nil: it would be later, and none was taken.
+    /// - Returns: the time of the turn, at most `Bounds.longestTurn` from now; nil: the turn would be later, and none
+    ///   was taken.
     func takeTurn(now: Instant) -> Instant? {
         guard let rate = traits.questionsPerSecond else { return now }
         guard questions.readyAt(perSecond: rate, now: now) <= now + Bounds.longestTurn else { return nil }
@@ -318,7 +320,7 @@ final class ProviderStanding {
         returnTurn(now: now)
     }
 
-    /// Ignored if no request is in flight any more.
+    /// Records that no data was acknowledged. Ignored if no request is in flight any more.
     func unacknowledged() { isUnacknowledged = outstanding > 0 }
 
     func chosenFirst(now: Instant) { firstChoices.add(1, now: now) }
@@ -371,7 +373,7 @@ final class ProviderStanding {
         return isBack
     }
 
-    /// Records a failure that may be one of every name.
+    /// Records a failure that may affect every name.
     func noteServiceFailure(_ name: Name, of domain: Name, now: Instant) {
         heardReply(now: now)
         serviceFailures.failed(name, of: traits.hasOwnNames ? name : domain, now: now)
@@ -421,8 +423,8 @@ final class ProviderStanding {
             ceiling: failure.isUnheard ? Bounds.unheardBackOffCeiling : Bounds.backOffCeiling, now: now)
     }
 
-    /// Records a request that ended without a reply, or that got no slot while others get no reply. A reply after its
-    /// start disproves the silence.
+    /// Records a request that ended without a reply, or that got no slot while other requests get no reply. A reply
+    /// after its start disproves the silence.
     func endedUnanswered(of domain: Name, startedAt: Instant, now: Instant) {
         if startedAt > heardAt ?? now - Bounds.unresponsiveMemory { noteUnanswered(domain, since: startedAt) }
     }
@@ -446,8 +448,8 @@ final class ProviderStanding {
     func refused(now: Instant) { breaker.refused(now: now) }
 
     /// Records that a question of this domain waited in vain for any reply. The second domain opens the breaker: the
-    /// provider cannot be reached, and no later question waits as long. The second name of a parent shows it for names
-    /// of that parent. Questions that may have shared a request count once.
+    /// provider cannot be reached, and no later question waits as long. The second name of a parent proves the silence
+    /// to names of that parent. Questions that may have shared a request count once.
     ///
     /// - Returns: whether it is the second name of its parent.
     func waitedInVain(_ name: Name, parent: Name, of domain: Name, startedAt: Instant, now: Instant) -> Bool {
@@ -470,8 +472,8 @@ final class ProviderStanding {
         if breaker.isBlocked { breaker = Breaker() }
     }
 
-    /// - Parameter pause: the pause that the provider named; nil: none named. Then the resolver's back-off applies,
-    ///   unless the provider is paused already.
+    /// - Parameter pause: the pause that the provider named; nil: none named. In that case the resolver's back-off
+    ///   applies, unless the provider is paused already.
     func throttled(for pause: Duration?, now: Instant) {
         if let pause {
             pausedUntil = now + min(pause, Bounds.throttleCeiling)

@@ -5,32 +5,32 @@ package import DNSWire
 /// State of a provider. The raw values appear in statistics.
 package enum ProviderState: String, Equatable, Sendable, CaseIterable {
     case up
-    /// Failed, and has not answered since.
+    /// The provider failed, and has not answered since.
     case down
     /// The provider throttles requests.
     case throttled
     /// The provider rejects the account.
     case blocked
-    /// Its `questionsPerSecond` are used up.
+    /// The provider's `questionsPerSecond` are used up.
     case overBudget = "over-budget"
-    /// The quota of its account is used up.
+    /// The quota of the provider's account is used up.
     case overQuota = "over-quota"
-    /// Has not answered yet, and not failed either.
+    /// The provider has neither answered nor failed yet.
     case unmeasured
-    /// No address of its host name is known.
+    /// No address of the provider's host name is known.
     case unresolved
 }
 
 package struct ProviderEstimate: Equatable, Sendable {
     /// Smoothed mean; nil until the first answer.
     package let latencyMilliseconds: Double?
-    /// Of the last 64 answers.
+    /// The 95th percentile of the last 64 answers.
     package let percentile95Milliseconds: Double?
-    /// Trust in its answers, from 0 to 1; 1 if none was found to be forged.
+    /// Trust in the provider's answers, from 0 to 1; 1 if none was found to be forged.
     package let trust: Double
-    /// Its share of the recently started lookups, from 0 to 1.
+    /// The provider's share of the recently started lookups, from 0 to 1.
     package let firstShare: Double
-    /// When it is asked again; nil if it is in use.
+    /// When the provider is asked again; nil if it is in use.
     package let retryAt: Instant?
 }
 

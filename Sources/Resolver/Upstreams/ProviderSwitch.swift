@@ -4,17 +4,18 @@
 package import DNSWire
 
 package struct ProviderSwitch: Equatable, Sendable {
-    /// End in milliseconds since 1970; nil: until it is switched on. The root means all names.
+    /// The excluded names with their end in milliseconds since 1970; nil: until they are switched on. The root means
+    /// all names.
     package private(set) var endOfName: [Name: Int64?] = [:]
 
-    /// Maximum number of names. A full switch refuses further ones.
+    /// Maximum number of names. A full switch refuses further names.
     package static let maxNames = 64
     /// Maximum size of the stored text: the capacity of a note in the store. A longer text would be lost at a restart.
     package static let maxTextBytes = 4_096
 
     package init() {}
 
-    /// - Returns: false if there is no room.
+    /// - Returns: false if there is no room for the name.
     package mutating func switchOff(_ name: Name, untilMilliseconds end: Int64?) -> Bool {
         var new = self
         new.endOfName[name] = .some(end)
@@ -31,7 +32,7 @@ package struct ProviderSwitch: Equatable, Sendable {
         endOfName.merge(earlier.endOfName) { own, _ in own }
     }
 
-    /// - Parameter name: nil for all excluded names.
+    /// - Parameter name: the name to switch on; nil: all excluded names.
     /// - Returns: the names that may go to the providers again; empty if none was excluded.
     package mutating func switchOn(_ name: Name?) -> [Name] {
         guard let name else {
@@ -55,7 +56,7 @@ package struct ProviderSwitch: Equatable, Sendable {
     package var nextEndMilliseconds: Int64? { endOfName.values.compactMap { $0 }.min() }
 }
 
-// As text, for the store: "NAME END" with one blank, a line for each; END is "-" for none.
+// The text for the store: a line "NAME END" for each name, with one blank; END is "-" without an end.
 extension ProviderSwitch {
     package var text: String {
         endOfName.map { name, end in "\(name) \(end.map { String($0) } ?? "-")" }.sorted().joined(separator: "\n")

@@ -6,7 +6,7 @@ import DNSWire
 struct ServiceFailures {
     /// Names that failed, at most `Bounds.namesToFail`.
     private var names: Set<Name> = []
-    /// Their registrable domains, at most `Bounds.domainsToFail`.
+    /// The registrable domains of the names, at most `Bounds.domainsToFail`.
     private var domains: Set<Name> = []
     private var since: Instant?
 

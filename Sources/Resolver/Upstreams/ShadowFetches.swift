@@ -119,10 +119,10 @@ struct ShadowFetches {
 /// `asked`.
 package struct ShadowCounts: Equatable, Sendable {
     package fileprivate(set) var asked: UInt64 = 0
-    /// The same records, or none on both sides.
+    /// Both answers have the same records, or none.
     package fileprivate(set) var same: UInt64 = 0
     package fileprivate(set) var overlapping: UInt64 = 0
-    /// No record in common, or none on one side.
+    /// The answers have no record in common, or one of them has none.
     package fileprivate(set) var different: UInt64 = 0
     package fileprivate(set) var failed: UInt64 = 0
 

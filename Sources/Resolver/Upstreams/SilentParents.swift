@@ -10,7 +10,7 @@ struct SilentParents {
         let name: Name
         let startedAt: Instant
         var isOfTwoNames = false
-        /// When the last name had waited in vain.
+        /// When the last name ended its wait.
         var at: Instant
     }
 
@@ -20,8 +20,9 @@ struct SilentParents {
     /// Whether two names of any parent waited in vain.
     var isAnyKnown: Bool { !waits.isEmpty && waits.values.contains { $0.isOfTwoNames } }
 
-    /// - Parameter sharedWithin: requests that began within this time may have been one; nil: each was its own.
-    /// - Returns: whether it is the second name.
+    /// - Parameter sharedWithin: requests that began within this time may have been one; nil: each was a request of its
+    ///   own.
+    /// - Returns: whether the name is the second one.
     mutating func waitedInVain(
         _ name: Name, parent: Name, startedAt: Instant, sharedWithin: Duration?, now: Instant
     ) -> Bool {

@@ -12,7 +12,7 @@ struct Trust {
     private static let presumedTruths = 2.0
     /// A forged address weighs more than a true one: most names that a forger hands out are true.
     private static let weightOfFalsehood = 4.0
-    /// A source with a lower share is not believed while another one is available.
+    /// A source with a lower share is not trusted while another source is available.
     private static let believedFrom = 0.5
     /// Minimum number of forged domains. One site, or one owner of a few names, must not discredit a source: a broken
     /// certificate looks like a forgery.
@@ -24,8 +24,8 @@ struct Trust {
     /// first.
     private static let costOfDoubt = 100.0
 
-    /// From 0 to 1; 1 for a source that has forged nothing. At least `believedFrom` until three registrable domains
-    /// were forged within an hour.
+    /// The share of true answers, from 0 to 1; 1 for a source that has forged nothing. At least `believedFrom` until
+    /// three registrable domains were forged within an hour.
     func share(_ now: Instant) -> Double {
         let good = truths.value(now) + Trust.presumedTruths
         let share = good / (good + falsehoods.value(now) * Trust.weightOfFalsehood)
@@ -46,9 +46,9 @@ struct Trust {
 /// A decaying count of registrable domains, each counted once per hour.
 struct CountedDomains {
     private var count = DecayingCount(memory: CountedDomains.memory)
-    /// When each was counted last, at most `Bounds.maxCountedDomains`.
+    /// When each domain was counted last, at most `Bounds.maxCountedDomains`.
     private var countedAt: [Name: Instant] = [:]
-    /// Domains evicted within their hour, which may count again in it.
+    /// Domains evicted within their hour, which may count again in this hour.
     private(set) var evictions: UInt64 = 0
 
     /// Scores decay with a time constant of 5 minutes.

@@ -1,5 +1,5 @@
-// Names that providers do not serve, such as those that are not registered for a vendor's account. A request for one
-// costs money and gives nothing, so each is repeated after a pause only, which doubles with every refusal.
+// Names that providers do not serve, such as those that are not registered for a vendor's account. A request for such a
+// name costs money and gets no answer, so each is repeated after a pause only, which doubles with every refusal.
 //
 // Invariants: each entry has one number, which `keys` and `queue` have too. There are at most `Bounds.maxUnservedNames`
 // entries; beyond that, the oldest of the domain with the most leaves.
@@ -19,17 +19,17 @@ struct UnservedNames {
     }
 
     private var entries: [Key: Entry] = [:]
-    /// By place. Free places are reused.
+    /// The entries' keys by place. Free places are reused.
     private var keys: [Key?] = []
     private var freePlaces: [FairQueue.ID] = []
     private var queue = FairQueue(capacity: 0, leaving: .oldest)
-    /// Entries that had to make room for others. Their names may be asked again at once.
+    /// Entries that were evicted for others. Their names may be asked again at once.
     private(set) var evictions: UInt64 = 0
 
     var isEmpty: Bool { entries.isEmpty }
     var count: Int { entries.count }
 
-    /// When the provider may be asked again; nil: now.
+    /// When the provider may be asked for the name again; nil: now.
     func pauseEnd(of name: Name, at provider: ProviderID, _ now: Instant) -> Instant? {
         guard !entries.isEmpty, let entry = entries[Key(name: name, provider: provider)], now < entry.until else {
             return nil
@@ -41,7 +41,8 @@ struct UnservedNames {
         pauseEnd(of: name, at: provider, now) != nil
     }
 
-    /// Refusals during a pause are replies to requests from before it, such as for the other address family.
+    /// Records a refusal. Refusals during a pause are replies to requests from before it, such as for the other address
+    /// family.
     mutating func refused(_ name: Name, by provider: ProviderID, now: Instant) {
         let key = Key(name: name, provider: provider)
         guard var entry = entries[key] else {
@@ -63,7 +64,7 @@ struct UnservedNames {
         removeAll { scope.includesDescendants ? $0.name.isWithin(scope.name) : $0.name == scope.name }
     }
 
-    /// - Parameter provider: nil: all.
+    /// - Parameter provider: the provider whose names are forgotten; nil: all providers.
     mutating func forget(_ provider: ProviderID?) {
         removeAll { provider == nil || $0.provider == provider }
     }

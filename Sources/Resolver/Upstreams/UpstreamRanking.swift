@@ -3,7 +3,7 @@
 
 import DNSWire
 
-/// A plain copy shares the providers' state: `copy` does not.
+/// The ranking. A plain copy shares the providers' state, a copy by `copy` does not.
 struct UpstreamRanking {
     /// The providers' state on the current network.
     private(set) var standings: [ProviderStanding] = []
@@ -89,7 +89,7 @@ struct UpstreamRanking {
 
     // MARK: the order
 
-    /// Whether a provider can be asked such questions, throttled ones included.
+    /// Whether a provider can be asked questions of this kind, throttled providers included.
     func serves(_ kind: QuestionKind, among upstreams: NameUpstreams) -> Bool {
         standings.indices.contains {
             !standings[$0].isShadow && standings[$0].traits.supports(kind) && upstreams.include(standings[$0].traits)
@@ -209,7 +209,7 @@ struct UpstreamRanking {
         return candidates
     }
 
-    /// In the order of `order`.
+    /// Returns the places in the order of `order`.
     private func places(of candidates: [Int], _ now: Instant) -> [Place] {
         var places: [Place] = []
         for index in candidates { places.append(place(index, now)) }
@@ -233,7 +233,7 @@ struct UpstreamRanking {
 
     /// Counts a new lookup.
     ///
-    /// - Parameter upstreams: those of the name. Only these are measured with it.
+    /// - Parameter upstreams: the upstreams of the name. Only these are measured with it.
     /// - Returns: providers to ask in the background: half-open, unmeasured or possibly underrated ones, and shadow
     ///   providers.
     mutating func begunLookup(
@@ -260,7 +260,8 @@ struct UpstreamRanking {
     }
 
     /// Chooses a provider for a background measurement, only if the first choice works. Half-open, unmeasured and
-    /// doubted providers are due at once, others and billed ones at intervals. One request at a time to each.
+    /// doubted providers are due at once, others and billed ones at intervals. Each provider gets one request at a
+    /// time.
     private func explored(
         beside first: ProviderID, _ question: Question, _ upstreams: NameUpstreams, _ now: Instant
     ) -> Int? {
@@ -291,7 +292,7 @@ struct UpstreamRanking {
     }
 
     /// Whether a new measurement is due: another upstream was faster, or the provider lost credibility. Either may no
-    /// longer hold. One that lost credibility is measured at most every `Bounds.mistrustPause`.
+    /// longer hold. A provider that lost credibility is measured at most every `Bounds.mistrustPause`.
     private func isDueForMeasurement(_ index: Int, _ now: Instant) -> Bool {
         guard !standings[index].isDoubted else { return true }
         return standings[index].trust.isLost(now)
@@ -302,8 +303,8 @@ struct UpstreamRanking {
 
     func knows(_ provider: ProviderID) -> Bool { index(of: provider) != nil }
 
-    /// Whether a lookup may ask the provider: it has a route, carries the question, and the name is one of those for
-    /// which the settings allow it. A reload may have changed that since the lookup began.
+    /// Whether a lookup may ask the provider: it has a route, carries the question, and the settings allow it for the
+    /// name. A reload may have changed that since the lookup began.
     func mayAsk(_ provider: ProviderID, for kind: QuestionKind, among upstreams: NameUpstreams) -> Bool {
         guard let index = index(of: provider) else { return false }
         guard upstreams == .provider(provider) else { return isCandidate(index, kind, upstreams) }
@@ -340,7 +341,7 @@ struct UpstreamRanking {
         index(of: provider).map { standings[$0].isBlocked(now) } ?? false
     }
 
-    /// Whether any reply of the provider arrived since then.
+    /// Whether any reply of the provider arrived since this instant.
     func hasReplied(_ provider: ProviderID, since instant: Instant) -> Bool {
         index(of: provider).map { standings[$0].hasReplied(since: instant) } ?? false
     }
@@ -349,12 +350,13 @@ struct UpstreamRanking {
         index(of: provider).map { standings[$0].isSuspectedOfFailing } ?? false
     }
 
-    /// When the failures of several names can prove that every name fails; nil: few names failed, or it has passed.
+    /// When the failures of several names can prove that every name fails; nil: few names failed, or this instant has
+    /// passed.
     func proofDueAt(_ provider: ProviderID, _ now: Instant) -> Instant? {
         index(of: provider).flatMap { standings[$0].proofDueAt(now) }
     }
 
-    /// When a question whose failure may pass is repeated.
+    /// When a question is repeated whose failure may be temporary.
     func repeatAt(_ provider: ProviderID, _ now: Instant) -> Instant {
         index(of: provider).map { standings[$0].repeatAt(now) } ?? now
     }
@@ -402,7 +404,7 @@ struct UpstreamRanking {
         index(of: provider).map { standings[$0].isOverdue(since: instant, now) } ?? false
     }
 
-    /// More than twice the usual time of the provider's replies.
+    /// Time after which a request is overdue: more than twice the usual time of the provider's replies.
     func overdueAfter(_ provider: ProviderID) -> Duration {
         index(of: provider).map { standings[$0].overdueAfter } ?? Bounds.silentFloor
     }
@@ -425,7 +427,8 @@ struct UpstreamRanking {
         index(of: provider).map { standings[$0].isThrottled(now) } ?? false
     }
 
-    /// Whether the provider's quota is used up, or its budget and the system resolver may answer in its place.
+    /// Whether the provider's quota is used up, or its budget is used up and the system resolver may answer in its
+    /// place.
     func isUsedUp(_ provider: ProviderID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].isUsedUp(now) } ?? false
     }
@@ -441,7 +444,7 @@ struct UpstreamRanking {
         return hedgeDelay(best) + (index(of: best).flatMap { standings[$0].slowLatency } ?? Bounds.hedgeUnmeasured)
     }
 
-    /// Expected answer time of the slowest of these providers; nil if one is unmeasured, or for none.
+    /// Expected answer time of the slowest of these providers; nil if one is unmeasured, or if there are none.
     func slowestAnswerTime(of providers: some Sequence<ProviderID>) -> Duration? {
         var longest: Duration?
         for provider in providers {
@@ -475,14 +478,14 @@ struct UpstreamRanking {
     // MARK: events
 
     /// - Parameter domain: the registrable domain of the question's name.
-    /// - Parameter isCharged: the question has its turn already.
+    /// - Parameter isCharged: the question already has its turn.
     mutating func begun(_ provider: ProviderID, _ domain: Name, isCharged: Bool = false, now: Instant) {
         update(provider) { $0.begun(domain, isCharged: isCharged, now: now) }
     }
 
     /// Takes the next turn in the provider's budget of questions.
     ///
-    /// - Returns: when it is; nil: too late, and none was taken.
+    /// - Returns: the time of the turn; nil: it would be too late, and none was taken.
     mutating func takeTurn(at provider: ProviderID, now: Instant) -> Instant? {
         var turn: Instant? = now
         update(provider) { turn = $0.takeTurn(now: now) }
@@ -558,7 +561,7 @@ struct UpstreamRanking {
     /// - Parameters:
     ///   - isOfService: a reply of the provider arrived that has no answer.
     ///   - name: the question's name; nil: the domain.
-    ///   - domain: its registrable domain.
+    ///   - domain: the registrable domain of the name.
     ///   - startedAt: start of the attempt; nil: now.
     mutating func failed(
         _ provider: ProviderID, _ failure: FetchFailure, isOfService: Bool = false, for name: Name? = nil,
@@ -582,17 +585,17 @@ struct UpstreamRanking {
         update(provider) { $0.throttled(for: pause, now: now) }
     }
 
-    /// - Parameter end: nil: the quota is not used up.
+    /// - Parameter end: the end of the period; nil: the quota is not used up.
     mutating func overQuota(_ provider: ProviderID, until end: Instant?) {
         update(provider) { $0.overQuotaUntil = end }
     }
 
-    /// Until when the budget that the fleet shares is used up; nil: it is not.
+    /// Returns the instant until which the fleet's budget is used up; nil: it is not used up.
     func overBudgetUntil(_ provider: ProviderID, _ now: Instant) -> Instant? {
         index(of: provider).flatMap { standings[$0].overBudgetUntil }.flatMap { $0 > now ? $0 : nil }
     }
 
-    /// The budget that the fleet shares is used up.
+    /// The fleet's budget is used up.
     mutating func overBudget(_ provider: ProviderID, until end: Instant) {
         update(provider) { $0.overBudgetUntil = end }
     }
@@ -606,7 +609,7 @@ struct UpstreamRanking {
         return notBefore
     }
 
-    /// Gives back what the last refresh was charged, as its request is not sent.
+    /// Gives back the charge of the last refresh, as its request is not sent.
     mutating func unspend(on provider: ProviderID, now: Instant) { update(provider) { $0.unspend(now: now) } }
 
     private func index(of provider: ProviderID) -> Int? {

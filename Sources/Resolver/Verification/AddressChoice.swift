@@ -1,5 +1,5 @@
-// Selects the provider address to connect to. Stays with a working one, so that its connections are reused, and changes
-// if another is clearly better. A value without clock; the same seed gives the same choices.
+// Selects the provider address to connect to. Stays with a working address, so that its connections are reused, and
+// changes if another one is clearly better. A value without clock; the same seed gives the same choices.
 
 package import DNSWire
 
@@ -23,7 +23,7 @@ package struct AddressChoice: Sendable {
     private static let choicesPerExploration = 64
 
     /// - Parameters:
-    ///   - count: 1 or more; 0 counts as 1.
+    ///   - count: the number of addresses, 1 or more; 0 counts as 1.
     ///   - inReserve: number of addresses at the end that are used only if the others fail; 0 if it equals the count.
     ///   - seed: selects the first of the other addresses, so that not all daemons start with the same one.
     package init(count: Int, inReserve: Int = 0, seed: UInt64) {
@@ -33,10 +33,10 @@ package struct AddressChoice: Sendable {
         current = first
     }
 
-    /// Returns the choice among other addresses. Those that stay keep their measurements and failures.
+    /// Returns the choice among other addresses. Addresses that stay keep their measurements and failures.
     ///
     /// - Parameters:
-    ///   - origins: for each address, which one of the present it is; nil: a new one.
+    ///   - origins: for each address, its index among the present addresses; nil: a new address.
     ///   - fallbackCount: number of addresses at the end that are used only if the others fail.
     package func replaced(by origins: [Int?], fallbackCount: Int, seed: UInt64) -> AddressChoice {
         var new = AddressChoice(count: origins.count, inReserve: fallbackCount, seed: seed)
@@ -57,7 +57,7 @@ package struct AddressChoice: Sendable {
     }
 
     /// - Parameter isReachable: unreachable addresses are skipped unless all are unreachable.
-    /// - Returns: from 0 up to the count.
+    /// - Returns: the index of the address, from 0 up to the count.
     package mutating func choose(where isReachable: (Int) -> Bool = { _ in true }, now: Instant) -> Int {
         choices += 1
         let chosen = next(isReachable, now)
@@ -110,7 +110,7 @@ package struct AddressChoice: Sendable {
 
     private mutating func next(_ isReachable: (Int) -> Bool, _ now: Instant) -> Int {
         guard addresses.count > 1 else { return 0 }
-        // Starts at the current one, so that equal addresses rotate.
+        // The order starts at the current address, so that equal addresses rotate.
         let all = (0..<addresses.count).map { (current + $0) % addresses.count }
         let reachable = all.filter(isReachable)
         let turns = reachable.isEmpty ? all : reachable

@@ -36,7 +36,7 @@ extension Answer {
         return records == self.records ? self : Answer(records: records)
     }
 
-    /// Small enough to be held for a later rearrangement.
+    /// The answer is small enough to be held for a later rearrangement.
     var isHeld: Bool {
         records.reduce(0) { $0 + $1.owner.wire.count + $1.data.count } <= Bounds.maxHeldBytes
     }

@@ -12,13 +12,13 @@ struct AddressOrder {
         fileprivate let rank: Rank
     }
 
-    /// Best first.
+    /// The rank of an address, best first.
     fileprivate enum Rank: Int, Comparable {
         case quickest
         case slower
-        /// Neither verified nor known to be bad.
+        /// The address is neither verified nor known to be bad.
         case open
-        /// Reachable, but TLS does not work as expected.
+        /// The address is reachable, but TLS does not work as expected.
         case poor
         case dead
         case mismatched

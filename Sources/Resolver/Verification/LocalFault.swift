@@ -32,7 +32,7 @@ struct LocalFault {
 }
 
 extension SeenCertificate {
-    /// Compares names only. A wildcard stands for one label (RFC 9525 section 6.3).
+    /// Compares the certificate's names only. A wildcard stands for one label (RFC 9525 section 6.3).
     fileprivate func isFor(_ name: Name) -> Bool {
         names.contains { text in
             guard let own = Name(text) else { return false }

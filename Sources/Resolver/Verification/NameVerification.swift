@@ -13,10 +13,10 @@ struct NameVerification {
             hasMismatched = addresses.contains { $0.judgement.verdict.isMismatched }
         }
     }
-    // Stored, as most events of a name read them, and the compiler copies a name to compute them.
+    // These two are stored, as most events of a name read them, and the compiler copies a name to compute them.
     private(set) var hasVerdict = false
     private(set) var hasMismatched = false
-    /// The latest last.
+    /// The sources' answers, the latest last.
     var statements: [SourceStatement] = []
     private(set) var questions: [VerifiedQuestion] = []
     /// No probe before this time, because the name has no TLS.
@@ -27,8 +27,9 @@ struct NameVerification {
     /// An address was verified at some time. Without one, certificates prove nothing, and the name is treated as one
     /// without TLS.
     private(set) var wasVerified = false
-    /// With the system resolver first: until then the providers go first, as its answer was forged. Past: its next
-    /// answer must be verified. Nil: it has forged nothing since its last verified answer.
+    /// With the system resolver first: the providers go first until this instant, as the system resolver's answer was
+    /// forged. In the past: its next answer must be verified. Nil: it has forged nothing since its last verified
+    /// answer.
     var systemForgedUntil: Instant?
     var divergencesTold: [DivergenceTold] = []
 
@@ -65,7 +66,8 @@ struct NameVerification {
         return worth == .mismatched && !wasVerified ? .open : worth
     }
 
-    /// Returns the worth of the best address by verdicts alone: a reason to ask other sources, not to believe them.
+    /// Returns the worth of the best address by verdicts alone: a reason to ask other sources, not to accept their
+    /// answers.
     func shownWorth(_ addresses: [Address]) -> AnswerQuality {
         addresses.map { address -> AnswerQuality in
             let verdict = judgement(of: address).verdict
@@ -130,7 +132,7 @@ struct NameVerification {
         }
     }
 
-    /// Stores a cached answer. One that is too large to be rearranged later is not held.
+    /// Stores a cached answer. An answer that is too large to be rearranged later is not held.
     mutating func keep(_ question: Question, _ answer: Answer, from source: Source, now: Instant) {
         let isAddress = question.type.isAddress
         let isHeldWhole = !isAddress || answer.records.count <= Bounds.maxHeldAddresses
@@ -152,7 +154,7 @@ struct NameVerification {
         if terms.scope != .nothing { enter(statement) }
     }
 
-    /// - Returns: false when the address or its port is not known any more.
+    /// - Returns: false if the address or its port is not known any more.
     mutating func found(_ target: ProbeTarget, _ result: ProbeResult, now: Instant) -> Bool {
         guard let index = addresses.firstIndex(where: { $0.address == target.address }), target.method == terms.method,
             addresses[index].found(result, port: target.port, now: now)
@@ -190,7 +192,7 @@ struct NameVerification {
         check.probedAt != nil && leftAloneUntil.map { now < $0 } ?? false
     }
 
-    /// Every address that is handed out has a verdict.
+    /// Whether every address that is handed out has a verdict.
     private var isProbed: Bool {
         let inUse = Set(questions.flatMap { $0.kept?.answer.addresses ?? [] })
         return addresses.allSatisfy { $0.hasVerdict || !inUse.contains($0.address) }
@@ -211,8 +213,8 @@ struct NameVerification {
         }
     }
 
-    /// Returns the address to evict: the one not in use that was given longest ago. A mismatched address goes only if
-    /// there is no other.
+    /// Returns the address to evict: the one not in use that was given longest ago. A mismatched address is evicted
+    /// only if there is no other.
     private func leastNeeded(_ now: Instant) -> Int? {
         let said = statements.filter { !$0.isLate(now) }.flatMap(\.addresses)
         let kept = questions.compactMap(\.kept).filter { $0.endsAt > now }.flatMap(\.answer.addresses)
@@ -229,15 +231,15 @@ struct NameVerification {
 
 /// Quality of an answer, the worst first.
 enum AnswerQuality: Comparable {
-    /// It has no address.
+    /// The answer has no address.
     case empty
-    /// All its addresses are mismatched.
+    /// All addresses of the answer are mismatched.
     case mismatched
-    /// None of its addresses is reachable.
+    /// No address of the answer is reachable.
     case nobodys
     /// No address is verified, and at least one has no bad verdict.
     case open
-    /// One of its addresses is verified.
+    /// At least one address is verified.
     case verified
 }
 
@@ -248,7 +250,7 @@ struct SourceStatement {
     let addresses: [Address]
     let ttlSeconds: UInt32
     let answeredAt: Instant
-    /// Counted as true by `takeTruths`.
+    /// The answer was counted as true by `takeTruths`.
     var isProven = false
 
     init(_ source: Source, _ question: Question, _ answer: Answer, now: Instant) {
@@ -271,7 +273,7 @@ struct VerifiedQuestion {
         let endsAt: Instant
         /// The form of the answer in the cache.
         private(set) var handedOut: Answer
-        /// That form is not the answer as it was received.
+        /// The form in the cache differs from the answer as it was received.
         private(set) var isArranged: Bool
 
         init(answer: Answer, source: Source, endsAt: Instant, handedOut: Answer) {
@@ -307,19 +309,19 @@ struct VerifiedQuestion {
         touchedAt = now
     }
 
-    /// Asked for the second time.
+    /// The question was asked at least twice.
     var isInUse: Bool { asks >= 2 }
 
     mutating func asked() { asks = min(asks + 1, 2) }
     mutating func isRefreshed() { asks = 2 }
 
-    /// Whether its cached answer may have to be arranged anew although no address has a verdict.
+    /// Whether the cached answer may have to be rearranged although no address has a verdict.
     fileprivate var mayBeOutdated: Bool { !question.type.isAddress || kept?.isArranged ?? false }
 
     func hasNoneBetter(_ now: Instant) -> Bool { noneBetterUntil.map { now < $0 } ?? false }
 }
 
-// For callers that would copy the whole name to ask it.
+// This is for callers that would copy the whole name to call it.
 extension [VerifiedQuestion] {
     func index(of question: Question) -> Int? { indices.first { self[$0].question == question } }
 

@@ -1,5 +1,5 @@
 // Bounded LRU table of verification state, by name and view: the addresses that a filtering view gets for a name are no
-// forgery of those that others get.
+// forgery of the addresses that other clients get.
 //
 // Invariants: `numberOf` and `numberOfView` have every entry of `names` at its place, and nothing else; no dictionary
 // of a view is empty; `marks` has places of `names` only.
@@ -9,7 +9,7 @@ import DNSWire
 /// A name as the clients of one view get it.
 struct NameInView: Equatable {
     let name: Name
-    /// As in `ClientGroup`.
+    /// The number of the view, as in `ClientGroup`.
     let view: UInt32
 
     init(_ question: Question) {
@@ -19,7 +19,7 @@ struct NameInView: Equatable {
 
 struct NameVerificationTable {
     private(set) var names: [NameVerification] = []
-    /// For clients without a view.
+    /// The places of names for clients without a view.
     private var numberOf: [Name: Int] = [:]
     private var numberOfView: [UInt32: [Name: Int]] = [:]
     private var hand = 0

@@ -4,17 +4,18 @@ package import DNSWire
 
 /// How the order applies to one name at present.
 package enum OrderInForce: Equatable, Sendable {
-    /// The setting.
+    /// The providers go first, by the setting.
     case providersFirst
     /// The system resolver is asked first.
     ///
-    /// - Parameter isVerified: a probe has verified its latest answer.
+    /// - Parameter isVerified: a probe has verified the system resolver's latest answer.
     case systemFirst(isVerified: Bool)
     /// The providers go first until this instant: the system resolver gave only mismatched addresses.
     case forged(until: Instant)
-    /// The same: its answer contradicted the rule for the name.
+    /// The providers go first until this instant: the system resolver's answer contradicted the rule for the name.
     case contradicted(until: Instant)
-    /// Its answer was forged earlier. It is asked first, and must be verified before it is given again.
+    /// The system resolver's answer was forged earlier. It is asked first, and its answer must be verified before it is
+    /// given.
     case onProbation
     /// The providers go first: the system resolver has forged answers about several registrable domains.
     case mistrusted
@@ -33,6 +34,6 @@ enum FirstAnswerStanding {
     /// A provider is asked first: the system resolver forged the name before, or answers "no such name" for a name with
     /// a verified address.
     case needsProvider
-    /// All its addresses are mismatched or unreachable.
+    /// All addresses of the answer are mismatched or unreachable.
     case unusable
 }

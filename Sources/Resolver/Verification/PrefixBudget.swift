@@ -1,4 +1,4 @@
-// Limits probes per /24 or IPv6 /56. Must never hold more entries than the probes that ran within the last second.
+// Limits probes per /24 or IPv6 /56. Drops idle entries when the table has twice `Bounds.maxProbes` entries.
 
 import DNSWire
 
@@ -14,7 +14,7 @@ struct PrefixBudget {
 
     private var uses: [AggregatePrefix: Use] = [:]
 
-    /// Returns when a probe may start; nil: not before another one ends.
+    /// Returns when a probe of the address may start; nil: not before another one ends.
     func readyAt(_ address: Address, now: Instant) -> Instant? {
         guard let use = uses[AggregatePrefix(of: address)] else { return now }
         return use.running < Bounds.maxProbesPerNeighbourhood ? use.readyAt(now) : nil

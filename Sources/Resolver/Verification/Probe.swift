@@ -5,33 +5,34 @@ package import DNSWire
 
 /// Result of a probe. The raw values appear in statistics and on the control socket.
 package enum Verdict: String, Hashable, Sendable, CaseIterable {
-    /// A certificate for the name, currently valid, from a trusted authority.
+    /// The server has a certificate for the name, currently valid, from a trusted authority.
     case verified
-    /// Connected; no handshake was wanted (`ProbeMethod.connection`). Proves a reachable server, not the right one.
+    /// The connection succeeded; no handshake was wanted (`ProbeMethod.connection`). This proves a reachable server,
+    /// not the right one.
     case connected
-    /// A valid certificate for another name, or the server reports that it does not serve the name (HTTP 421).
+    /// The server has a valid certificate for another name, or reports that it does not serve the name (HTTP 421).
     case nameMismatch = "name-mismatch"
     /// No chain leads to a trusted authority.
     case untrusted
-    /// The right certificate, but expired or not yet valid.
+    /// The certificate is the right one, but expired or not yet valid.
     case expiredCertificate = "expired-certificate"
-    /// Closed after the ClientHello, without a TLS message.
+    /// The connection was closed after the ClientHello, without a TLS message.
     case tlsReset = "tls-reset"
     /// Either side ended the handshake with an alert.
     case tlsAlert = "tls-alert"
-    /// Connected, but the handshake did not end in time.
+    /// The connection succeeded, but the handshake did not end in time.
     case tlsTimeout = "tls-timeout"
     case refused
     case unreachable
-    /// Not connected in time.
+    /// The connection did not succeed in time.
     case timeout
     /// The server sent data that is not TLS.
     case notTLS = "not-tls"
-    /// The right certificate, but the local clock is too uncertain to judge its validity period.
+    /// The certificate is the right one, but the local clock is too uncertain to judge its validity period.
     case timeDoubtful = "time-doubtful"
     case unprobed
 
-    /// The certificate shows another server than the name's. Nothing else does: a reset or a timeout during the
+    /// The certificate shows another server than the name's. No other verdict does: a reset or a timeout during the
     /// handshake may come from this machine or from a filter on the path, and only lowers the address's rank.
     package var isMismatched: Bool { self == .nameMismatch || self == .untrusted }
 
@@ -78,7 +79,7 @@ package struct SeenCertificate: Hashable, Sendable {
     /// SHA-256 of the certificate in hexadecimal digits: the output of `openssl x509 -fingerprint` without colons.
     package let fingerprint: String
     package let issuer: String
-    /// Subject alternative names, or the subject where there is none.
+    /// Subject alternative names, or the subject if there are none.
     package let names: [String]
     /// In seconds since 1970.
     package let notBefore: Int64
@@ -95,9 +96,9 @@ package struct SeenCertificate: Hashable, Sendable {
 
 /// Reason why a requested probe was not started.
 package enum ProbeRefusal: String, Sendable, CaseIterable {
-    /// Disabled by the settings or by a rule.
+    /// Probes are disabled by the settings or by a rule.
     case disabled
-    /// Not an address of the public Internet, and no rule allows it.
+    /// The address is not one of the public Internet, and no rule allows it.
     case notPublic = "not-public"
     /// No answer for the name contains the address.
     case unknownAddress = "unknown-address"
@@ -114,9 +115,9 @@ package enum ProbeNews: Equatable, Sendable {
 /// Forgery evidence: one source gave a mismatched address of a name, and another source gave a verified one.
 package struct ForgeryEvidence: Equatable, Sendable {
     package struct Claim: Equatable, Sendable {
-        /// Never `local` or `fallback`.
+        /// The source, never `local` or `fallback`.
         package let source: Source
-        /// All addresses in its answer.
+        /// All addresses in the source's answer.
         package let addresses: [Address]
         /// The probed address.
         package let target: ProbeTarget
@@ -144,7 +145,7 @@ package struct ForgeryEvidence: Equatable, Sendable {
 /// Probe state of one address of a name, with the reason for its position in answers.
 package struct JudgedAddress: Equatable, Sendable {
     package let target: ProbeTarget
-    /// `unprobed` if there was no probe yet.
+    /// The result, `unprobed` if there was no probe yet.
     package let result: ProbeResult
     package let probedAt: Instant?
     /// Earliest time of the next probe; nil: when the address is next in an answer.
@@ -168,21 +169,23 @@ package struct JudgedAddress: Equatable, Sendable {
 
 /// Position of an address among those of its name and family.
 package enum AddressPlace: String, Sendable, CaseIterable {
-    /// Verified (by `ProbeMethod.connection`: connected), and about as quick as the quickest. These addresses rotate.
+    /// The address is verified (by `ProbeMethod.connection`: connected), and about as quick as the quickest. These
+    /// addresses rotate.
     case quickest
-    /// The same, and slower.
+    /// The address is verified (or connected), and slower.
     case slower
-    /// Neither verified nor mismatched: placed after the verified ones. By `ProbeMethod.connection`: not connected.
+    /// The address is neither verified nor mismatched: placed after the verified ones. By `ProbeMethod.connection`: not
+    /// connected.
     case behind
-    /// No address of the name speaks TLS: in the upstream's order.
+    /// No address of the name speaks TLS: they stay in the upstream's order.
     case asGiven = "as-given"
-    /// Mismatched; another address of the name is not.
+    /// The address is mismatched; another address of the name is not.
     case quarantined
-    /// Unreachable; another address of the name is not.
+    /// The address is unreachable; another address of the name is not.
     case dropped
-    /// Mismatched or unreachable, and handed out because the name has no better address.
+    /// The address is mismatched or unreachable, and handed out because the name has no better address.
     case lastResort = "last-resort"
-    /// In no cached answer.
+    /// The address is in no cached answer.
     case absent
 }
 

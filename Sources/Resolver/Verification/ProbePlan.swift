@@ -1,6 +1,5 @@
 // Schedules probes: spreads them in time, limits them in total, per /24 or /56 and per registrable domain, and starts
-// requested ones first.
-// Uses no verdicts.
+// requested ones first. Uses no verdicts.
 //
 // Invariants: `waiting` has the requested targets first, in order of arrival, then the others by `readyAt`. A target is
 // waiting or running at most once. `running` is in order of start.
@@ -102,7 +101,7 @@ struct ProbePlan {
         return ran + requested
     }
 
-    /// Starts all probes that may start now, in this order. To be called after every change.
+    /// Starts all probes that may start now, in the order of `waiting`. Call it after every change.
     mutating func begin(now: Instant) -> [(id: ProbeID, target: ProbeTarget)] {
         guard hasChanged || nextDeadline.map({ $0 <= now }) ?? false else { return [] }
         hasChanged = false
@@ -137,15 +136,15 @@ struct ProbePlan {
         return id
     }
 
-    /// Nil if nothing is scheduled. May be too early while the start rate is exhausted; waiting entries are examined
-    /// after that.
+    /// Returns when `begin` may start a probe; nil if nothing is scheduled. The instant may be too early while the
+    /// start rate is exhausted; waiting entries are examined after that.
     private func nextBegin(_ now: Instant) -> Instant? {
         guard !waiting.isEmpty, running.count < Bounds.maxProbes else { return nil }
         let next = starts.readyAt(perSecond: Bounds.probesPerSecond, now: now)
         return next > now ? next : waiting.lazy.compactMap { readyAt($0, now: now) }.min()
     }
 
-    /// - Returns: nil for a probe that is not running or was given up.
+    /// - Returns: the target; nil for a probe that is not running or was given up.
     mutating func ended(_ id: ProbeID) -> ProbeTarget? {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return nil }
         return end(index)

@@ -1,5 +1,5 @@
-// Judges the system resolver's answers for names that ask it first (order `system-first`): which ones are given, and
-// for how long a forged one sends a name to the providers.
+// Judges the system resolver's answers for names that ask it first (order `system-first`): which answers are given, and
+// for how long a forged answer sends a name to the providers.
 
 import DNSWire
 
@@ -35,7 +35,7 @@ extension Verification {
         return !hasVerdict && !addresses.isEmpty
     }
 
-    /// The source is the system resolver, which is asked first for this name. Its answer has a provider's rank.
+    /// Whether the source is the system resolver, which is asked first for this name. Its answer has a provider's rank.
     func isAskedFirst(_ source: Source, _ question: Question) -> Bool {
         guard source == .system, let name = known[question] else { return false }
         return name.terms.order == .systemFirst
@@ -58,19 +58,19 @@ extension Verification {
         }
     }
 
-    /// The verdicts are no reason to ask another source: they have a local cause, or the name has no TLS port.
+    /// Whether the verdicts are no reason to ask another source: they have a local cause, or the name has no TLS port.
     func hasNoVerdict(_ addresses: [Address], _ name: NameVerification) -> Bool {
         isLocalFault(addresses, name) || name.hasNoTLSPort(addresses)
     }
 }
 
 extension NameVerification {
-    /// Every source was asked lately, and none had a better answer.
+    /// Whether every source was asked lately, and none had a better answer.
     func hasNoneBetter(_ question: Question, _ now: Instant) -> Bool {
         index(of: question).map { questions[$0].hasNoneBetter(now) } ?? false
     }
 
-    /// With the system resolver first, hosts that refuse the connection are no reason to ask a provider.
+    /// Whether the hosts refuse TLS connections. With the system resolver first, this is no reason to ask a provider.
     fileprivate func hasNoTLSPort(_ addresses: [Address]) -> Bool {
         terms.order == .systemFirst && terms.method == .handshake && !hasSpokenTLS
             && addresses.allSatisfy { judgement(of: $0).verdict == .refused }

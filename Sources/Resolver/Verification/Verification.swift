@@ -40,7 +40,8 @@ struct Verification {
     /// answer: the portal's address tells a program nothing about its own server.
     var isGuarded = false
 
-    /// - Parameter seed: for the spreading of probes in time and the shuffling of about equally quick addresses.
+    /// - Parameter seed: the seed for the spreading of probes in time and the shuffling of about equally quick
+    ///   addresses.
     init(seed: UInt64) {
         plan = ProbePlan(seed: seed)
         chance = SeededGenerator(seed: ~seed)
@@ -107,14 +108,14 @@ struct Verification {
         }
     }
 
-    /// No other source had a better answer: the present one is given, and other sources are not asked again for a
-    /// while.
+    /// Records that no other source had a better answer: the present one is given, and other sources are not asked
+    /// again for a while.
     ///
     /// - Parameter isCertain: every source replied.
     mutating func recordNoBetterSource(_ question: Question, isCertain: Bool, now: Instant) {
         guard let number = known.number(of: question) else { return }
         let pause = isCertain ? Bounds.noneBetterPause : Bounds.elsewherePause
-        // The system resolver's answer is as good as any.
+        // No other source has a better answer than the system resolver's.
         if isCertain { known.change(number) { $0.systemForgedUntil = nil } }
         known.change(number) { $0.change(question, now: now) { $0.noneBetterUntil = now + pause } }
         consequences.removeAll {
@@ -123,10 +124,10 @@ struct Verification {
     }
 
     /// Probes addresses at an explicit request. Each address gets news in the end, whether it is probed now, was probed
-    /// just before, or is refused. A name without stored state gets none unless an address is given.
+    /// just before, or is refused. A name without stored state gets no news unless an address is given.
     ///
     /// - Parameters:
-    ///   - address: nil: all addresses in the answers for the name.
+    ///   - address: the address to probe; nil: all addresses in the answers for the name.
     ///   - isCached: an answer in the cache has the address; one from the store precedes this process.
     mutating func requested(
         _ name: Name, _ address: Address?, isCached: Bool = false, _ terms: ProbeTerms, now: Instant
@@ -201,12 +202,12 @@ struct Verification {
         begin(now: now)
     }
 
-    /// Forgets its copy of the source's answer, which the caller withdraws from the cache.
+    /// Forgets the copy of the source's answer, which the caller withdraws from the cache.
     mutating func withdrawn(_ question: Question, from source: Source) {
         if keptAnswer(question)?.source == source { forgotten(question) }
     }
 
-    /// Forgets its copies of forged cached answers. The caller withdraws them from the cache.
+    /// Forgets the copies of forged cached answers. The caller withdraws them from the cache.
     ///
     /// - Returns: the questions of these answers, and their sources.
     mutating func takeForged(now: Instant) -> [(Question, Source)] {
@@ -223,7 +224,7 @@ struct Verification {
         return taken
     }
 
-    /// Lets the next query for the name start its due probes. A name without queries costs none.
+    /// Lets the next query for the name start its due probes. A name without queries causes no probes.
     mutating func awaitAsks(_ number: Int, now: Instant) {
         let name = known.names[number]
         for due in name.questions where name.hasDue(due, now) {
@@ -250,7 +251,7 @@ struct Verification {
             !isLocalFault(answer.addresses, name)
         else { return false }
         if isGuarded, isForged(question, answer) { return true }
-        // An answer with TTL 0 is not cached. Only here can it cause a lookup at other sources.
+        // An answer with TTL 0 is not cached. Only here can such an answer cause a lookup at other sources.
         let isKept = keptAnswer(question) != nil
         guard name.worth(answer.addresses) < .open || !isKept else { return false }
         return !name.hasNoneBetter(question, now)
@@ -270,11 +271,11 @@ struct Verification {
         return name.shownWorth(answer.addresses) == .mismatched && !isLocalFault(answer.addresses, name)
     }
 
-    /// Returns whether an answer may replace one with bad verdicts. A verified answer replaces any that is not.
-    /// Otherwise the system resolver's replaces a provider's only if that is empty: a network can forge answers on port
-    /// 53 and close port 443, so that no address is verified. A provider's replaces another provider's that is worse
-    /// and not mismatched. The price: a forged answer is given until another source's address is verified, one probe
-    /// later.
+    /// Returns whether an answer may replace one with bad verdicts. A verified answer replaces any unverified answer.
+    /// Otherwise the system resolver's answer replaces a provider's only if that is empty: a network can forge answers
+    /// on port 53 and close port 443, so that no address is verified. A provider's answer replaces another provider's
+    /// that is worse and not mismatched. The price: a forged answer is given until another source's address is
+    /// verified, one probe later.
     func mayReplace(
         _ question: Question, _ old: (answer: Answer, source: Source), by new: (answer: Answer, source: Source)
     ) -> Bool {
@@ -364,11 +365,12 @@ struct Verification {
 
     // MARK: helpers
 
-    /// Enters a source's answer for a name. Returns nil if the type leads to no address or nothing is to be remembered.
+    /// Enters a source's answer for a name. Returns nil if the type leads to no address or the answer is not to be
+    /// remembered.
     private mutating func enter(
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isKept: Bool, now: Instant
     ) -> Int? {
-        // Nothing can be taken out of a signed answer, so that it is not verified.
+        // No address can be removed from a signed answer, so that it is not verified.
         guard question.type.leadsToAddresses, !answer.isSigned, source != .local, source != .fallback else {
             return nil
         }
@@ -377,7 +379,7 @@ struct Verification {
         known.change(number) { name in
             name.touchedAt = now
             name.setTerms(terms)
-            // First, so that the previous cached answer makes room for the new addresses.
+            // This comes first, so that the previous cached answer makes room for the new addresses.
             if isKept { name.keep(question, answer, from: source, now: now) }
             guard question.type.isAddress else { return }
             name.said(SourceStatement(source, question, answer, now: now))
@@ -470,7 +472,7 @@ struct Verification {
                 }
             }
             // If no address of the name was ever verified and no portal is suspected, the answer is still given
-            // meanwhile, except one of a system resolver that is asked first.
+            // meanwhile, except the answer of a system resolver that is asked first.
             let isForged =
                 (name.wasVerified || isGuarded || kept.source == .system && name.terms.order == .systemFirst)
                 && kept.answer.addresses.contains { name.judgement(of: $0).verdict.isMismatched }

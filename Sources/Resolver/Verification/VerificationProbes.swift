@@ -3,7 +3,7 @@
 import DNSWire
 
 extension Verification {
-    /// - Returns: nil if the address may be probed.
+    /// - Returns: the reason why the address may not be probed; nil if it may be.
     func refusal(of address: Address, _ found: [Address], _ terms: ProbeTerms) -> ProbeRefusal? {
         if terms.scope == .nothing { return .disabled }
         guard found.contains(address) else { return .unknownAddress }

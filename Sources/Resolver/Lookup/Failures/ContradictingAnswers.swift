@@ -11,9 +11,9 @@ struct ContradictingAnswers {
     }
 
     private var counts: [Source: UInt64] = [:]
-    /// A name in use must not fill the evidence.
+    /// Pauses between reports of one answer: a name in use must not fill the evidence.
     private var reported = Pauses<Key>()
-    /// Names of which the system resolver gave a contradicting answer.
+    /// Names for which the system resolver gave a contradicting answer.
     private var systemForged = Pauses<Name>()
 
     func count(of source: Source) -> UInt64 { counts[source] ?? 0 }
@@ -29,7 +29,7 @@ struct ContradictingAnswers {
             && reported.begin(key, until: now + Bounds.recentAnswerAge, now: now)
     }
 
-    /// With order `system-first`: the end of the time for which the providers are asked first; nil: it is not running.
+    /// With order `system-first`: the end of the time for which the providers are asked first; nil: they are not.
     func systemForgedUntil(_ name: Name, now: Instant) -> Instant? { systemForged.end(of: name, now) }
 
     mutating func keep(_ providers: [ProviderTraits]) {
@@ -38,7 +38,7 @@ struct ContradictingAnswers {
         }
     }
 
-    /// Another network may have another system resolver.
+    /// Forgets the pauses: another network may have another system resolver.
     mutating func networkChanged() {
         reported = Pauses()
         systemForged = Pauses()
@@ -53,7 +53,7 @@ private struct Pauses<Key: Hashable> {
         endOf.isEmpty ? nil : endOf[key].flatMap { now < $0 ? $0 : nil }
     }
 
-    /// - Returns: false without room.
+    /// - Returns: false if there is no room for the pause.
     mutating func begin(_ key: Key, until end: Instant, now: Instant) -> Bool {
         if endOf[key] == nil, endOf.count >= Bounds.maxContradictions { endOf = endOf.filter { $0.value > now } }
         guard endOf[key] != nil || endOf.count < Bounds.maxContradictions else { return false }

@@ -10,7 +10,7 @@ package struct FailedQuestion: Equatable, Sendable {
     package let failedAt: Instant
     /// Consecutive failures without an answer.
     package let times: Int
-    /// Answered since.
+    /// The question was answered after the failure.
     package fileprivate(set) var isOver = false
 }
 
@@ -18,7 +18,7 @@ struct FailureMemory {
     struct Failure: Equatable {
         let reason: LookupFailure
         fileprivate(set) var until: Instant
-        /// The same if an expired answer is served instead.
+        /// When the question may be asked again if an expired answer is served instead.
         fileprivate(set) var recheckAt: Instant
         /// Consecutive failures without an answer.
         fileprivate let times: Int
@@ -27,13 +27,13 @@ struct FailureMemory {
     }
 
     private var failures: [Question: Failure] = [:]
-    /// The same questions, the oldest first. Forgotten ones are removed when their turn comes.
+    /// The failed questions, the oldest first. Forgotten ones are removed when their turn comes.
     private var order: [Question] = []
     /// Questions that failed since a provider last recovered. A flapping provider must not cause a scan of all
     /// questions each time.
     private var unexcused: [Question] = []
     private var recoveredAt: Instant?
-    /// The latest failures of clients' questions, also of those that were answered since. The latest last.
+    /// The latest failures of clients' questions, also of questions that were answered since. The latest last.
     private var latest: [FailedQuestion] = []
 
     /// Returns the remembered failure; nil if the question may be asked.
@@ -76,7 +76,7 @@ struct FailureMemory {
     }
 
     /// Records that a refresh was put off, as no provider replies. Until the returned time, an expired answer is served
-    /// at once. A question without one may be asked.
+    /// at once. A question without an expired answer may be asked.
     ///
     /// - Returns: when the question should be asked, unless a provider recovers before.
     mutating func deferred(_ question: Question, now: Instant) -> Instant {

@@ -11,7 +11,7 @@ struct FailureRecord {
     private(set) var lacksRoom = false
     /// A request got no place or had to give it up, which says nothing about the name.
     private(set) var wasUnplaced = false
-    /// Error replies.
+    /// The error replies, combined.
     private var verdict: NameFailure?
     /// How each provider failed that was asked.
     enum Outcome: Equatable {
@@ -23,12 +23,12 @@ struct FailureRecord {
         case isAboutName
         /// A reply without an address to give.
         ///
-        /// - Parameter mayBeUnregistered: it may mean that the name is not registered for the provider's account: most
-        ///   vendors have no other word for that.
+        /// - Parameter mayBeUnregistered: the reply may mean that the name is not registered for the provider's
+        ///   account: most vendors have no other reply for that.
         case isEmpty(mayBeUnregistered: Bool)
-        /// Its answer was disproved: by a probe, or by the rule for the name.
+        /// The provider's answer was disproved: by a probe, or by the rule for the name.
         case disproved
-        /// Its budget or quota is used up.
+        /// The provider's budget or quota is used up.
         case usedUp
     }
 
@@ -51,8 +51,8 @@ struct FailureRecord {
         if failure.extendedError == nil { refusedBy.append(provider) }
     }
 
-    /// - Parameter outcome: replaces an earlier one of the provider. The silence of a repeat replaces neither a reply
-    ///   nor the first silence.
+    /// - Parameter outcome: replaces an earlier outcome of the provider. The silence of a repeat replaces neither a
+    ///   reply nor the first silence.
     mutating func ended(_ provider: ProviderID, _ outcome: Outcome) {
         if case .noReply = outcome {
             switch self.outcome(of: provider) {

@@ -15,14 +15,14 @@ package struct LookupFailure: Hashable, Sendable {
         isLasting = extendedError == .notServed || extendedError == .keptFromView
     }
 
-    /// Answers came, and contradict the rule for the name.
+    /// Upstreams answered, and their answers contradict the rule for the name.
     init(_ contradiction: Contradiction) {
         responseCode = .serverFailure
         extendedError = .contradicted("\(contradiction)")
         isLasting = true
     }
 
-    /// Clients get YXDOMAIN as it is. Every other code becomes SERVFAIL: REFUSED would tell a stub resolver that the
+    /// Clients get YXDOMAIN unchanged. Every other code becomes SERVFAIL: REFUSED would tell a stub resolver that the
     /// daemon refuses it.
     init(_ failure: NameFailure) {
         responseCode = failure.responseCode == .nameShouldNotExist ? .nameShouldNotExist : .serverFailure
@@ -31,6 +31,6 @@ package struct LookupFailure: Hashable, Sendable {
         isLasting = failure.extendedError != nil || responseCode != .serverFailure
     }
 
-    /// The same reply while the failure is remembered (RFC 9520).
+    /// The reply while the failure is remembered (RFC 9520).
     var remembered: LookupFailure { isLasting ? self : LookupFailure(.rememberedFailure) }
 }

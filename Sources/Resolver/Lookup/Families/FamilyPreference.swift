@@ -2,12 +2,12 @@
 
 /// Whether a lookup's answer yields to the other family's (`FamilyPolicy`).
 enum FamilyPreference {
-    /// It does not.
+    /// The answer does not yield.
     case none
-    /// It may; the other family is not asked yet.
+    /// The answer may yield; the other family is not asked yet.
     case begins
     /// The other family is asked.
     case undecided
-    /// The other family has no usable address, or is not known in time.
+    /// The other family has no usable address, or its answer is not known in time.
     case won
 }

@@ -5,7 +5,7 @@
 import DNSWire
 
 extension Question {
-    /// The same question for the other address family.
+    /// This question for the other address family.
     var otherFamily: Question? {
         switch type {
         case .a: with(.aaaa)
@@ -28,7 +28,7 @@ struct OtherFamilyLookups {
     private var questionOfWaiter: [Waiter: Question] = [:]
     private var lastNumber = UInt64.max
 
-    /// Internal waiters are numbered from the top down, clients from the bottom up. All numbers above this are
+    /// Internal waiters are numbered from the top down, clients from the bottom up. All numbers above this one are
     /// internal.
     private static let lowestNumber = UInt64.max / 2
 

@@ -11,12 +11,12 @@ extension Lookup {
         if case .undecided = preference { state.otherFamilies.need(question) }
     }
 
-    /// Whether the answer waits for the preferred family's. Without records it would be the same.
+    /// Whether the answer waits for the preferred family's. An answer without records would be the same in any case.
     func awaitsPreferred(_ answer: Answer) -> Bool {
         if case .undecided = preference { answer.kind == .records } else { false }
     }
 
-    /// When an answer in hand waits no longer for the preferred family's; nil: it does not wait for that.
+    /// When an answer in hand no longer waits for the preferred family's; nil: it does not wait for it.
     var preferredDueAt: Instant? {
         guard case .undecided = preference else { return nil }
         let latest = min(startedAt + Bounds.preferredFamilyPatience, giveUpAt)

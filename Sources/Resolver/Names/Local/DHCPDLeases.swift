@@ -7,7 +7,7 @@ struct DHCPDLeases {
     fileprivate struct Record {
         var address: Address
         var line: Int
-        /// In the order of the file.
+        /// The number of the record in the order of the file.
         var number = 0
         var isActive = true
         var end = End.unknown
@@ -24,7 +24,7 @@ struct DHCPDLeases {
         case at(secondsSince1970: Int64)
     }
 
-    /// More words than any statement of interest has.
+    /// The maximum number of words that are kept: no statement of interest has as many.
     private static let maxWords = 8
 
     private var tokens: DHCPDTokens
@@ -73,7 +73,7 @@ struct DHCPDLeases {
         keep(record)
     }
 
-    /// Addresses of a DHCPv6 client; the name may stand beside them.
+    /// Takes the addresses of a DHCPv6 client; the name may stand beside them.
     private mutating func takeAssociation() {
         var association = Record(address: .loopback6, line: 0)
         var found: [Record] = []
@@ -146,7 +146,7 @@ struct DHCPDLeases {
         }
     }
 
-    /// Reads up to ";" or "{". Nil at the end of the text, also within a statement. A "}" without its "{" is skipped.
+    /// Reads up to ";" or "{". Nil at the end of the text, also within a statement. Skips a "}" without its "{".
     private mutating func nextStatement() -> Statement? {
         var statement = Statement()
         while let token = tokens.peek {
@@ -163,7 +163,7 @@ struct DHCPDLeases {
                 statement.opensBlock = true
                 return statement
             case .close:
-                // A statement without its ";".
+                // The statement has no ";".
                 file.ignored.add(line: statement.line, .shape)
                 return statement
             }
@@ -190,7 +190,7 @@ extension DHCPDLeases.Record {
 }
 
 extension DHCPDLeases {
-    /// "ends never", "ends epoch SECONDS", or "ends WEEKDAY YYYY/MM/DD HH:MM:SS" in UTC.
+    /// Parses "ends never", "ends epoch SECONDS", or "ends WEEKDAY YYYY/MM/DD HH:MM:SS" in UTC.
     fileprivate static func end(_ words: [ArraySlice<UInt8>]) -> End? {
         if words.count == 2, words[1].elementsEqual("never".utf8) { return .never }
         if words.count == 3, words[1].elementsEqual("epoch".utf8) {
@@ -207,8 +207,8 @@ extension DHCPDLeases {
         return .at(secondsSince1970: days * 86_400 + time[0] * 3600 + time[1] * 60 + time[2])
     }
 
-    /// In the Gregorian calendar, of which 400 years have 146,097 days. Years begin in March, so that the leap day is
-    /// the last one.
+    /// Returns the days of a date in the Gregorian calendar, of which 400 years have 146,097 days. Years begin in
+    /// March, so that the leap day is the last one.
     private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month > 2 ? year : year - 1
         let (era, yearOfEra) = (shifted / 400, shifted % 400)

@@ -4,7 +4,7 @@ import DNSWire
 
 struct DHCPDTokens {
     enum Token {
-        /// Without quotes; escapes as they stand, since no name that is used has one.
+        /// A word without its quotes; escapes are not decoded, since no name that is used has one.
         case word(ArraySlice<UInt8>)
         /// ";"
         case end
@@ -51,7 +51,7 @@ struct DHCPDTokens {
         }
     }
 
-    /// Nil if the text ends before the string.
+    /// Returns the string; nil if the text ends before the string does.
     private mutating func string(from start: Int) -> Token? {
         while at < text.count, text[at] != UInt8(ascii: "\"") {
             if text[at] == UInt8(ascii: "\n") { line += 1 }

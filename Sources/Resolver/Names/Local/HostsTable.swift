@@ -14,27 +14,28 @@ package struct HostsTable: Sendable {
         let line: UInt32
     }
 
-    /// For `explain`.
+    /// The path of the file, for `explain`.
     package let path: String
     /// The names, each once per address.
     package private(set) var count = 0
     package private(set) var ignored = IgnoredLines()
-    /// Of the text.
+    /// The digest of the text.
     private var digest = StableDigest()
     private var entriesOfName: [Name: [Entry]] = [:]
-    /// By the name of the PTR question.
+    /// The names of addresses, by the name of the PTR question.
     private var nameOfReverse: [Name: Pointer] = [:]
     /// Names between a local zone and a name of the file, which exist without data (RFC 8020).
     private var nonTerminals: Set<Name> = []
 
-    /// More than a reply over UDP holds. Each is compared with the others of its name.
+    /// The maximum number of addresses of a name, more than a reply over UDP holds. Each is compared with the others of
+    /// its name.
     private static let maxAddresses = 64
 
     package static let empty = HostsTable(parsing: [])
 
     /// - Parameters:
     ///   - text: lines of "ADDRESS NAME [NAME ...]", "#" begins a comment (hosts(5)).
-    ///   - maxNames: how many are kept, counted from the top.
+    ///   - maxNames: the number of names that are kept, counted from the top.
     ///   - zones: the local zones.
     package init(
         parsing text: [UInt8], path: String = "", maxNames: Int = Bounds.maxHostsEntries,
@@ -92,7 +93,7 @@ package struct HostsTable: Sendable {
 
     fileprivate func speaks(of name: Name) -> Bool { entriesOfName[name] != nil || nameOfReverse[name] != nil }
 
-    /// Appends the name's addresses. Nil if the file does not have the name; else the line with the first of them.
+    /// Appends the name's addresses. Nil if the file does not have the name; else the line with the first address.
     fileprivate func collect(_ name: Name, into addresses: inout [Address]) -> UInt32? {
         guard let entries = entriesOfName[name] else { return nil }
         for entry in entries where !addresses.contains(entry.address) { addresses.append(entry.address) }
@@ -104,7 +105,7 @@ package struct HostsTable: Sendable {
     }
 }
 
-/// Compares the texts.
+/// Two tables are equal if their texts are.
 extension HostsTable: Equatable {
     package static func == (left: HostsTable, right: HostsTable) -> Bool {
         left.path == right.path && left.digest == right.digest && left.count == right.count
@@ -122,7 +123,8 @@ package struct HostsFiles: Equatable, Sendable {
         self.tables = tables
     }
 
-    /// Returns whether `answer` has data for the name under some type. Other answers for the name are then obsolete.
+    /// Returns whether `answer` has data for the name under some type. Other sources' answers for the name are then
+    /// obsolete.
     package func speaks(of name: Name) -> Bool { tables.contains { $0.speaks(of: name) } }
 
     /// Returns the files' answer and the line that has it. A name in a file has only the addresses of files: other
@@ -173,7 +175,7 @@ extension Set<Name> {
 }
 
 extension Answer {
-    /// Those of the addresses that the question is about; no data without one.
+    /// Returns those of the addresses that the question is about; no data if there are none.
     static func addresses(_ addresses: [Address], for question: Question, ttlSeconds: UInt32) -> Answer {
         let asked = addresses.filter { $0.recordType == question.type }
         guard !asked.isEmpty else { return .nothing(.noData, inZone: question.name, ttlSeconds: ttlSeconds) }

@@ -17,7 +17,7 @@ package struct IgnoredLines: Equatable, Sendable {
         package let reason: Reason
     }
 
-    /// More lines tell an operator nothing new.
+    /// The number of lines that are kept: more lines tell an operator nothing new.
     private static let maxFirst = 10
 
     package private(set) var count = 0
@@ -34,7 +34,7 @@ package struct IgnoredLines: Equatable, Sendable {
         if first.count < IgnoredLines.maxFirst { first.append(Line(number: line, reason: reason)) }
     }
 
-    /// For a reason that the rest of the file is ignored: it is shown in any case.
+    /// Adds a line from which the rest of the file is ignored. The line is shown in any case.
     mutating func stop(line: Int, _ reason: Reason) {
         count += 1
         first = first.prefix(IgnoredLines.maxFirst - 1) + [Line(number: line, reason: reason)]

@@ -4,16 +4,16 @@
 package import DNSWire
 
 package struct Lease: Equatable, Sendable {
-    /// A single label.
+    /// The client's name, a single label.
     package let label: Name
     package let address: Address
-    /// By the wall clock; nil: never.
+    /// The end of the lease by the wall clock; nil: never.
     package let endsAtSecondsSince1970: Int64?
-    /// Where the file has it.
+    /// The line of the lease in the file.
     package let line: Int
 
-    /// Names that programs ask for without their users' doing: a client could lead the network's web traffic to itself
-    /// with them (CERT VU#598349). Windows servers refuse the same two to DHCP clients.
+    /// Names that programs look up without a request of their users: with them a client could lead the network's web
+    /// traffic to itself (CERT VU#598349). Windows servers refuse "wpad" and "isatap" to DHCP clients, too.
     private static let refused = Set(["wpad", "isatap", "localhost"].compactMap { Name($0) })
 
     /// Returns the first label of a client's name, if it is a host name's: letters, digits, "-" and "_", the latter two
@@ -37,12 +37,12 @@ package struct Lease: Equatable, Sendable {
 
 /// The contents of a lease file.
 package struct LeaseFile: Equatable, Sendable {
-    /// A network of 16 bits.
+    /// The maximum number of leases: a network of 16 bits.
     package static let maxLeases = 65_536
 
-    /// Those in force with a name, in the order of the file.
+    /// The leases in force with a name, in the order of the file.
     package internal(set) var leases: [Lease] = []
-    /// Leases whose client has a name that no host may have, or one of those that are refused.
+    /// Leases whose client has a name that no host may have, or a refused name.
     package internal(set) var refusedNames = 0
     package internal(set) var ignored = IgnoredLines()
 
@@ -50,7 +50,7 @@ package struct LeaseFile: Equatable, Sendable {
 
     init() {}
 
-    /// Reads a file of dnsmasq, ISC dhcpd or odhcpd; which one it is shows in its first line.
+    /// Reads a file of dnsmasq, ISC dhcpd or odhcpd. The first line shows which one it is.
     ///
     /// - Returns: nil if it is none of these.
     package init?(parsing text: [UInt8]) {
@@ -63,7 +63,7 @@ package struct LeaseFile: Equatable, Sendable {
         }
     }
 
-    /// - Returns: false if there is no room.
+    /// - Returns: false if there is no room for the lease.
     mutating func add(
         _ name: some Collection<UInt8>, _ address: Address, endsAtSecondsSince1970 end: Int64?, line: Int
     ) -> Bool {
@@ -95,7 +95,7 @@ enum LeaseFormat {
         "group", "class", "subclass", "key", "zone",
     ].map { Array($0.utf8) }
 
-    /// Nil for any other text.
+    /// Recognises the format of a text; nil for any other text.
     init?(of text: [UInt8]) {
         var start = 0
         while start < text.count {

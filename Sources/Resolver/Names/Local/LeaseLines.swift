@@ -5,11 +5,12 @@ import DNSWire
 enum LeaseLines {
     // MARK: dnsmasq
 
-    /// 1993-01-01, before the first DHCP server (RFC 1531). A smaller number is no time but the lease's length, as
+    /// 1993-01-01, before the first DHCP server (RFC 1531). A smaller number is not a time but the lease's length, as
     /// dnsmasq writes it for machines without a clock (HAVE_BROKEN_RTC).
     private static let firstExpiry: Int64 = 725_846_400
 
-    /// The server writes into the file in place, so that a last line without its end is not complete yet.
+    /// Parses a file of dnsmasq. The server writes into the file in place, so that a last line without its end is
+    /// incomplete.
     static func dnsmasq(_ text: [UInt8]) -> LeaseFile {
         var file = LeaseFile()
         forEachLine(of: text) { number, words in
@@ -38,7 +39,7 @@ enum LeaseLines {
 
     // MARK: odhcpd
 
-    /// "#", interface, DUID, IAID, name, expiry, assigned, length.
+    /// The words before the addresses: "#", interface, DUID, IAID, name, expiry, assigned, length.
     private static let wordsOfODHCPD = 8
 
     static func isLease(ofODHCPD words: [ArraySlice<UInt8>]) -> Bool {
@@ -50,7 +51,7 @@ enum LeaseLines {
         var file = LeaseFile()
         forEachLine(of: text) { number, words in
             guard words[0].first == UInt8(ascii: "#") else {
-                // The same names for programs that read hosts files, without the ends of the leases.
+                // The line has the same names for programs that read hosts files, without the ends of the leases.
                 if Address(words[0].text) == nil { file.ignored.add(line: number, .shape) }
                 return true
             }
@@ -58,7 +59,7 @@ enum LeaseLines {
                 file.ignored.add(line: number, .shape)
                 return true
             }
-            // 0: over; -1: never. "-": no name; "broken\x20NAME": one that odhcpd refuses.
+            // 0: over; -1: never. "-": no name; "broken\x20NAME": a name that odhcpd refuses.
             guard expiry != 0, !words[4].elementsEqual("-".utf8), words[4].first != nil else { return true }
             for word in words.dropFirst(wordsOfODHCPD) {
                 // A delegated prefix is no host's address.
@@ -72,7 +73,7 @@ enum LeaseLines {
         return file
     }
 
-    /// Of "ADDRESS/32" and "ADDRESS/128".
+    /// Returns the address of "ADDRESS/32" and "ADDRESS/128".
     private static func hostAddress(_ word: ArraySlice<UInt8>) -> Address? {
         guard let slash = word.lastIndex(of: UInt8(ascii: "/")), let address = Address(word[..<slash].text),
             Int(word[(slash + 1)...].text) == (address.isIPv6 ? 128 : 32)

@@ -15,19 +15,19 @@ package struct LeaseTable: Sendable {
         let line: UInt32
     }
 
-    /// More addresses than a client tries.
+    /// The maximum number of addresses of a name: more than a client tries.
     private static let maxAddresses = 16
 
-    /// For `explain`.
+    /// The path of the file, for `explain`.
     package let path: String
     private let file: LeaseFile
     private var entriesOfLabel: [Name: [Entry]] = [:]
-    /// By the name of the PTR question.
+    /// The pointers by the name of the PTR question.
     private var pointerOfReverse: [Name: Pointer] = [:]
-    /// As in a hosts file; only of reverse names.
+    /// Names without data, as in a hosts file, but only of reverse names.
     private var nonTerminals: Set<Name> = []
 
-    /// An address has the name of its last lease in the file. Clients with one name share it.
+    /// Creates the table. An address has the name of its last lease in the file. Clients with one name share it.
     package init(_ file: LeaseFile, path: String, zones: LocalZones = .none) {
         (self.file, self.path) = (file, path)
         for lease in file.leases {
@@ -53,7 +53,8 @@ package struct LeaseTable: Sendable {
 
     /// Returns the labels and reverse names for which the other table has no lease in force.
     ///
-    /// - Parameter secondsSince1970: when. Cached answers from a time without a lease would hide a new one.
+    /// - Parameter secondsSince1970: the time at which a lease has to be in force. Cached answers from a time without a
+    ///   lease would hide a new one.
     package func names(missingIn other: LeaseTable?, at secondsSince1970: Int64) -> Set<Name> {
         guard let other else { return Set(entriesOfLabel.keys).union(pointerOfReverse.keys) }
         let isOver = { (end: Int64?) in end.map { $0 <= secondsSince1970 } ?? false }
@@ -75,11 +76,11 @@ extension LeaseTable: Equatable {
 
 /// All lease files of the machine, and the time that they count from.
 package struct Leases: Sendable {
-    /// A lease with what was asked for.
+    /// A lease that answers a question.
     struct Found {
         let answer: Answer
         let place: FilePlace
-        /// Nil: never.
+        /// When the lease ends; nil: never.
         let endsAt: Instant?
     }
 
@@ -129,7 +130,7 @@ package struct Leases: Sendable {
 
     /// Returns the client's name for a reverse name; nil if no lease in force has the address.
     ///
-    /// - Parameter name: makes the client's whole name from its label; nil: it has none.
+    /// - Parameter name: makes the client's whole name from its label; nil: the client has none.
     func pointer(_ question: Question, now: Instant, name: (Name) -> Name?) -> Found? {
         for table in tables {
             guard let pointer = table.pointer(question.name), isInForce(pointer.end, now),
@@ -147,7 +148,7 @@ package struct Leases: Sendable {
 
     private func instant(_ end: Int64?) -> Instant? { end.map { epoch + .seconds(Int($0)) } }
 
-    /// A lease of less than a second is over: its answer would have the TTL 0.
+    /// Whether the lease is in force. A lease of less than a second is over: its answer would have the TTL 0.
     private func isInForce(_ end: Int64?, _ now: Instant) -> Bool {
         instant(end).map { now.duration(to: $0) >= .seconds(1) } ?? true
     }

@@ -5,11 +5,11 @@ package import DNSWire
 /// A reply of the daemon's own.
 enum LocalReply: Equatable, Sendable {
     case answer(Answer)
-    /// REFUSED, as a rule wants it.
+    /// REFUSED, because a rule says so.
     case refusal(ExtendedError)
 }
 
-/// What answers a question without an upstream.
+/// The local data that answer a question without an upstream.
 package enum LocalOrigin: Equatable, Sendable {
     case hosts(FilePlace)
     /// A name that an RFC reserves.
@@ -18,7 +18,7 @@ package enum LocalOrigin: Equatable, Sendable {
     case rule(Name)
     /// A DHCP lease; nil: it never ends.
     case lease(FilePlace, endsAt: Instant?)
-    /// Nothing has the name in this local zone.
+    /// No local data have the name in this local zone.
     case zone(Name)
 }
 
@@ -30,9 +30,9 @@ package enum LocalNames {
         case anywhere
     }
 
-    /// Hosts files first, as on any Unix; then the names of IANA's registry of special-use domain names, and the zones
-    /// of RFC 6303. "localhost" precedes hosts files: it is a loopback address whatever they have (RFC 6761 section
-    /// 6.3).
+    /// Returns the route: hosts files come first, as on any Unix; then the names of IANA's registry of special-use
+    /// domain names, and the zones of RFC 6303. "localhost" precedes hosts files: it is a loopback address whatever
+    /// they have (RFC 6761 section 6.3).
     static func route(_ question: Question, _ hosts: HostsFiles) -> Route {
         let name = question.name
         let mayBeSpecial = name.isSingleLabel || topLevels.contains(name.topLevelCode)
@@ -54,8 +54,8 @@ package enum LocalNames {
         return isOfLocalNetwork(name) && !isAboutTopLevelZone(question) ? .system : .anywhere
     }
 
-    /// Returns whether a validator asks about the keys or the borders of a top-level zone: a link in the chain to
-    /// almost every name, and never a host of the local network.
+    /// Returns whether a validator asks about the keys or the borders of a top-level zone. This is a link in the chain
+    /// to almost every name, and never a host of the local network.
     private static func isAboutTopLevelZone(_ question: Question) -> Bool {
         question.dnssec.contains(.dnssecOK) && [.ds, .dnskey, .soa, .ns].contains(question.type)
             && question.name.isSingleLabel && !localNetwork.contains(question.name)
@@ -77,12 +77,12 @@ package enum LocalNames {
 
     private static let localhost = name("localhost")
     /// RFC 6761 section 6.4 (invalid), 7686 (onion), 9476 (alt), 9031 (6tisch.arpa), 9965 (eap.arpa): these names are
-    /// not in the DNS, and what they say is not for others.
+    /// not in the DNS, and questions for them must not reach upstreams.
     private static let nonexistent = ["invalid", "onion", "alt", "6tisch.arpa", "eap.arpa"].map(name)
     /// RFC 9462 section 4: the daemon designates no other resolver. The designations of upstreams would make clients
     /// bypass it.
     private static let designatedResolvers = name("resolver.arpa")
-    /// Loopback addresses (RFC 6303 section 4), and those of ipv4only.arpa (RFC 8880 section 7.2).
+    /// Loopback addresses (RFC 6303 section 4), and the addresses of ipv4only.arpa (RFC 8880 section 7.2).
     private static let pointers: [Name: Name] = [
         Address.v4(0x7F00_0001).reverseName: localhost,
         Address.v6(high: 0, low: 1).reverseName: localhost,
@@ -92,8 +92,8 @@ package enum LocalNames {
 
     /// RFC 6762 (local), 8375 (home.arpa), 6761 (test), 9665 (default.service.arpa), ICANN's "internal", and reverse
     /// zones of private, shared, link-local, unspecified and documentation addresses (RFC 6303 section 4, RFC 7793, RFC
-    /// 9637). The AAAA records of ipv4only.arpa are the network's NAT64 prefix, which only its own resolver knows (RFC
-    /// 8880 section 7.1).
+    /// 9637). The AAAA records of ipv4only.arpa are the network's NAT64 prefix, which only the network's own resolver
+    /// knows (RFC 8880 section 7.1).
     private static let localNetwork = Set(
         """
         local home.arpa test internal ipv4only.arpa default.service.arpa
@@ -136,6 +136,6 @@ package enum LocalNames {
 }
 
 extension Answer {
-    /// Addresses of this machine alone.
+    /// All addresses are of this machine alone.
     fileprivate var isLoopback: Bool { !addresses.isEmpty && addresses.allSatisfy(\.isLoopback) }
 }

@@ -4,7 +4,7 @@
 package import DNSWire
 
 package struct AliasQuestions: Equatable, Sendable {
-    /// The CNAME records, from the name in the question on.
+    /// The CNAME records, beginning with the name in the question.
     package let links: [ResourceRecord]
     /// The question about the last target; nil: the aliases form a loop, or the chain is too long.
     package let target: Question?
@@ -23,7 +23,7 @@ extension Answer {
 }
 
 extension ExpiredAnswer {
-    /// The same for an expired answer.
+    /// Returns the expired answer of the last target as the answer to the name of the first link.
     ///
     package func behind(
         _ links: [ResourceRecord], from alias: Question, to target: Question

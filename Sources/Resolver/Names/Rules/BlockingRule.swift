@@ -2,7 +2,7 @@
 
 package import DNSWire
 
-/// What the settings block names by.
+/// The rule or list by which the settings block names.
 package enum BlockingRule: Hashable, Sendable {
     /// The name in a rule's `match`.
     case name(Name)
@@ -11,7 +11,7 @@ package enum BlockingRule: Hashable, Sendable {
 }
 
 extension RuleAnswer {
-    /// Whether it keeps clients from the name: a reply without records, with an extended error, or with the unspecified
+    /// Whether the answer blocks the name: a reply without records, with an extended error, or with the unspecified
     /// address.
     var blocks: Bool {
         switch self {
@@ -24,7 +24,7 @@ extension RuleAnswer {
 }
 
 extension RuleTable {
-    /// Returns what answers the name by rules at `match`, the longest match with an answer.
+    /// Returns the rule or list that answers the name at `match`, the longest match with an answer.
     func blockingRule(for name: Name, at match: Name) -> BlockingRule {
         let origin = origin(ofAnswerAt: match, isWhole: match.wire.count == name.wire.count)
         return if case .list(let path, _, _) = origin { .list(path) } else { .name(match) }

@@ -3,11 +3,10 @@
 package import DNSWire
 
 extension Policy {
-    /// Returns what a rule has the daemon answer for the name. Names of an account are exempt from the rules of shorter
-    /// names.
+    /// Returns the answer of a rule for the name. Names of an account are exempt from the rules of shorter names.
     package func ruleAnswer(for name: Name) -> RuleAnswer? { answeringRule(for: name)?.answer }
 
-    /// The same, with the name of the rule.
+    /// Returns the answer of a rule for the name, with the name of the rule.
     func answeringRule(for name: Name) -> (match: Name, answer: RuleAnswer)? {
         guard let rule = rules.answer(for: name) else { return nil }
         if let account = accounts.match(for: name), account.scope.name.wire.count > rule.match.wire.count { return nil }
@@ -15,7 +14,7 @@ extension Policy {
     }
 
     /// Returns the local zone that keeps the name from upstreams; nil: there is none, or a rule for a name below the
-    /// zone sends it to an upstream. Names of lists do not count: their authors are others.
+    /// zone sends it to an upstream. Names of lists do not count: the operator did not write them.
     package func localZone(of name: Name) -> Name? {
         guard let zone = localZones.zone(of: name), rules.deciding(for: name, below: zone)?.rule.upstreams == nil else {
             return nil

@@ -1,4 +1,4 @@
-// What a rule has the daemon itself answer for its names, to every question about them: no upstream learns of it.
+// The daemon's own answer for the names of a rule, to every question about them: no upstream is asked.
 
 package import DNSWire
 
@@ -24,7 +24,7 @@ package enum RuleAnswer: Equatable, Sendable {
             remark)
     }
 
-    /// RFC 1035 section 3.3.14: one or more strings of at most 255 bytes, each after its length.
+    /// Encodes RFC 1035 section 3.3.14: one or more strings of at most 255 bytes, each after its length.
     private static func characterStrings(_ text: String) -> [UInt8] {
         let bytes = Array(text.utf8)
         return stride(from: 0, to: max(1, bytes.count), by: 255).flatMap { start in

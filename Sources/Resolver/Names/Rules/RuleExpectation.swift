@@ -1,5 +1,5 @@
-// What a rule says about genuine answers for its names (setting `expect`), and what contradicts it: weaker marks of
-// truth than a certificate, for names without TLS.
+// The properties of genuine answers for the names of a rule (setting `expect`), and contradictions to them: weaker
+// evidence than a certificate, for names without TLS.
 
 package import DNSWire
 
@@ -7,7 +7,7 @@ package import DNSWire
 package struct RuleExpectation: Hashable, Sendable {
     /// True: a genuine answer has a CNAME record. False: it has none.
     package var hasAlias: Bool?
-    /// Upper bound of the addresses' TTLs, as the upstream gives them.
+    /// Upper bound of the addresses' TTLs in the upstream's reply.
     package var maxTTLSeconds: UInt32?
     /// All addresses are in these networks. A family without a network here is not judged.
     package var networks: [Prefix] = []
@@ -19,7 +19,7 @@ package struct RuleExpectation: Hashable, Sendable {
     /// Returns what contradicts the expectation; nil if nothing does.
     ///
     /// - Parameters:
-    ///   - answer: as the upstream gave it: before filters and TTL limits.
+    ///   - answer: the upstream's answer before filters and TTL limits.
     ///   - carriesAliases: the upstream's format has CNAME records; without them `hasAlias` is not judged.
     ///   - prefixes: NAT64 prefixes of the network. An address behind one is judged by its IPv4 address as well.
     func contradiction(
@@ -46,7 +46,7 @@ package struct RuleExpectation: Hashable, Sendable {
 }
 
 extension RuleExpectation: CustomStringConvertible {
-    /// As in the settings, without quotes.
+    /// The expectation as in the settings, without quotes.
     package var description: String {
         let parts = [
             hasAlias.map { "cname = \($0)" }, maxTTLSeconds.map { "max-ttl = \($0)s" },
@@ -76,7 +76,7 @@ package struct Contradiction: Hashable, Sendable {
 }
 
 extension Contradiction: CustomStringConvertible {
-    /// The reason first: clients get the text truncated.
+    /// The text has the reason first: clients get it truncated.
     package var description: String {
         let found =
             switch reason {

@@ -1,15 +1,15 @@
-// Which rules apply to a name, and where they come from.
+// The rules that apply to a name, and their origins.
 
 package import DNSWire
 
-/// Where a rule comes from.
+/// The origin of a rule.
 package enum RuleOrigin: Hashable, Sendable {
     case file(String, line: Int)
     /// A line of a list.
     ///
     /// - Parameter rule: the number of the list's rule in the settings, from 1.
     case list(String, line: Int, rule: Int)
-    /// Added by the operator at run time, for a time or until it is removed.
+    /// The operator added the rule at run time, for a time or until it is removed.
     case added(untilSecondsSince1970: Int64?)
 }
 
@@ -28,6 +28,6 @@ package struct RuleList: Equatable, Sendable {
 package struct RuleMatch: Equatable, Sendable {
     package let name: Name
     package var scope = NameList.Scope.tree
-    /// A list's line, or where the rules with the name in `match` come from, in their order.
+    /// The line of a list, or the origins of the rules with the name in `match`, in their order.
     package var origins: [RuleOrigin] = []
 }

@@ -4,7 +4,7 @@ package import DNSWire
 
 package struct Rule: Equatable, Sendable {
     package var match: [Name]
-    /// Names of files, as if they were in `match`.
+    /// Lists whose names count as if they were in `match`.
     package var lists: [RuleList] = []
     package var upstreams: NameUpstreams?
     package var standsIn: StandInPolicy?
@@ -15,9 +15,9 @@ package struct Rule: Equatable, Sendable {
     package var stale: Bool?
     package var staleNegative: Bool?
     package var prefetch: Bool?
-    /// True: private addresses, too.
+    /// True: private addresses are probed, too.
     package var probe: Bool?
-    /// Empty: those of the settings.
+    /// The ports of probes; empty: those of the settings.
     package var probePorts: [UInt16] = []
     /// Addresses are probed by a connection to this port only; nil: by TLS handshakes.
     package var connect: UInt16?
@@ -25,24 +25,25 @@ package struct Rule: Equatable, Sendable {
     package var maxTTLSeconds: UInt32?
     package var fallbackAddresses: [Address] = []
     package var expectation: RuleExpectation?
-    /// It is for the clients of one view, and precedes rules for all clients at the same name.
+    /// The rule is for the clients of one view, and precedes rules for all clients at the same name.
     package var isOfView = false
-    /// Nil for most rules. One reference, because rules are copied for every miss.
+    /// Terms that few rules have; nil for most rules. One reference, because rules are copied for every miss.
     private var rare: RareTerms?
 
-    /// A rule for a longer name exempts its names by `upstreams`.
+    /// The rule's answer. A rule for a longer name exempts its names by `upstreams`.
     package var answer: RuleAnswer? {
         get { rare?.answer }
         set { rare = RareTerms.any(answer: newValue, origin: origin, addressSets: addressSets) }
     }
 
-    /// Only for `explain`.
+    /// The origin of the rule, only for `explain`.
     package var origin: RuleOrigin? {
         get { rare?.origin }
         set { rare = RareTerms.any(answer: answer, origin: newValue, addressSets: addressSets) }
     }
 
-    /// The sets that get the addresses of its names; empty exempts them from those of a rule for a shorter name.
+    /// The sets that get the addresses of the rule's names; empty exempts them from the sets of a rule for a shorter
+    /// name.
     package var addressSets: [AddressSetTarget]? {
         get { rare?.addressSets }
         set { rare = RareTerms.any(answer: answer, origin: origin, addressSets: newValue) }
@@ -109,7 +110,7 @@ private final class RareTerms: Equatable, Sendable {
     let origin: RuleOrigin?
     let addressSets: [AddressSetTarget]?
 
-    /// Returns nil if the rule has none of them.
+    /// Returns nil if the rule has none of these terms.
     static func any(answer: RuleAnswer?, origin: RuleOrigin?, addressSets: [AddressSetTarget]?) -> RareTerms? {
         answer == nil && origin == nil && addressSets == nil
             ? nil : RareTerms(answer: answer, origin: origin, addressSets: addressSets)
@@ -130,13 +131,13 @@ package struct RuleTable: Equatable, Sendable {
     /// The rules for one name of `match`, joined.
     private struct Named: Equatable {
         var rule = Rule()
-        /// Of these, the rules of a view.
+        /// The joined rules of a view among them.
         var ofView: Rule?
-        /// Their indices, ascending.
+        /// The indices of the rules, ascending.
         var indices: [Int] = []
-        /// Where they come from, in their order.
+        /// The origins of the rules, in their order.
         var origins: [RuleOrigin] = []
-        /// Its values precede those of all others for the name.
+        /// A rule whose values precede those of all others for the name.
         var overriding: Rule?
 
         mutating func add(_ new: Rule, at name: Name, _ index: Int) {
@@ -166,13 +167,13 @@ package struct RuleTable: Equatable, Sendable {
     }
 
     private var ruleOfName: [Name: Named] = [:]
-    /// In the order of the rules. Each is searched for each label of a name.
+    /// The lists in the order of their rules. Each is searched for each label of a name.
     private let lists: [Listed]
     /// The rules with lists, by index.
     private let ruleOfIndex: [Int: Rule]
     /// A rule has a `family`. Without one, no question pays for a look-up.
     let hasFamilies: Bool
-    /// The same for `answer`.
+    /// A rule has an `answer`.
     let hasAnswers: Bool
     /// Some of the answers are aliases.
     let hasAliases: Bool
@@ -180,11 +181,11 @@ package struct RuleTable: Equatable, Sendable {
     /// Some of the rules are for the clients of one view.
     let hasRulesOfView: Bool
 
-    /// All that a rule names, each once, by set.
+    /// All sets that rules name, each once.
     package let addressSets: [AddressSetTarget]
 
-    /// - Parameter overriding: their values precede those of the others for the same names, and those of a later one
-    ///   precede those of earlier ones.
+    /// - Parameter overriding: rules whose values precede those of the others for the same names. Values of a later
+    ///   rule precede those of earlier ones.
     package init(_ rules: [Rule], overriding: [Rule] = []) {
         let all = rules + overriding
         hasFamilies = all.contains { $0.family != nil }
@@ -256,7 +257,7 @@ package struct RuleTable: Equatable, Sendable {
         return found
     }
 
-    /// Returns the sets of the longest match that names some.
+    /// Returns the sets of the longest match that names any.
     package func addressSets(for name: Name) -> [AddressSetTarget] {
         guard !addressSets.isEmpty else { return [] }
         var found: [AddressSetTarget]?
@@ -293,7 +294,7 @@ package struct RuleTable: Equatable, Sendable {
         }
     }
 
-    /// Returns the joined rules at one name; nil without one. Rules of a view come first. Exact entries of lists
+    /// Returns the joined rules at one name; nil if there are none. Rules of a view come first. Exact entries of lists
     /// precede the rules for the name and those below it.
     private func rule(at name: Name, _ named: Named?, isWhole: Bool) -> Rule? {
         var (exact, others): ([Int], [Int]) = ([], [])
@@ -318,9 +319,9 @@ package struct RuleTable: Equatable, Sendable {
         return joined
     }
 
-    /// Returns where the answer at a name comes from, in the order of `rule(at:)`; nil: from a rule that names it.
+    /// Returns the origin of the answer at a name, in the order of `rule(at:)`; nil: a rule names it.
     ///
-    /// - Parameter isWhole: the name is the one in question, and not above it.
+    /// - Parameter isWhole: the name is the question's own, and not above it.
     func origin(ofAnswerAt name: Name, isWhole: Bool) -> RuleOrigin? {
         let named = ruleOfName[name]
         guard !lists.isEmpty, named?.overriding?.answer == nil else { return nil }
@@ -338,7 +339,7 @@ package struct RuleTable: Equatable, Sendable {
         return found.min { $0.order < $1.order }?.origin
     }
 
-    /// Returns what matches a name, the longest name first.
+    /// Returns the names and rules that match a name, the longest name first.
     func matches(of name: Name) -> [RuleMatch] {
         var matches: [RuleMatch] = []
         forEachMatch(of: name) { match, _ in
@@ -390,10 +391,10 @@ package struct RuleTable: Equatable, Sendable {
 }
 
 extension Rule {
-    /// Answers must meet an expectation, or come from a nameserver.
+    /// The rule limits acceptance: answers must meet an expectation, or come from a nameserver.
     fileprivate var limitsAcceptance: Bool { expectation != nil || upstreams?.isNameserver == true }
 
-    /// One text for each of these.
+    /// Returns one text for each expectation and nameserver.
     fileprivate func acceptanceTerms(_ nameserver: (ProviderID) -> String) -> [String] {
         var terms = expectation.map { ["\($0)"] } ?? []
         if case .nameserver(let server) = upstreams { terms.append(nameserver(server)) }
@@ -406,14 +407,14 @@ extension Rule {
         return filled
     }
 
-    /// Without names.
+    /// The rule without names.
     fileprivate var bare: Rule {
         var bare = self
         (bare.match, bare.lists) = ([], [])
         return bare
     }
 
-    /// As it applies to one of its names.
+    /// Returns the rule as it applies to one of its names.
     fileprivate func applied(to name: Name) -> Rule {
         var rule = bare
         rule.expectation?.rule = name

@@ -1,6 +1,6 @@
 // Detects nameservers that forward to this daemon. Each is asked for a name with a random token. If a client asks for
-// that name, the server is excluded until a later check shows no loop. Only such names count, as any client may ask for
-// anything else.
+// that name, the server is excluded until a later check shows no loop. Only names with a token count, as any client may
+// ask for any other name.
 
 package import DNSWire
 
@@ -17,7 +17,7 @@ package struct LoopChecks: Sendable {
     }
 
     package enum Action: Equatable, Sendable {
-        /// Ask the server, and report the end with any result: `checkFinished`.
+        /// Ask the server, and report the end with any result to `checkFinished`.
         case ask(Check)
         /// The server forwards to this daemon.
         case leaveOut(Nameserver)
@@ -55,7 +55,8 @@ package struct LoopChecks: Sendable {
     /// Returned questions that start a check. Two clients may ask the same at once, so one question is weak evidence. A
     /// check costs one query per server.
     package static let suspiciousQuestions = 2
-    /// Minimum interval between such checks, for networks in which many clients ask the same questions.
+    /// Minimum interval between checks because of returned questions, for networks in which many clients ask the same
+    /// questions.
     package static let checkInterval: Duration = .seconds(30)
     /// RFC 6761 section 6.5 has resolvers treat "example" like any name. ("invalid" and "test" are answered by
     /// systemd-resolved or unbound themselves, so a loop through these would stay hidden.)
@@ -103,7 +104,7 @@ package struct LoopChecks: Sendable {
         return standing == .asked ? [.leaveOut(servers[index].server)] : []
     }
 
-    /// Handles a client's question that equals one awaiting a nameserver's answer. That may be chance, so a check
+    /// Handles a client's question that equals a question of the daemon to a nameserver. This may be chance, so a check
     /// starts, at most once per `checkInterval`.
     package mutating func questionReturned(now: Instant, randomness: inout some RandomNumberGenerator) -> [Action] {
         returnedQuestions += 1

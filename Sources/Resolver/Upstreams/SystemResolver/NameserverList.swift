@@ -5,7 +5,7 @@ package import DNSWire
 
 package struct NameserverList: Equatable, Sendable {
     package enum Omission: String, Sendable, CaseIterable {
-        /// The daemon listens there, so a query would loop.
+        /// The daemon listens on this address, so a query would loop.
         case ourselves
         case repeated
         case tooMany
@@ -24,7 +24,7 @@ package struct NameserverList: Equatable, Sendable {
     package let unreadable: [String]
     package let options: NameserverOptions
 
-    /// glibc stops at 3; more than this is never reached before a client gives up.
+    /// Maximum number of servers. glibc stops at 3; more than this number is never reached before a client gives up.
     package static let maxServers = 8
     private static let maxOmitted = 1024
 
@@ -51,7 +51,7 @@ package struct NameserverList: Equatable, Sendable {
             options: resolvConf.options)
     }
 
-    /// For servers that the settings name; the same rules apply.
+    /// Creates the list from servers that the settings name; the same rules apply.
     package init(_ candidates: [Nameserver], without ourselves: ListenAddresses) {
         self.init(
             candidates, without: ourselves, leavesOutStub: false, unreadable: [], options: NameserverOptions())
@@ -108,7 +108,7 @@ package struct ListenAddresses: Sendable {
     private let interfaces: Set<Address>
 
     /// - Parameters:
-    ///   - sockets: as bound; wildcards stand for every address of their family.
+    ///   - sockets: the sockets as bound; wildcards stand for every address of their family.
     ///   - interfaces: the machine's own addresses, which wildcards cover as well as loopback.
     package init(_ sockets: [(address: Address, port: UInt16)], interfaces: [Address] = []) {
         self.sockets = sockets.map { ($0.address.unmapped, $0.port) }

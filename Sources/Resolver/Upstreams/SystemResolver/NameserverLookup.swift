@@ -21,7 +21,7 @@ package struct NameserverLookup: Sendable {
         case started
         /// A datagram on the exchange's connected socket, or one whole message from its stream.
         case received(ExchangeID, [UInt8])
-        /// Not sent, refused (ICMP), not connected, or a stream that ended.
+        /// The query was not sent, was refused (ICMP) or not connected, or the stream ended.
         case failed(ExchangeID, FetchFailure)
         /// The instant in `nextDeadline` has come.
         case timePassed
@@ -32,13 +32,13 @@ package struct NameserverLookup: Sendable {
         case sendDatagram(ExchangeID, Nameserver, [UInt8])
         /// Connect, and send the message with its length before it; with TLS, over a connection that may be open.
         case openStream(ExchangeID, Nameserver, [UInt8])
-        /// The socket is not needed any more; what still comes from it is ignored.
+        /// Close the socket. Data that still arrive from it are ignored.
         case close(ExchangeID)
         /// The last action.
         case finished(FetchResult)
     }
 
-    /// Counts up from 0 within one lookup.
+    /// The number of an exchange, counted up from 0 within one lookup.
     package struct ExchangeID: Hashable, Sendable {
         package let number: Int
     }
@@ -57,7 +57,7 @@ package struct NameserverLookup: Sendable {
     private var exchanges: [Exchange] = []
     private let deadline: Instant
     private var phase = Phase.new
-    /// The next server to ask: rounds follow each other.
+    /// The next server to ask, counted through all rounds.
     private var turn = 0
     private var lastFailure: FetchFailure?
     /// A server's error reply about the name. It takes precedence over the failure of another server.
@@ -65,7 +65,7 @@ package struct NameserverLookup: Sendable {
 
     private enum Phase: Equatable {
         case new
-        /// Waits for the newest exchange, until the instant.
+        /// The lookup waits for the newest exchange, until the instant.
         case awaiting(ExchangeID, until: Instant)
         /// All servers were asked; late replies are still accepted until the deadline.
         case lingering
@@ -94,8 +94,8 @@ package struct NameserverLookup: Sendable {
     }
 
     /// - Parameters:
-    ///   - servers: in the order to ask; the first `NameserverList.maxServers` count.
-    ///   - isTest: asks each server once, over UDP first even if it replies over TCP only.
+    ///   - servers: the servers in the order to ask; the first `NameserverList.maxServers` count.
+    ///   - isTest: the lookup asks each server once, over UDP first even if it replies over TCP only.
     ///   - deadline: the end of the lookup at the latest.
     ///   - trustsAuthenticData: AD is copied from the replies of all servers, over TLS.
     package init(
@@ -119,7 +119,7 @@ package struct NameserverLookup: Sendable {
         }
     }
 
-    /// - Parameter standings: what is known of the servers; the lookup adds what it learns.
+    /// - Parameter standings: the known state of the servers; the lookup adds its results.
     package mutating func handle(
         _ event: Event, now: Instant, _ standings: inout NameserverStandings,
         randomness: inout some RandomNumberGenerator, actions: inout [Action]
@@ -180,13 +180,13 @@ package struct NameserverLookup: Sendable {
     private mutating func heard(_ index: Int, _ now: Instant, _ standings: inout NameserverStandings) {
         exchanges[index].hasReplied = true
         let server = exchanges[index].server
-        // Of a flood of forged replies, the true one may have been lost.
+        // A flood of forged replies may have displaced the true reply.
         let silent = exchanges.first {
             !$0.isStream && $0.server == server && !$0.hasReplied && $0.foreignReplies <= Bounds.maxForeignReplies
         }
         standings.replied(
             server, overStream: exchanges[index].isStream, silentSince: silent?.askedAt, now: now)
-        // Without the reply of another server, the name might be slow.
+        // Without the reply of another server, the name itself might be slow.
         for exchange in exchanges where exchange.isUnheard && !exchange.hasReplied && exchange.server != server {
             standings.failed(exchange.server, overStream: exchange.isStream, askedAt: exchange.askedAt, now: now)
         }
@@ -209,8 +209,9 @@ package struct NameserverLookup: Sendable {
             server, isStream: !exchange.isStream, hasEDNS: exchange.hasEDNS, for: .zero, now, &randomness, &actions)
     }
 
-    /// A wrong reply never ends the wait. Many of them mean that an attacker guesses IDs: a stream is safe from that,
-    /// but the server may have none, so the true reply is still taken from the datagram's socket, too.
+    /// Handles a reply that does not match. It never ends the wait. Many such replies mean that an attacker guesses
+    /// IDs: a stream is safe from that, but the server may have none, so the true reply is still taken from the
+    /// datagram's socket, too.
     private mutating func foreignReply(
         _ index: Int, _ now: Instant, _ standings: inout NameserverStandings,
         _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
@@ -233,7 +234,7 @@ package struct NameserverLookup: Sendable {
             for: options.patience(overStream: true), now, &randomness, &actions)
     }
 
-    /// Old forwarders in home routers answer an OPT record with FORMERR (RFC 6891 section 7).
+    /// Asks again without EDNS: old forwarders in home routers answer an OPT record with FORMERR (RFC 6891 section 7).
     private mutating func retryWithoutEDNS(
         _ index: Int, _ now: Instant, _ randomness: inout some RandomNumberGenerator, _ actions: inout [Action]
     ) {

@@ -1,11 +1,11 @@
-// The options of resolv.conf(5) that concern how its nameservers are asked. The others concern programs only.
+// The options of resolv.conf(5) that concern how its nameservers are asked. The other options concern programs only.
 
 import DNSWire
 
 package struct NameserverOptions: Equatable, Sendable {
     /// "rotate": each question starts at the next server.
     package private(set) var rotates = false
-    /// "use-vc": TCP only.
+    /// "use-vc": queries are sent over TCP only.
     package private(set) var usesStreams = false
     /// Options that are not followed, each with the reason.
     package private(set) var unheeded: [String] = []
@@ -18,7 +18,7 @@ package struct NameserverOptions: Equatable, Sendable {
 
     package init() {}
 
-    /// Follows the words of all "options" lines in their order; the last of the same kind counts, as for glibc.
+    /// Follows the words of all "options" lines in their order; the last word of the same kind counts, as for glibc.
     init(_ words: some Sequence<String>) {
         for word in words {
             let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -45,7 +45,7 @@ package struct NameserverOptions: Equatable, Sendable {
         return timeoutSeconds.map { min(usual, .seconds(max(1, $0))) } ?? usual
     }
 
-    /// Reads leading digits, as glibc does; without any, it is 0.
+    /// Reads leading digits, as glibc does; 0 if there are none.
     private static func number(_ text: Substring) -> Int {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         return digits.isEmpty ? 0 : Int(digits) ?? .max

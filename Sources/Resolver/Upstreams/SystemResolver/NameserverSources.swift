@@ -7,7 +7,7 @@ package import DNSWire
 package struct NameserverSources: Equatable, Sendable {
     /// The nameservers of the file, without this daemon.
     package let list: NameserverList
-    /// The file or directory of files that they come from; nil: the settings name them.
+    /// The file or directory of files that the nameservers come from; nil: the settings name them.
     package let path: String?
     /// Search domains in lower case, from the same file, or from resolv.conf if that file has none.
     package let searchDomains: [Name]
@@ -19,7 +19,7 @@ package struct NameserverSources: Equatable, Sendable {
     /// - NetworkManager, with a local cache in between (`dns=dnsmasq` or `systemd-resolved`), and without
     ///   (NetworkManager.conf(5), rc-manager).
     /// - dhcpcd 9 without resolvconf(8) (hooks/20-resolv.conf): one file for each interface and protocol.
-    /// - resolvconf(8) of Debian, and openresolv's: what each interface's tool has handed in.
+    /// - resolvconf(8) of Debian, and openresolv's: the entries that each interface's tool has handed in.
     /// - `httpdnsctl system use`: the content of resolv.conf before it named this daemon. Last, because no program
     ///   updates it.
     package static let paths = [

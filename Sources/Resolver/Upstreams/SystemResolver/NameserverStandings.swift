@@ -3,13 +3,13 @@
 
 package import DNSWire
 
-/// States of a server without TLS; with TLS, there are the first two only:
+/// States of a server without TLS; a server with TLS has only the first two:
 ///
 ///     replies --no reply, but one of another server--> silent --a reply--> replies
 ///        `-- silent over UDP, a reply over TCP --> TCP only --a reply over UDP--> replies
 package struct NameserverStandings: Sendable {
     package enum News: Equatable, Sendable {
-        /// Other servers are asked first from now on.
+        /// The server is silent: other servers are asked first from now on.
         case silent(Nameserver)
         case replies(Nameserver)
         case onlyStreams(Nameserver)
@@ -24,7 +24,7 @@ package struct NameserverStandings: Sendable {
         var testDue: Instant?
         /// TCP connections that test whether UDP is blocked.
         var trials = TokenBucket()
-        /// Order of use, for eviction.
+        /// The position in the order of use, for eviction.
         var use = 0
     }
 
@@ -34,10 +34,10 @@ package struct NameserverStandings: Sendable {
     private var rotation = 0
     private var news: [News] = []
 
-    /// Interval at which a server that failed is tested: one more query each, and a server that works again is used
-    /// after so long at the latest.
+    /// Interval at which a failed server is tested. Each test costs one more query, and a server that works again is
+    /// used after this time at the latest.
     package static let testInterval: Duration = .seconds(10)
-    /// More than all servers of a machine; the least recently used one is forgotten.
+    /// Maximum number of servers, more than a machine has; the least recently used one is forgotten.
     static let maxServers = 512
     /// Questions per second and server that are repeated over TCP after silence. Names without working servers are
     /// silent over UDP, too, and forwarders accept few connections (dnsmasq: 20).
@@ -45,18 +45,18 @@ package struct NameserverStandings: Sendable {
 
     package init() {}
 
-    /// Takes what changed since the last call.
+    /// Takes the changes since the last call.
     package mutating func takeNews() -> [News] {
         defer { news = [] }
         return news
     }
 
-    /// Forgets all servers, as the way to them is another one.
+    /// Forgets all servers, as the path to them is another one.
     package mutating func reset() { standings = [:] }
 
     // MARK: decisions
 
-    /// Returns the servers in the order to ask: those that reply first.
+    /// Returns the servers in the order to ask: servers that reply come first.
     package mutating func order(_ servers: [Nameserver], _ options: NameserverOptions) -> [Nameserver] {
         var servers = servers
         if options.rotates, !servers.isEmpty {
@@ -80,8 +80,8 @@ package struct NameserverStandings: Sendable {
         server.tls != nil || standings[server]?.isOnlyStreams ?? false
     }
 
-    /// Returns whether a question without a reply over UDP is asked over TCP, too. It is if nothing has come over UDP
-    /// since: else the name is slow, not the server.
+    /// Returns whether a question without a reply over UDP is asked over TCP, too. This is the case if no reply has
+    /// come over UDP since: otherwise the name is slow, not the server.
     mutating func takeStreamTrial(_ server: Nameserver, askedAt: Instant, now: Instant) -> Bool {
         guard !hasReplied(over: \.datagramRepliedAt, server, since: askedAt) else { return false }
         let wait = standings[server]?.trials.readyAt(perSecond: NameserverStandings.trialsPerSecond, now: now)
@@ -100,7 +100,7 @@ package struct NameserverStandings: Sendable {
 
     // MARK: experience
 
-    /// A reply has come, with whatever content.
+    /// Records a reply, whatever its content.
     ///
     /// - Parameter silentSince: when a query to the server was sent over UDP that has no reply; nil: there is none.
     mutating func replied(_ server: Nameserver, overStream isStream: Bool, silentSince: Instant?, now: Instant) {
@@ -129,9 +129,10 @@ package struct NameserverStandings: Sendable {
         if !isOnlyStreams, former.isOnlyStreams { news.append(.datagramsAgain(server)) }
     }
 
-    /// A question waited for nothing or could not be asked, and another server has replied to it.
+    /// Records that a question waited in vain or could not be asked, and that another server has replied to it.
     mutating func failed(_ server: Nameserver, overStream isStream: Bool, askedAt: Instant, now: Instant) {
-        // Replies to other questions show that the server works, and silence over UDP that it does so over TCP only.
+        // Replies to other questions show that the server works, and silence over UDP shows that it works over TCP
+        // only.
         guard !isSilent(server), !hasReplied(over: \.repliedAt, server, since: askedAt),
             isStream || !usesOnlyStreams(server)
         else { return }

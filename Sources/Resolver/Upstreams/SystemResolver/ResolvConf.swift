@@ -11,12 +11,12 @@ package struct ResolvConf: Sendable {
 
     /// Maximum number of lines read, in case a generator writes a broken file.
     static let maxLines = 1024
-    /// Twice as many as any resolver follows; glibc before 2.26 stopped at 6.
+    /// Maximum number of search domains, twice as many as any resolver follows; glibc before 2.26 stopped at 6.
     package static let maxSearchDomains = 32
     private static let maxNameserverBytes = 64
-    /// On one line. resolv.conf(5) has about 20.
+    /// Maximum number of options on one line. resolv.conf(5) has about 20.
     private static let maxOptions = 64
-    /// A name in its longest spelling: every byte escaped.
+    /// Maximum size of a domain: a name in its longest spelling has every byte escaped.
     private static let maxDomainBytes = 4 * Name.maxWireBytes
 
     package init(_ text: [UInt8]) {
