@@ -4,18 +4,18 @@
 import DNSWire
 
 package final class ClientRateLimit: Sendable {
-    /// Replies over the limit are short and lead a legitimate client to TCP; a flood gets no reply at all. This is
-    /// the bound on all replies, as a multiple of the limit: more than retries add, and cheap to send.
+    /// Bound on all replies, as a multiple of the limit: more than retries add, and cheap to send. Replies over the
+    /// limit are short and lead a legitimate client to TCP; a flood gets no reply at all.
     static let softShare = 4
-    /// Factor for a client that has proven its address. It receives the replies itself, but a program in a loop must
-    /// not starve the others.
+    /// Factor for a client that has proven its address. The client receives the replies itself, but a program in a loop
+    /// must not starve the others.
     static let provenShare = 4
 
     /// Queries per second; nil: unlimited.
     package struct Rates: Equatable, Sendable {
-        /// From one address.
+        /// Queries from one address.
         package var client: Int?
-        /// From one /24 (IPv4) or /56 (IPv6) together.
+        /// Queries from one /24 (IPv4) or /56 (IPv6) together.
         package var prefix: Int?
 
         package init(client: Int?, prefix: Int?) {
@@ -26,9 +26,9 @@ package final class ClientRateLimit: Sendable {
 
     enum Verdict: Equatable {
         case admitted
-        /// Over the limit: gets a short reply.
+        /// The client is over the limit and gets a short reply.
         case over
-        /// Far over the limit: gets no reply.
+        /// The client is far over the limit and gets no reply.
         case farOver
     }
 
@@ -68,9 +68,9 @@ package final class ClientRateLimit: Sendable {
 
     /// - Parameters:
     ///   - seed: random; keeps senders from choosing addresses that collide.
-    ///   - cookieSecret: random.
-    ///   - secondsAtBoot: wall clock of the boot, in seconds since 1970, as read at the start; it is not read again,
-    ///     so that a clock step does not invalidate cookies.
+    ///   - cookieSecret: random bits.
+    ///   - secondsAtBoot: wall clock of the boot, in seconds since 1970, as read at the start. It is not read again, so
+    ///     that a clock step does not invalidate cookies.
     package init(
         _ rates: Rates, seed: (UInt64, UInt64), cookieSecret: (UInt64, UInt64), secondsAtBoot: Int64
     ) {

@@ -6,11 +6,11 @@ import DNSWire
 struct CookieKeys: Sendable {
     /// Lifetime of a key (RFC 9018 section 5); its cookies stay valid until their maximum age.
     private static let periodSeconds: UInt32 = 24 * 3600
-    /// RFC 9018 section 4.3, as are the next two: older cookies are invalid,
+    /// Older cookies are invalid (RFC 9018 section 4.3, which also has the next two limits).
     private static let maxAgeSeconds: Int32 = 3600
-    /// cookies further in the future are invalid,
+    /// Cookies further in the future are invalid.
     private static let maxAheadSeconds: Int32 = 300
-    /// and a cookie older than this is replaced by a new one.
+    /// A cookie older than this is replaced by a new one.
     private static let renewedAfterSeconds: Int32 = 1800
     private static let version: UInt64 = 1
 
@@ -21,7 +21,7 @@ struct CookieKeys: Sendable {
     /// What a query proves about its sender's address.
     enum Proof: Equatable {
         case none
-        /// To be answered with FORMERR (RFC 7873 section 5.2.2).
+        /// The query is to be answered with FORMERR (RFC 7873 section 5.2.2).
         case malformed
         /// The address may be forged; the cookie lets the client prove it.
         case missing(Cookie, hadServerCookie: Bool)
@@ -45,7 +45,7 @@ struct CookieKeys: Sendable {
         self.root = root
     }
 
-    /// - Parameter seconds: of one clock for all calls; RFC 9018 uses seconds since 1970, modulo 2^32.
+    /// - Parameter seconds: the time by one clock for all calls; RFC 9018 uses seconds since 1970, modulo 2^32.
     func proof(_ received: Cookie.Received?, from client: Address, seconds: UInt32) -> Proof {
         switch received {
         case nil: return .none
@@ -71,8 +71,8 @@ struct CookieKeys: Sendable {
             client: cookie, stamp: stamp, hash: CookieKeys.hash(cookie, stamp, client, key(at: seconds)))
     }
 
-    /// The key of the day, derived from the root: each thread has it without asking another one, and the time in a
-    /// cookie identifies its key.
+    /// The key of the day, derived from the root: each thread has it without a lock, and the time in a cookie
+    /// identifies its key.
     private func key(at seconds: UInt32) -> Key {
         let period = UInt64(seconds / CookieKeys.periodSeconds)
         return (half(period, 0), half(period, 1))
@@ -88,8 +88,8 @@ struct CookieKeys: Sendable {
 
     private static func stamp(_ seconds: UInt32) -> UInt64 { version << 56 | UInt64(seconds) }
 
-    /// RFC 9018 section 4.4: SipHash-2-4 of client cookie, version, reserved bytes, timestamp and address; returned
-    /// as eight bytes in network order.
+    /// Returns the hash of RFC 9018 section 4.4: SipHash-2-4 of client cookie, version, reserved bytes, timestamp and
+    /// address, as eight bytes in network order.
     static func hash(_ cookie: UInt64, _ stamp: UInt64, _ client: Address, _ key: Key) -> UInt64 {
         var state = SipState(key)
         state.absorb(cookie.byteSwapped, rounds: 2)

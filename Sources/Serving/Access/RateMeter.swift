@@ -2,10 +2,10 @@
 // Shared by all threads without a lock; reads no clock.
 //
 // Invariants
-// - A cell holds a time: when its counted queries would have arrived at exactly the rate. It never goes back.
-// - Each key has a cell in both rows, and the earlier one counts. It is never before the key's own time, so that
-//   sharing never raises a key's rate. It is later only if both cells are shared with busy keys, so that few keys get
-//   less.
+// - A cell holds a time: when its counted queries would have arrived at exactly the rate. This time never decreases.
+// - Each key has a cell in both rows, and the earlier time counts. It is never before the key's own time, so that
+//   sharing never raises a key's rate. It is later only if both cells are shared with busy keys, so that few keys get a
+//   lower rate.
 // - Refused queries are not counted: a client that slows down is admitted again at once.
 //
 // Two threads that judge the same key at the same time may count one query for two. A key therefore gets at most the
@@ -16,7 +16,8 @@ import Synchronization
 
 /// `@unchecked Sendable`: the cells are atomics, allocated in `init` and freed in `deinit`.
 @safe final class RateMeter: @unchecked Sendable {
-    /// With 200 busy clients, one of a hundred idle ones shares both cells with busy ones. A power of two.
+    /// Number of cells, a power of two. With 200 busy clients, one of a hundred idle ones shares both cells with busy
+    /// ones.
     static let cellsPerRow = 2048
     /// Retries after a concurrent update; each means that another thread admitted a query.
     private static let maxAttempts = 8
@@ -41,8 +42,8 @@ import Synchronization
 
     /// Counts one query; returns false if it exceeds the rate.
     /// - Parameters:
-    ///   - hash: of the key, with a secret seed.
-    ///   - now: nanoseconds of one clock.
+    ///   - hash: the hash of the key, with a secret seed.
+    ///   - now: the nanoseconds of one clock.
     func admits(_ hash: UInt64, now: UInt64) -> Bool {
         let mask = UInt64(RateMeter.cellsPerRow - 1)
         let (first, second) = (Int(hash & mask), RateMeter.cellsPerRow + Int(hash >> 32 & mask))

@@ -8,13 +8,15 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: `shards` is set in `init` and freed in `deinit`; between them only its mutexes are touched.
 @safe package final class AnswerCache: @unchecked Sendable {
-    /// Enough that two of a few threads seldom meet; few enough that a shard of a small cache holds a large answer.
+    /// Number of shards: enough that two of a few threads seldom use the same one; few enough that a shard of a small
+    /// cache holds a large answer.
     package static let shardCount = 16
 
-    /// Each mutex protects its table. They never move, so that threads reach them without reference counting.
+    /// The shards. Each mutex protects its table. They never move, so that threads reach them without reference
+    /// counting.
     private let shards: UnsafeMutablePointer<Mutex<AnswerTable>>
     let hashing: NameHash
-    /// For entries and their bookkeeping together.
+    /// Limit for entries and their bookkeeping together.
     package let limitBytes: Int
 
     package struct Counts: Equatable, Sendable {
@@ -44,7 +46,7 @@ import Synchronization
         unsafe shards.deallocate()
     }
 
-    /// Stores an answer for `lifetimeSeconds`. It replaces an older one of the same provenance; a provider's answer
+    /// Stores an answer for `lifetimeSeconds`. It replaces an older answer of the same provenance; a provider's answer
     /// also replaces the system resolver's substitute, which could outlive it and be served as fresh. An answer larger
     /// than a whole shard is not stored.
     package func store(
@@ -60,12 +62,11 @@ import Synchronization
         }
     }
 
-    /// Replaces the records of the entry under exactly this key. Its lifetime, hits and marks stay. May evict other
-    /// entries.
+    /// Replaces the records of the entry under exactly this key. The entry's lifetime, hits and marks stay. May evict
+    /// other entries.
     ///
-    /// - Returns: when that entry was stored and for how long, so that a copy elsewhere can be changed, too. Nil if
-    ///   there is no entry, or no room: the entry is then evicted, because its old answer must not be served any
-    ///   more.
+    /// - Returns: when the entry was stored and for how long, so that a copy elsewhere can be changed, too. Nil if
+    ///   there is no entry, or no room: the entry is then evicted, because its old answer must not be served any more.
     package func rearrange(
         _ answer: RenderedAnswer, for question: Question, partition: Partition, provenance: Provenance
     ) -> KeptTimes? {
@@ -140,8 +141,8 @@ import Synchronization
         }
     }
 
-    /// Returns a copy of a provider's answer from another network as a last resort: fresh or stale, within the
-    /// limits. Never the system resolver's, which is valid on its own network only.
+    /// Returns a copy of a provider's answer from another network as a last resort: fresh or stale, within the limits.
+    /// Never returns the system resolver's answer, which is valid on its own network only.
     ///
     /// - Parameter partitions: partitions of other networks, in the order of lookup.
     package func lastResort(
@@ -161,10 +162,11 @@ import Synchronization
         }
     }
 
-    /// Restores an answer that was stored before this process began, unless its key has a newer entry or it would
-    /// evict another.
+    /// Restores an answer that was stored before this process began, unless its key has a newer entry or the answer
+    /// would evict another entry.
     ///
-    /// - Parameter storedAtMilliseconds: since boot, like all instants here; negative if older than the boot.
+    /// - Parameter storedAtMilliseconds: milliseconds since boot, like all instants here; negative if stored before the
+    ///   boot.
     /// - Returns: whether it is in the cache now.
     package func restore(
         _ answer: RenderedAnswer, lifetimeSeconds: UInt32, for question: Question, partition: Partition,
@@ -198,7 +200,7 @@ import Synchronization
         return total
     }
 
-    /// The high bits choose the shard, the low bits the position in it.
+    /// Calls `body` with the table of a hash. The high bits choose the shard, the low bits the position in it.
     func withTable<Result>(_ hash: UInt64, _ body: (inout AnswerTable) -> Result) -> Result {
         unsafe shards[Int(hash >> 60)].withLock { table in body(&table) }
     }
@@ -224,7 +226,7 @@ extension Provenance {
 
 /// Storage time and lifetime of a cached answer.
 package struct KeptTimes: Equatable, Sendable {
-    /// Since boot; negative if stored before the boot.
+    /// Milliseconds since boot; negative if stored before the boot.
     package let storedAtMilliseconds: Int64
     package let lifetimeSeconds: UInt32
 }

@@ -5,7 +5,7 @@
 // - `index` is an open-addressing table of slot numbers plus one, 0 meaning empty; an entry stands between its hash's
 //   home position and the first empty one, and at least a quarter of the positions are empty.
 // - Every entry is in one queue by age of insertion: `newest` ... `oldest`, linked both ways.
-// - `bytes` is what the entries cost, index and allocator included, and exceeds `limitBytes` only inside `store`.
+// - `bytes` is the cost of the entries, index and allocator included, and exceeds `limitBytes` only inside `store`.
 // - SIEVE (Zhang et al., NSDI 2024): a hit sets a mark and moves nothing; the hand walks from old to new, clears marks,
 //   and evicts the first entry without one.
 
@@ -37,14 +37,15 @@ import LinuxIO
 
     static let none = UInt32.max
     /// Room for one small entry: a slot, an allocation for a short name with one address, a share of the index. A shard
-    /// has one slot for each; where entries are smaller still, slots run out before bytes do.
+    /// has one slot for each; if entries are smaller still, slots run out before bytes do.
     static let smallEntryBytes = 128
 
-    /// The index grows with the entries. A hit reads a random position of it; an index for a full cache would miss the
-    /// processor's caches, which is half the cost of a lookup. A power of two; 256 bytes.
+    /// Number of index positions at first: a power of two, 256 bytes. The index grows with the entries. A hit reads a
+    /// random position of it; an index for a full cache would miss the processor's caches, which is half the cost of a
+    /// lookup.
     private static let firstPositions = 64
 
-    /// Allocates slots at once; untouched ones cost no memory.
+    /// Allocates the slots at once; untouched slots cost no memory.
     init(limitBytes: Int) {
         self.limitBytes = limitBytes
         maxEntries = max(1, limitBytes / AnswerTable.smallEntryBytes)
@@ -61,7 +62,7 @@ import LinuxIO
 
     // MARK: looking up
 
-    /// The entry under exactly this key, fresh or not; nil when there is none.
+    /// The entry under exactly this key, fresh or not; nil if there is none.
     func find(_ key: borrowing AnswerKey) -> UInt32? {
         var position = Int(truncatingIfNeeded: key.hash) & indexMask
         while true {
@@ -73,7 +74,7 @@ import LinuxIO
     }
 
     // An entry is reached by three loads, each from the address that the last one found. Each step below starts one of
-    // them for one hash, after the step before has had time to end.
+    // the loads for one hash, after the preceding step has had time to end.
 
     func prefetchIndex(_ hash: UInt64) {
         unsafe prefetch(index + (Int(truncatingIfNeeded: hash) & indexMask))
@@ -127,7 +128,7 @@ import LinuxIO
 
     mutating func countHit(_ entry: UInt32) { unsafe slots[Int(entry)].countHit() }
 
-    /// Returns true the first time; then false until another answer is stored there.
+    /// Returns true the first time; then false until another answer is stored in the entry.
     mutating func askForRefresh(_ entry: UInt32) -> Bool { unsafe slots[Int(entry)].askForRefresh() }
 
     mutating func awaitHit(_ entry: UInt32) { unsafe slots[Int(entry)].awaitHit() }
@@ -135,16 +136,16 @@ import LinuxIO
     /// Returns true once after `awaitHit`, unless another answer was stored since.
     mutating func takeAwaited(_ entry: UInt32) -> Bool { unsafe slots[Int(entry)].takeAwaited() }
 
-    /// Returns and resets the hits.
+    /// Returns and resets the hits of an entry.
     mutating func takeHits(_ entry: UInt32) -> UInt16 { unsafe slots[Int(entry)].takeHits() }
 
-    /// Returns the hits without resetting them.
+    /// Returns the hits of an entry without resetting them.
     func hits(_ entry: UInt32) -> UInt16 { unsafe slots[Int(entry)].hits }
 
     // MARK: changing
 
-    /// Stores an answer under the key. Takes over the uncounted hits of its predecessor, and evicts others as needed.
-    /// Returns false if the answer alone is larger than the shard: it is not stored.
+    /// Stores an answer under the key. Takes over the uncounted hits of the replaced entry, and evicts other entries as
+    /// needed. Returns false if the answer alone is larger than the shard: it is not stored.
     @discardableResult mutating func store(
         _ answer: borrowing RenderedAnswer, lifetimeSeconds: UInt32, under key: borrowing AnswerKey,
         nowMilliseconds: Int64
@@ -166,8 +167,8 @@ import LinuxIO
         return true
     }
 
-    /// Restores an answer of an earlier process under a free key. Returns false, without a change, if the key is
-    /// taken or other entries would be evicted: they are newer.
+    /// Restores an answer of an earlier process under a free key. Returns false, without a change, if the key is taken
+    /// or other entries would be evicted: these are newer.
     mutating func restore(
         _ answer: borrowing RenderedAnswer, lifetimeSeconds: UInt32, under key: borrowing AnswerKey,
         storedAtMilliseconds: Int64
@@ -305,8 +306,8 @@ import LinuxIO
         return unsafe index
     }
 
-    /// Removes an entry from the index and closes the gap, so that no search stops at it: later entries move up if
-    /// that does not place them before their home position.
+    /// Removes an entry from the index and closes the gap, so that no search stops at it: later entries move up if this
+    /// does not place them before their home position.
     private mutating func unindex(_ entry: UInt32) {
         var gap = home(of: entry)
         while unsafe index[gap] != entry + 1 { gap = (gap + 1) & indexMask }

@@ -1,5 +1,5 @@
-// Everything that an answer depends on. A key without one of these would serve one network's or source's answer to
-// another.
+// All parts of a cache key: everything that an answer depends on. A key without one of these would serve one network's
+// or source's answer to another.
 
 import DNSWire
 
@@ -64,7 +64,7 @@ struct AnswerKey: ~Copyable {
     /// The record type, and above it DO and CD: one word, compared at once.
     private(set) var kind: UInt32 = 0
     var partition: Partition
-    /// Not part of the hash: all classes of a question are looked up under one lock.
+    /// The trust class, which is not part of the hash: all classes of a question are looked up under one lock.
     var provenance = Provenance.provider
 
     /// - Parameter source: contains the name in wire form, `count` bytes from `start`.

@@ -5,7 +5,7 @@ package import DNSWire
 
 /// A copy of a cache entry.
 package struct CachedEntry: Sendable {
-    /// Its name is in lower case.
+    /// The question; its name is in lower case.
     package let question: Question
     package let partition: Partition
     package let provenance: Provenance
@@ -29,7 +29,7 @@ extension AnswerCache {
 
     /// Slots visited under one lock: some ten microseconds, for which a serving thread may have to wait.
     static let maxSlotsAtOnce = 1024
-    /// Fewer if each name is copied out of its slot and looked up elsewhere, for as short a wait.
+    /// Number of slots if each name is copied out of its slot and looked up elsewhere: fewer, for as short a wait.
     static let maxNamesAtOnce = 128
 
     /// Returns the next entries of a walk: at most `maxEntries`, possibly none before the end.
@@ -46,7 +46,7 @@ extension AnswerCache {
         }
     }
 
-    /// The same for addresses (A and AAAA) of certain names. A call visits at most `maxNamesAtOnce` slots.
+    /// Returns the next addresses (A and AAAA) of certain names. A call visits at most `maxNamesAtOnce` slots.
     ///
     /// - Parameter isMeant: as in `remove(where:)`.
     package func walkAddresses(
@@ -58,7 +58,7 @@ extension AnswerCache {
         }
     }
 
-    /// - Parameter slots: how many are visited at most, under one lock.
+    /// - Parameter slots: the maximum number of slots visited, under one lock.
     private func walk(
         from cursor: Cursor, slots: Int, maxEntries: Int, where isMeant: (Slot) -> Bool
     ) -> (entries: [CachedEntry], next: Cursor?) {
@@ -113,8 +113,8 @@ extension AnswerCache {
         }
     }
 
-    /// Removes the entries of all other networks, and those of groups of clients, which do not tell their network.
-    /// Entries stored meanwhile may stay.
+    /// Removes the entries of all other networks, and those of groups of clients, whose partition does not identify a
+    /// network. Entries stored meanwhile may stay.
     ///
     /// - Returns: the number of removed entries.
     package func keepOnly(_ networks: Set<Partition>) -> Int {
@@ -198,7 +198,7 @@ extension AnswerTable {
 }
 
 extension Slot {
-    /// A copy, in lower case; nil for an empty slot.
+    /// A copy of the name, in lower case; nil for an empty slot.
     fileprivate var name: Name? { unsafe storage == nil ? nil : Name(wire: foldedName) }
 }
 
@@ -214,7 +214,7 @@ private struct FoldedScope {
         type = scope.type
     }
 
-    /// False for an empty slot.
+    /// Whether the slot is in the scope; false for an empty slot.
     func contains(_ slot: Slot) -> Bool {
         guard unsafe slot.storage != nil, unsafe type == nil || type == slot.recordType else { return false }
         let other = unsafe slot.foldedName

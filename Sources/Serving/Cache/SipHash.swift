@@ -4,7 +4,7 @@
 struct SipState {
     private var v0, v1, v2, v3: UInt64
 
-    /// - Parameter key: its first eight bytes and its last eight, each as a little-endian number.
+    /// - Parameter key: the first eight bytes and the last eight of the key, each as a little-endian number.
     @inline(__always)
     init(_ key: (UInt64, UInt64)) {
         v0 = key.0 ^ 0x736f_6d65_7073_6575
@@ -13,7 +13,7 @@ struct SipState {
         v3 = key.1 ^ 0x7465_6462_7974_6573
     }
 
-    /// Eight bytes as a little-endian number; the last word has the count of all bytes in its highest byte.
+    /// Absorbs eight bytes as a little-endian number; the last word has the count of all bytes in its highest byte.
     @inline(__always)
     mutating func absorb(_ word: UInt64, rounds: Int = 1) {
         v3 ^= word

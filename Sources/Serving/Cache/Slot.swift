@@ -4,14 +4,14 @@
 import DNSWire
 
 // A slot does not record that private addresses were filtered or that DNS64 made the answer. A hit therefore carries no
-// extended error about it: that would cost a byte per slot and a branch per hit. `explain` reports both.
+// extended error about these: it would cost a byte per slot and a branch per hit. `explain` reports both.
 @unsafe struct Slot {
     let hash: UInt64
     var storage: UnsafeMutableRawPointer?
     private let storedAtMilliseconds: Int64
     let lifetimeSeconds: UInt32
     let partition: Partition
-    /// As in `AnswerKey`.
+    /// The record type and bits, as in `AnswerKey`.
     private let kind: UInt32
     private let code: UInt16
     private let answerCount: UInt16
@@ -131,10 +131,10 @@ import DNSWire
 
     func isStored(since milliseconds: Int64) -> Bool { unsafe storedAtMilliseconds >= milliseconds }
 
-    /// Never negative: a clock that counts from boot does not go back.
+    /// The age of the answer, never negative: a clock that counts from boot does not go back.
     func ageMilliseconds(_ nowMilliseconds: Int64) -> Int64 { unsafe max(0, nowMilliseconds - storedAtMilliseconds) }
 
-    /// `use` gets a body that is valid as long as the slot's storage.
+    /// Calls `use` with a body that is valid as long as the slot's storage.
     func withReplyBody<Result>(_ use: (borrowing Reply.Body) -> Result) -> Result {
         unsafe use(
             Reply.Body(
@@ -151,7 +151,7 @@ import DNSWire
         unsafe UnsafeBufferPointer(bodyStorage.bindMemory(to: UInt8.self))
     }
 
-    /// What the entry takes of the limit: slot, index share, and the allocation with the allocator's own header and
+    /// The entry's share of the limit: slot, index share, and the allocation with the allocator's own header and
     /// rounding (glibc: 8 bytes, to a multiple of 16, and 32 at least).
     var costBytes: Int {
         unsafe MemoryLayout<Slot>.stride + 8 + max(32, (storageBytes + 8 + 15) / 16 * 16)
@@ -185,12 +185,12 @@ extension Slot {
 
     private var dnssec: DNSSECBits { DNSSECBits(rawValue: UInt8(truncatingIfNeeded: unsafe kind >> 16)) }
 
-    /// In wire form and lower case; valid as long as the slot's storage.
+    /// The name in wire form and lower case; valid as long as the slot's storage.
     var foldedName: UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(rebasing: nameStorage[..<Int(nameBytes)])
     }
 
-    /// A copy; nil for an empty slot.
+    /// A copy of the entry; nil for an empty slot.
     var entry: CachedEntry? {
         guard unsafe storage != nil, let name = unsafe Name(wire: foldedName) else { return nil }
         return unsafe CachedEntry(

@@ -1,9 +1,9 @@
-// Which view a client belongs to, by its address.
+// The view that a client belongs to, by its address.
 
 package import DNSWire
 
 package struct ClientViews: Sendable {
-    /// The longest first: with several matches, the longest prefix decides.
+    /// The networks, the longest prefix first: with several matches, it decides.
     private let prefixes: [(prefix: Prefix, view: UInt32)]
 
     package static let none = ClientViews([:])
@@ -19,7 +19,7 @@ package struct ClientViews: Sendable {
     /// Returns the number of the client's view, from 1; 0: none. An IPv4 client of an IPv6 socket counts as an IPv4
     /// client.
     ///
-    /// - Parameter client: another machine.
+    /// - Parameter client: the address of another machine.
     func number(of client: Address) -> UInt32 {
         let client = client.mapped ?? client
         for index in prefixes.indices where prefixes[index].prefix.contains(client) { return prefixes[index].view }

@@ -9,12 +9,12 @@ package struct FastPath: ~Copyable {
     private let access: AccessList
     private let serving: ServingState
     private var views = ServingState.KnownViews()
-    /// Nil if the daemon listens on loopback only.
+    /// The rate limit; nil if the daemon listens on loopback only.
     private let gate: ClientRateLimit?
     private let version: String
-    /// Set for each packet; a stored property because a name has up to 255 bytes.
+    /// The key of the present packet; a stored property because a name has up to 255 bytes.
     private var key: AnswerKey
-    /// Of the announced queries.
+    /// The hashes of the announced queries.
     private var hashes: [UInt64] = []
     /// Extended error of the last reply that was refused or local; nil: none.
     package private(set) var remark: UInt16?
@@ -22,9 +22,9 @@ package struct FastPath: ~Copyable {
     package enum Outcome: Equatable, Sendable {
         /// A reply from the cache was written.
         case answered(ResponseCode)
-        /// Likewise; the first reply for which the answer is due for a refresh.
+        /// A reply from the cache was written: the first one for which the answer is due for a refresh.
         case answeredAndDue(ResponseCode, Question)
-        /// Likewise; the reply for which `AnswerCache.awaitHit` set the mark.
+        /// A reply from the cache was written: the one for which `AnswerCache.awaitHit` set the mark.
         case answeredAwaited(ResponseCode, Question)
         /// A local reply was written: about the daemon (version.bind), to ANY, or AAAA without an IPv6 route.
         case local
@@ -52,7 +52,7 @@ package struct FastPath: ~Copyable {
     /// Announces a query for the next `prefetch`.
     package mutating func announce(_ packet: Span<UInt8>) {
         guard let question = QuestionBounds(in: packet) else { return }
-        // A query with DO or CD is looked up without this.
+        // A query with DO or CD is looked up without prefetching.
         key.set(
             packet, from: Header.byteCount, count: question.nameBytes, type: question.type, dnssec: [],
             hashing: cache.hashing)
@@ -66,7 +66,7 @@ package struct FastPath: ~Copyable {
     }
 
     /// - Parameters:
-    ///   - output: empty, with room for `streamLimitBytes` on a stream, else for `EDNS.ourPayloadBytes`.
+    ///   - output: empty output, with room for `streamLimitBytes` on a stream, else for `EDNS.ourPayloadBytes`.
     ///   - streamLimitBytes: set if the query came over a stream; nil: the client's datagram limit applies.
     ///   - isCut: the end of the packet is missing: FORMERR, as for any unreadable message.
     @_lifetime(output: copy output)
@@ -139,7 +139,8 @@ package struct FastPath: ~Copyable {
         serving.group(of: client, hidesSubnet: hidesSubnet, &views)
     }
 
-    /// Looks up the provider's answer, and the system resolver's if there is no fresh one: both under one lock.
+    /// Looks up the provider's answer, and the system resolver's if there is no fresh one. Both are looked up under one
+    /// lock.
     private mutating func cached(
         _ query: Query, _ packet: Span<UInt8>, _ group: ClientGroup, limit: Int, _ nowMilliseconds: Int64,
         into output: inout OutputSpan<UInt8>
@@ -168,12 +169,12 @@ package struct FastPath: ~Copyable {
         }
     }
 
-    /// Only the resolver serves stale answers, because it asks the upstreams first.
+    /// Limits without stale answers. Only the resolver serves stale answers, because it asks the upstreams first.
     private static let freshOnly = Freshness.Limits(maxAgeSeconds: 0)
 }
 
 extension Freshness {
-    /// The cache serves it by itself; a provider's answer comes before the system resolver's.
+    /// Whether the cache serves the answer by itself; a provider's answer comes before the system resolver's.
     package var isGivenAtOnce: Bool {
         switch self {
         case .fresh, .due: true
@@ -228,7 +229,8 @@ extension FastPath {
         return nil
     }
 
-    /// A client with cookie support retries with this one; others retry over TCP (RFC 7873 section 5.2.3).
+    /// Writes the reply to a client over its limit. A client with cookie support retries with the cookie; others retry
+    /// over TCP (RFC 7873 section 5.2.3).
     @_lifetime(output: copy output)
     private mutating func limit(
         _ query: Query, _ packet: Span<UInt8>, _ proof: CookieKeys.Proof, into output: inout OutputSpan<UInt8>
@@ -245,7 +247,7 @@ extension FastPath {
         return .limited(.noError)
     }
 
-    /// RFC 7873 section 5.4.
+    /// Replies to a query for a cookie only (RFC 7873 section 5.4).
     @_lifetime(output: copy output)
     private mutating func giveCookie(
         _ query: Query, _ packet: Span<UInt8>, _ proof: CookieKeys.Proof, into output: inout OutputSpan<UInt8>

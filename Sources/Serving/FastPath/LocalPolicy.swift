@@ -4,14 +4,14 @@
 package import DNSWire
 
 package enum LocalPolicy: Equatable, Sendable {
-    /// Not a stub resolver's query.
+    /// The query is not a stub resolver's.
     case refused(ResponseCode)
     /// A local answer: about the daemon, or RFC 8482's minimal answer to ANY.
     case ownAnswer
-    /// AAAA while no IPv6 route exists: no data. Not with DO: the proof of it would be missing.
+    /// No data to AAAA while no IPv6 route exists. Queries with DO are excepted: the proof of no data would be missing.
     case filteredFamily
 
-    /// An IPv6 route may appear at any time.
+    /// TTL of such a reply: an IPv6 route may appear at any time.
     package static let filteredTTLSeconds: UInt32 = 10
 
     /// Decides about a received, valid query. Nil: the cache is looked up.
@@ -52,7 +52,8 @@ extension RenderedAnswer {
 struct OwnAnswer {
     private let answer: RenderedAnswer?
 
-    /// RFC 8482 section 4.2 leaves the TTL open; long enough that a client does not ask again at once.
+    /// TTL of the reply to ANY, which RFC 8482 section 4.2 leaves open; long enough that a client does not ask again at
+    /// once.
     private static let anyTTLSeconds: UInt32 = 3600
 
     /// - Parameter query: a query that `LocalPolicy` answers locally.
@@ -62,8 +63,8 @@ struct OwnAnswer {
             query.recordClass == Query.classCH ? OwnAnswer.chaos(name, version: version) : OwnAnswer.minimalAny(name)
     }
 
-    /// Writes the reply. Other CHAOS names, and CHAOS from other machines, are refused: they tell an attacker which
-    /// software runs here.
+    /// Writes the reply. Other CHAOS names, and CHAOS from other machines, are refused: a reply would tell an attacker
+    /// which software runs here.
     func write(
         to query: Query, in packet: Span<UInt8>, from client: Address, into output: inout OutputSpan<UInt8>
     ) -> FastPath.Outcome {

@@ -11,16 +11,16 @@ package final class ServingState: Sendable {
     /// Counts the changes of `views`.
     private let generation = Atomic(UInt64(0))
     private let filtering = Atomic(false)
-    /// For the subnet and for the view.
+    /// The multipliers for the subnet and for the view.
     private let multipliers: (UInt64, UInt64)
 
-    /// - Parameter seed: keeps clients from choosing subnets that would share a partition.
+    /// - Parameter seed: random bits; they keep clients from choosing subnets that would share a partition.
     package init(_ partition: Partition, seed: UInt64) {
         self.partition = Atomic(partition.rawValue)
         multipliers = (seed | 1, seed.byteSwapped | 1)
     }
 
-    /// What tells clients apart.
+    /// The properties that separate groups of clients, as bits of `grouping`.
     private static let (bySubnet, byView, byHiding): (UInt8, UInt8, UInt8) = (1, 2, 4)
 
     /// - Parameters:
@@ -50,10 +50,10 @@ package final class ServingState: Sendable {
         fileprivate var generation: UInt64 = 0
     }
 
-    /// Clients on this machine are in no view, and have no subnet.
+    /// Returns the group of a client. Clients on this machine are in no view, and have no subnet.
     ///
     /// - Parameters:
-    ///   - hidesSubnet: the client's query says so.
+    ///   - hidesSubnet: the client's query forbids sending its subnet.
     ///   - known: the views of the reader, which are brought up to date.
     func group(of client: Address, hidesSubnet: Bool, _ known: inout KnownViews) -> ClientGroup {
         let grouping = grouping.load(ordering: .relaxed)
@@ -75,7 +75,7 @@ package final class ServingState: Sendable {
         partition(for: group, of: Partition(rawValue: partition.load(ordering: .relaxed)))
     }
 
-    /// - Parameter network: partition of a network, in use or not.
+    /// - Parameter network: the partition of a network, in use or not.
     package func partition(for group: ClientGroup, of network: Partition) -> Partition {
         let sum = group.subnetCode &* multipliers.0 &+ UInt64(group.view) &* multipliers.1
         return Partition(rawValue: network.rawValue ^ UInt32(truncatingIfNeeded: sum >> 32))

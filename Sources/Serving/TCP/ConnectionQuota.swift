@@ -42,8 +42,8 @@ package struct ConnectionQuota {
     }
 
     /// Returns the smallest full share for a new connection of this client; nil if there is room. If all connections
-    /// are in use, this is the larger share of local and remote clients. Each side can always get half, and may use
-    /// what the other leaves.
+    /// are in use, this is the larger of the shares of local and remote clients. Each side can always get half, and may
+    /// use the connections that the other side does not use.
     func fullShare(for client: Address) -> Share? {
         if let prefix = ConnectionQuota.prefix(of: client) {
             if ofClient[client, default: 0] >= min(ConnectionQuota.maxPerClient, limit / 4) { return .client(client) }

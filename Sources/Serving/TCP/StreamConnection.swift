@@ -5,25 +5,27 @@ import DNSWire
 import LinuxIO
 
 final class StreamConnection {
-    /// A connection without questions in flight (RFC 7766 section 6.2.3 asks for seconds; peers use 10).
+    /// Timeout of a connection without questions in flight (RFC 7766 section 6.2.3 asks for seconds; peers use 10).
     static let idleTimeout: Duration = .seconds(Int64(StreamFraming.idleTimeoutSeconds))
-    /// A frame that has begun must arrive in this time. In each period of this length a client must take all answers
+    /// Time in which a frame that has begun must arrive. In each period of this length a client must take all answers
     /// that wait for it, or `minBytesPerPeriod` of them.
     static let transferTimeout: Duration = .seconds(5)
-    /// About 3 KiB/s, less than any link that DNS over TCP is used on. A client below it holds a place and memory.
+    /// About 3 KiB/s, less than any link that DNS over TCP is used on. A client below this rate holds a place and
+    /// memory.
     static let minBytesPerPeriod = 16 * 1024
     /// Questions in flight; further ones wait in the client's socket (RFC 7766 section 6.2.1.1: back-pressure).
     static let maxInFlight = 64
     /// Answers that wait for the client to read; at this point no more questions are read. Those in flight by then may
     /// still bring 4 MiB, which the server bounds for all connections together.
     static let maxUnsentBytes = 256 * 1024
-    /// Then the connection answers its questions in flight and closes, so that a client cannot keep a place for ever
-    /// with an occasional question (RFC 7766 section 6.2.3 lets a server close at will; clients connect again).
+    /// Age at which the connection answers its questions in flight and closes, so that a client cannot keep a place for
+    /// ever with an occasional question (RFC 7766 section 6.2.3 lets a server close at will; clients connect again).
     static let maxAge: Duration = .seconds(600)
-    /// Time for the last answers after `maxAge`: longer than a lookup takes. Then the connection is closed in any case.
+    /// Time for the last answers after `maxAge`: longer than a lookup takes. After it, the connection is closed in any
+    /// case.
     static let closingTimeout: Duration = .seconds(10)
-    /// A connection without questions is idle after this time: the first question of one that has just been accepted
-    /// is still to be read.
+    /// A connection without questions is idle after this time: the first question of a connection that has just been
+    /// accepted is still to be read.
     static let minIdle: Duration = .milliseconds(20)
     private static let readBytes = 16 * 1024
 
@@ -35,7 +37,7 @@ final class StreamConnection {
             /// The peer sends no more; it has probably gone without waiting for its answers.
             case peerClosed
             case idle
-            /// Its first question is still to be read.
+            /// The connection's first question is still to be read.
             case fresh
             case inUse
         }
@@ -111,7 +113,7 @@ final class StreamConnection {
         return EvictionOrder(rank: rank, since: lastUse)
     }
 
-    /// Nothing more will come or go. A client that has ended its side still gets its answers.
+    /// Whether no more data will be read or written. A client that has ended its side still gets its answers.
     var isOver: Bool { isBroken || (hasEnded && inFlight == 0 && unsent.isEmpty) }
 
     var interest: Readiness {
@@ -126,7 +128,7 @@ final class StreamConnection {
             && unsent.count < StreamConnection.maxUnsentBytes
     }
 
-    /// A frame is incomplete, and its rest would be read on arrival.
+    /// Whether a frame is incomplete, and its rest would be read on arrival.
     private var owesFrame: Bool { canRead && frames.hasPartialFrame && !frames.hasWholeMessage }
 
     /// Returns the next whole message, which counts as in flight; nil if there is none, or no room for its answer.
@@ -143,7 +145,7 @@ final class StreamConnection {
         return nil
     }
 
-    /// A whole message is buffered; the loop will get no event for it.
+    /// Whether a whole message is buffered; the loop will get no event for it.
     var hasQuestion: Bool { canRead && frames.hasWholeMessage }
 
     /// Queues an answer. An empty one means that the question was dropped.

@@ -6,12 +6,12 @@ package import LinuxIO
 package import Telemetry
 
 package final class StreamServer {
-    /// Unsent bytes of all connections together. Above it, a connection with more than one maximum message is closed.
-    /// The others hold at most 512 times 64 KiB, so that the sum stays near 64 MiB.
+    /// Bound of the unsent bytes of all connections together. Above it, a connection with more than one maximum message
+    /// is closed. The others hold at most 512 times 64 KiB, so that the sum stays near 64 MiB.
     private static let maxUnsentBytes = 32 << 20
     /// Connections accepted per turn, so that a flood of connections does not block the loop.
     private static let maxAccepts = 64
-    /// Questions of one connection per turn, before the others are served.
+    /// Questions of one connection per turn, before other connections are served.
     private static let maxQuestionsPerTurn = 256
 
     package struct ConnectionID: Hashable {
@@ -34,10 +34,10 @@ package final class StreamServer {
     private let access: AccessList
     private let listeners: [Listener]
     private var acceptPause: AcceptPause
-    /// By place.
+    /// The connections by place.
     private var members: [Member?] = []
     private var freePlaces: [Int] = []
-    /// By place. Always up to date, because the loop reads the earliest one in every turn.
+    /// The deadlines by place. Always up to date, because the loop reads the earliest one in every turn.
     private var deadlines = DeadlineQueue()
     private var unsentBytes = 0
     private var quota: ConnectionQuota
@@ -47,7 +47,7 @@ package final class StreamServer {
     private var due: [Question] = []
     private var awaited: [Question] = []
     package private(set) var refusedConnections: UInt64 = 0
-    /// Closed to make room for a new one.
+    /// Connections that were closed to make room for a new one.
     package private(set) var evictedConnections: UInt64 = 0
     package private(set) var tally = Tally()
     package private(set) var hitDurations = LatencyHistogram()
@@ -55,7 +55,7 @@ package final class StreamServer {
 
     /// - Parameters:
     ///   - ring: receives an event for each query, with the fast path's outcome.
-    ///   - maxConnections: at most `ConnectionQuota.maxConnections`.
+    ///   - maxConnections: the bound of all connections, at most `ConnectionQuota.maxConnections`.
     /// - Throws: ENOMEM or ENOSPC if a listener cannot be watched.
     package init(
         listeners: [Listener], loop: EventLoop, access: AccessList, fastPath: consuming FastPath,
@@ -80,7 +80,7 @@ package final class StreamServer {
 
     package var openConnections: Int { members.count - freePlaces.count }
 
-    /// Questions or notices wait to be taken.
+    /// Whether questions or notices wait to be taken.
     package var hasNotices: Bool { !misses.isEmpty || !due.isEmpty || !awaited.isEmpty }
 
     /// Takes the questions whose served answers are close to expiry.
@@ -101,7 +101,7 @@ package final class StreamServer {
         return misses
     }
 
-    /// Returns false if the client has gone.
+    /// Sends an answer. Returns false if the client has gone.
     package func send(_ message: [UInt8], to id: ConnectionID, now: Instant) -> Bool {
         guard let connection = connection(id) else { return false }
         connection.answered(with: message, now: now)
@@ -180,7 +180,7 @@ package final class StreamServer {
         deadlines.set(connection.deadline, for: id.place)
     }
 
-    /// Nil if it has ended.
+    /// Returns the connection; nil if it has ended.
     private func connection(_ id: ConnectionID) -> StreamConnection? {
         guard let member = members[id.place], member.id == id else { return nil }
         return member.connection
@@ -220,7 +220,7 @@ package final class StreamServer {
             close(id, connection)
         } else {
             deadlines.set(connection.deadline, for: id.place)
-            // Cannot fail for a descriptor that is watched already.
+            // This cannot fail for a descriptor that is watched already.
             try? loop.change(connection.registration, to: connection.interest)
         }
     }

@@ -18,7 +18,7 @@ final class ServingOrders: Sendable {
         orders = try Mailbox(capacity: 2)
     }
 
-    /// Readable if there are orders.
+    /// The descriptor is readable if there are orders.
     var descriptor: Int32 { orders.descriptor }
 
     /// Sends a liveness check unless the last one is unanswered. Main thread only, as all but `obey`.

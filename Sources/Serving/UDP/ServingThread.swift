@@ -10,7 +10,7 @@ package struct Handover: Sendable {
     package let query: Query
     package let packet: [UInt8]
     package let peer: SocketAddress
-    /// The local address that was asked, for the reply to leave from; empty unless the socket listens on all
+    /// The local address that was asked, from which the reply is sent; empty unless the socket listens on all
     /// addresses.
     package let askedAddress: [UInt8]
     package let socket: DatagramSocket
@@ -173,7 +173,7 @@ struct ServingThread: ~Copyable {
 /// Counters that a serving thread writes and other threads read.
 struct ThreadTelemetry: Sendable {
     let tally = PublishedTally()
-    /// From the receipt of a batch until its replies are sent.
+    /// Durations from the receipt of a batch until its replies are sent.
     let hitDurations = PublishedHistogram()
     let ring: FlightRing
 }

@@ -5,7 +5,7 @@ package import Telemetry
 
 package final class ServingThreads {
     private let telemetry: [ThreadTelemetry]
-    /// Those of each thread; threads may share sockets.
+    /// The sockets of each thread; threads may share sockets.
     private let socketsOfThreads: [[DatagramSocket]]
     private let mailbox: Mailbox<Notice>
     private let makeFastPath: @Sendable () -> FastPath
@@ -94,7 +94,7 @@ package final class ServingThreads {
         for thread in running { thread.orders.checkLiveness() }
     }
 
-    /// True before the first check.
+    /// Whether all threads have answered their last liveness check; true before the first check.
     package var haveAnswered: Bool { running.allSatisfy(\.orders.isAnswered) }
 
     /// Stops and joins the threads. May be called again.
