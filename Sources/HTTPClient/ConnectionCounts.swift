@@ -1,7 +1,7 @@
 // Counters of connections: how many were opened, reused and retried.
 
-/// `opened` and `open` count sockets. `reused` counts replies over an existing connection, `retried` requests
-/// repeated because such a connection seemed dead.
+/// `opened` and `open` count sockets. `reused` counts replies over an existing connection. `retried` counts requests
+/// that were repeated because such a connection seemed dead.
 package struct ConnectionCounts: Equatable, Sendable {
     package var open = 0
     package var opened = 0

@@ -22,28 +22,28 @@ final class ConnectionPool {
     private var current: ConnectionSet?
     /// Nil while dormant, and while no request may use the HTTP/2 client.
     private var tls: TLSClient?
-    /// Of the last `tls`.
+    /// The resumption of the last `tls`.
     private var resumption = Resumption.nothing
     /// Retired sets; each still has a transfer.
     private var retired: [ConnectionSet] = []
     /// Number of sets retired so far.
     private var generation = 0
     private var exchanges: [Exchange] = []
-    /// Those that `noteSending` has not seen sent as a whole.
+    /// Requests that `noteSending` has not seen sent as a whole.
     private var unsent: [Exchange] = []
-    /// At or before the times when the exchanges need `timePassed`; nil: there are none.
+    /// An instant at or before the times when the exchanges need `timePassed`; nil: there are none.
     private var exchangesDueAt: Instant?
     private var finished: [Finished] = []
-    /// Requests to send to another endpoint as well, with the failure that caused it.
+    /// Requests to send to another endpoint as well, with the failure that is the reason.
     private var silent: [(id: TransferID, failure: TransferFailure)] = []
     /// Requests that neither of two connections brought to the peer's kernel.
     private var unacknowledged: [TransferID] = []
-    /// Keyed by the local port of the connection.
+    /// The stuck requests by the local port of the connection.
     private var stuck: [Int: StuckRequest] = [:]
-    /// From the last connection that carried a request.
+    /// The time of the last connection that carried a request.
     private var usualAcknowledgement: Duration?
     private var repliedAt: Instant?
-    /// From the last reply.
+    /// Whether the last reply came over HTTP/1.1.
     private var isHTTP1 = false
     var parallelRequests: ParallelRequests
     private var reused = 0
@@ -93,7 +93,7 @@ final class ConnectionPool {
         exchanges.append(exchange)
         unsent.append(exchange)
         consider(exchange)
-        // HTTP/2 sends in `flush`.
+        // HTTP/2 sends the request in `flush`.
         mayHaveSent = !transfer.isOverHTTP2
     }
 
@@ -120,7 +120,7 @@ final class ConnectionPool {
         settle(now: now)
     }
 
-    /// Sends what was started since the last call.
+    /// Sends the requests that were started since the last call.
     func flush(now: Instant) {
         for set in retired { set.flush(now: now) }
         current?.flush(now: now)
@@ -207,7 +207,7 @@ final class ConnectionPool {
         exchange.stuckTransfer.flatMap { silentConnection(of: $0) }
     }
 
-    /// Returns the connection of a sent request if it has received nothing since.
+    /// Returns the connection of a sent request if it has received nothing since the request was sent.
     private func silentConnection(of transfer: Transfer) -> (port: Int, received: UInt64)? {
         guard let sentAt = transfer.sentAt, let received = progress(from: transfer.localPort)?.received,
             received == sentAt.received
@@ -321,7 +321,7 @@ final class ConnectionPool {
     }
 
     /// Whether the server refused or closed a connection while others carry requests, so that the request may be sent
-    /// over one of those. If it needed a further connection, fewer requests run at once from now on.
+    /// over one of those. If the request needed a further connection, fewer requests run at once from now on.
     ///
     /// - Parameter running: requests in flight before this batch of results.
     private func isCrowded(
@@ -331,11 +331,11 @@ final class ConnectionPool {
         let open = sets.reduce(0) { $0 + $1.openSockets }
         let wasFurther = open <= running + 1
         if failure == .refused { return wasFurther && parallelRequests.refused(keeping: open, now: now) }
-        // HTTP/2 has one connection for all.
+        // HTTP/2 has one connection for all requests.
         guard parallelRequests.speaksHTTP1, !exchanges.isEmpty, open > 0, let number = request.number else {
             return false
         }
-        // The one that was closed may still be counted, and another request has one as well.
+        // The closed connection may still be counted, and another request has one as well.
         if wasFurther { parallelRequests.closed(number, keeping: max(open - 1, 1), now: now) }
         return true
     }
@@ -415,7 +415,7 @@ final class ConnectionPool {
         current = nil
         dormantAt = nil
         parallelRequests.rest()
-        // Frees the authorities.
+        // Frees the authorities of the TLS client.
         if let tls { resumption = tls.resumption }
         tls = nil
     }

@@ -3,8 +3,8 @@
 import CCurl
 import DNSWire
 
-// Missing acknowledgements mean silence. With a short timeout instead, each slow server would cost a second request.
-// HTTP/1.1 has no means to ask whether a connection still works.
+// Missing acknowledgements mean silence. With a short timeout instead of them, each slow server would cost a second
+// request. HTTP/1.1 has no means to ask whether a connection still works.
 struct ConnectionProgress {
     /// Bytes since the connection opened; `acknowledged` by the peer's kernel.
     let sent, acknowledged, received: UInt64

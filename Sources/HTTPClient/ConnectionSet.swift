@@ -9,13 +9,13 @@ protocol Connections: AnyObject {
     var isIdle: Bool { get }
     var openSockets: Int { get }
     var openedSockets: Int { get }
-    /// Of the connected sockets.
+    /// The progress of the connected sockets.
     var progresses: [ConnectionProgress] { get }
     /// Returns the progress of the connection from this local port; nil if there is none.
     func progress(from port: Int) -> ConnectionProgress?
     func isWatching(_ descriptor: Int32) -> Bool
     func start(_ transfer: Transfer, now: Instant) throws(TransferFailure)
-    /// Ignores a transfer that is not here.
+    /// Cancels a transfer. Ignores a transfer that is not here.
     func cancel(_ transfer: Transfer, now: Instant)
     func socketReady(_ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant)
     func timePassed(now: Instant)
@@ -28,20 +28,20 @@ final class ConnectionSet {
     typealias Ended = (transfer: Transfer, result: Result<TransferReply, TransferFailure>)
     typealias Interest = (_ descriptor: Int32, _ wants: SocketInterest) -> Void
 
-    /// Tells the sets of a pool apart.
+    /// Identifies the set in its pool.
     let number: Int
     /// All transfers started here; an upper bound for the requests on any connection of the set.
     private(set) var startedCount = 0
-    /// Nil: the endpoint needs libcurl.
+    /// The HTTP/2 connections; nil: the endpoint needs libcurl.
     private let http2: HTTP2Connections?
-    /// Nil until a transfer needs it.
+    /// The libcurl connections; nil until a transfer needs them.
     private var curl: CurlConnections?
     private let interest: Interest
     /// True if the server did not choose HTTP/2.
     private(set) var speaksHTTP1: Bool
     private var ended: [Ended] = []
 
-    /// - Parameter client: nil if no request may use the HTTP/2 client.
+    /// - Parameter client: the TLS client; nil if no request may use HTTP/2.
     init(to endpoint: HTTPEndpoint, _ client: TLSClient?, number: Int, interest: @escaping Interest) {
         (self.number, self.interest) = (number, interest)
         http2 = client.map { HTTP2Connections(to: endpoint, $0, interest: interest) }
@@ -117,13 +117,13 @@ final class ConnectionSet {
         try curl.start(transfer, now: now)
     }
 
-    /// Ignores a transfer that is not in the set.
+    /// Cancels a transfer. Ignores a transfer that is not in the set.
     func cancel(_ transfer: Transfer, now: Instant) {
         ended.removeAll { $0.transfer === transfer }
         for kind in kinds { kind.cancel(transfer, now: now) }
     }
 
-    /// Sends what was started since the last call.
+    /// Sends the requests that were started since the last call.
     func flush(now: Instant) {
         http2?.flush(now: now)
         moveToLibcurl(now: now)
@@ -155,7 +155,7 @@ final class ConnectionSet {
     /// Ends every transfer without a result and closes every connection. The set cannot be used afterwards.
     func close() { for kind in kinds { kind.close() } }
 
-    /// The server does not speak HTTP/2.
+    /// Moves the transfers of a server that does not speak HTTP/2 to libcurl.
     private func moveToLibcurl(now: Instant) {
         guard let refused = http2?.takeRefused(), !refused.isEmpty else { return }
         speaksHTTP1 = true

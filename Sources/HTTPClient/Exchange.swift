@@ -7,11 +7,11 @@ final class Exchange {
     /// dialling -> connecting -> sent -> acknowledged -> slow -> stuck -> retried
     ///                       `-> settled
     enum Stage {
-        /// Not sent yet, or its connection is not known yet.
+        /// The request is not sent yet, or its connection is not known yet.
         case dialling
         /// As `dialling`, but the peer's kernel has acknowledged the connection.
         case connecting
-        /// Sent over a reused connection, which may be half-open.
+        /// The request was sent over a reused connection, which may be half-open.
         case sent(since: Instant)
         /// The peer's kernel has acknowledged the request.
         case acknowledged(since: Instant)
@@ -19,9 +19,9 @@ final class Exchange {
         case slow(since: Instant)
         /// No reply in time; the connection may still work.
         case stuck
-        /// On a new connection, partly answered, sent to another endpoint, or not monitored.
+        /// The request is on a new connection, partly answered, sent to another endpoint, or not monitored.
         case settled
-        /// Sent a second time.
+        /// The request was sent a second time.
         case retried
     }
 
@@ -32,10 +32,10 @@ final class Exchange {
     let generation: Int
     /// Running transfers.
     private(set) var transfers: [Transfer]
-    /// One that has ended was sent. Its failure may be that of another attempt: libcurl repeats a request whose reused
-    /// connection is reset.
+    /// A transfer that has ended was sent. Its failure may be that of another attempt: libcurl repeats a request whose
+    /// reused connection is reset.
     private var wasSent = false
-    /// The peer's kernel acknowledged nothing in time. It may do so later.
+    /// The peer's kernel acknowledged no data in time. It may do so later.
     private var isUnheard = false
     private var stage: Stage
     /// Usual time until the peer's kernel acknowledges a new connection; nil: unknown.
@@ -46,7 +46,7 @@ final class Exchange {
     private(set) var deadPathAt: Instant?
     /// When `isUnacknowledged` must be called; set by the retry, which has half of the time at least.
     private(set) var unacknowledgedAt: Instant?
-    /// The failure of the retry; says more about the provider than the end of a half-open connection.
+    /// The failure of the retry; it describes the provider better than the end of a half-open connection.
     private var retryFailure: TransferFailure?
 
     init(
@@ -101,7 +101,7 @@ final class Exchange {
         wasSent || transfers.contains { $0.isSent && (!isUnheard || isAcknowledged($0)) }
     }
 
-    /// True until `noteSending` has noted all that is sent.
+    /// True until `noteSending` has noted all sent data.
     var awaitsSending: Bool {
         switch stage {
         case .dialling, .connecting: true
@@ -124,7 +124,7 @@ final class Exchange {
         case silent(TransferFailure)
         /// Send a PING.
         case slow(Transfer)
-        /// `stuckTransfer` is set.
+        /// The request is `stuckTransfer` now.
         case stuck
     }
 
@@ -154,8 +154,8 @@ final class Exchange {
         }
     }
 
-    /// True if the acknowledgement of a PING, which was sent when the request became slow, should have come. It has a
-    /// usual round trip, and half of the time as `slow`.
+    /// True if the acknowledgement of a PING, which was sent when the request became slow, is overdue. The
+    /// acknowledgement has a usual round trip, and half of the time as `slow`.
     func isPongDue(now: Instant) -> Bool {
         guard let slowAt, let transfer = stuckTransfer, transfer.isOverHTTP2 else { return false }
         let wait = max((request.stallTimeout ?? .zero) / 4, transfer.sentAt?.usualAcknowledgement ?? .zero)
@@ -168,7 +168,7 @@ final class Exchange {
         isUnheard = failure == .unacknowledged
     }
 
-    /// - Returns: true if the peer's kernel has acknowledged no running transfer. True at most once.
+    /// - Returns: true if the peer's kernel has acknowledged no running transfer. Returns true at most once.
     func hasDeadPath(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
         guard let at = deadPathAt, at <= now else { return false }
         deadPathAt = nil
@@ -177,7 +177,7 @@ final class Exchange {
     }
 
     /// - Returns: true if the request was sent over two connections and the peer's kernel has acknowledged neither. One
-    ///   lost packet cannot cause this. True at most once.
+    ///   lost packet cannot cause this. Returns true at most once.
     func isUnacknowledged(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
         guard let at = unacknowledgedAt, at <= now else { return false }
         unacknowledgedAt = nil
@@ -220,7 +220,7 @@ final class Exchange {
             return .finish(.success(reply))
         case .failure(let failure):
             if transfer.isRetry { retryFailure = failure }
-            // The kernel repeats a SYN after 1 s and 3 s; meanwhile the path may recover.
+            // The kernel repeats a SYN after 1 s and 3 s; the path may recover meanwhile.
             if failure == .unacknowledged, deadPathAt != nil, request.elsewhere.isEmpty { return .retry }
             if !transfers.isEmpty { return .wait }
             if failure == .reset, transfer.isExposed, !isRetried { return .retry }

@@ -6,7 +6,7 @@ import CCurl
 enum GzipBody {
     /// Decodes exactly one gzip member (RFC 1952). The RFC allows several, but providers send one.
     ///
-    /// - Throws: `garbage` if it is broken, cut, or followed by something; `oversized` over `maxBytes`.
+    /// - Throws: `garbage` if the body is broken, cut, or followed by other data; `oversized` over `maxBytes`.
     static func decoded(_ body: [UInt8], maxBytes: Int) throws(TransferFailure) -> [UInt8] {
         var result = 0
         let decoded = unsafe [UInt8](unsafeUninitializedCapacity: maxBytes) { room, count in

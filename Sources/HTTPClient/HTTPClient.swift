@@ -6,11 +6,12 @@ import CCurl
 package import DNSWire
 
 package final class HTTPClient {
-    /// A running transfer costs about 30 KiB over HTTP/1.1 and less over HTTP/2, and its reply up to 64 KiB. The worst
-    /// case is 94 MiB, or twice that while every request is retried. This bounds the upstream queries in flight;
-    /// further requests fail as `busy`.
+    /// Bound of the upstream queries in flight; further requests fail as `busy`. A running transfer costs about 30 KiB
+    /// over HTTP/1.1 and less over HTTP/2, and its reply up to 64 KiB. The worst case is 94 MiB, or twice that while
+    /// every request is retried.
     package static let maxTransfers = 1024
-    /// Twice the endpoints of a large configuration. Above this, a pool without connections is removed.
+    /// Twice the number of endpoints of a large configuration. Above this number, a pool without connections is
+    /// removed.
     package static let maxEndpoints = 64
 
     private let interest: ConnectionSet.Interest
@@ -71,12 +72,12 @@ package final class HTTPClient {
         return pool.parallelRequests.range
     }
 
-    /// Questions wait although the endpoint answers: more requests may run in parallel.
+    /// Allows more parallel requests: questions wait although the endpoint answers.
     package func wantsMore(of endpoint: HTTPEndpoint, now: Instant) {
         pools.first { $0.endpoint == endpoint }?.parallelRequests.grow(now: now)
     }
 
-    /// The endpoint has asked for fewer requests.
+    /// Allows fewer parallel requests, as the endpoint has asked for.
     package func wantsFewer(of endpoint: HTTPEndpoint, now: Instant) {
         pools.first { $0.endpoint == endpoint }?.parallelRequests.shrink(now: now)
     }
@@ -99,8 +100,8 @@ package final class HTTPClient {
 
     /// Cancels a transfer; its result is not delivered. Ignores an ended or unknown transfer.
     ///
-    /// - Parameter hasTimedOut: true if the caller's timeout expired. Then the connection gets no further request if
-    ///   it has received nothing since, or has not let the whole request out.
+    /// - Parameter hasTimedOut: true if the caller's timeout expired. In this case the connection gets no further
+    ///   request if it has received nothing since, or has not sent the whole request.
     /// - Returns: the endpoints whose servers may have read the request.
     @discardableResult
     package func cancel(_ id: TransferID, hasTimedOut: Bool = false, now: Instant) -> [HTTPEndpoint] {
@@ -114,7 +115,7 @@ package final class HTTPClient {
         pools.filter { $0.cancel(id, hasTimedOut: hasTimedOut, now: now) }.map(\.endpoint)
     }
 
-    /// Ignores a descriptor that is not watched.
+    /// Handles a ready socket. Ignores a descriptor that is not watched.
     package func socketReady(
         _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant
     ) {
@@ -158,7 +159,7 @@ package final class HTTPClient {
         return finished
     }
 
-    /// Returns the attemptFailures since the last call.
+    /// Returns the failed attempts since the last call.
     package func takeAttemptFailures() -> [AttemptFailure] {
         defer { attemptFailures.removeAll() }
         return attemptFailures
@@ -192,7 +193,7 @@ package final class HTTPClient {
         }
     }
 
-    /// Starts the request at its next endpoint, if there is one; it may end at once.
+    /// Starts the request at its next endpoint, if there is one. The request may end at once.
     private func goElsewhere(
         _ id: TransferID, from endpoint: HTTPEndpoint, _ failure: TransferFailure, now: Instant
     ) {

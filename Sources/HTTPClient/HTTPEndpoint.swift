@@ -3,7 +3,7 @@
 
 package import DNSWire
 
-/// A class, so that a request shares it: its copy would retain seven strings.
+/// An endpoint. A class, so that a request shares it: its copy would retain seven strings.
 package final class HTTPEndpoint: Sendable {
     package enum Scheme: String, Sendable {
         case http, https
@@ -15,13 +15,13 @@ package final class HTTPEndpoint: Sendable {
     package let port: UInt16
     /// The IP literal to connect to, IPv6 without brackets or zone.
     package let address: String
-    /// Sent in the TLS handshake instead of `host`. An IP literal is never sent (RFC 6066 section 3).
+    /// The name sent in the TLS handshake instead of `host`. An IP literal is never sent (RFC 6066 section 3).
     package let sni: String?
     /// The name or IP literal that the certificate must match, instead of `host`.
     package let verifyName: String?
-    /// Sent as `Host` (HTTP/1.1) or `:authority` (HTTP/2) instead of `host`.
+    /// The name sent as `Host` (HTTP/1.1) or `:authority` (HTTP/2) instead of `host`.
     package let hostHeader: String?
-    /// Certificates to trust instead of the system's, as a PEM file.
+    /// A PEM file with certificates to trust instead of the system's.
     package let caFile: String?
     /// The proxy that connects to `address`.
     package let proxy: HTTPProxy?
@@ -31,13 +31,13 @@ package final class HTTPEndpoint: Sendable {
     /// The most requests on one connection, 1 or more; nil: no limit. For providers that let a connection hang after
     /// too many requests.
     package let maxRequestsPerConnection: Int?
-    /// `Host` of HTTP/1.1, `:authority` of HTTP/2.
+    /// The `Host` of HTTP/1.1, and `:authority` of HTTP/2.
     let authority: String
 
-    /// An idle connection may be dead behind a NAT or after a suspend, and detection costs a timeout. After this time
-    /// a new handshake is cheaper than that risk, and memory is freed.
+    /// An idle connection may be dead behind a NAT or after a suspend, and its detection costs a timeout. After this
+    /// time a new handshake is cheaper than that risk, and memory is freed.
     package static let defaultIdleSeconds = 10
-    /// NATs and load balancers drop idle connections after minutes.
+    /// Maximum idle time: NATs and load balancers drop idle connections after minutes.
     package static let maxIdleSeconds = 600
 
     /// Returns nil if `address` is not an IP literal, or if another part is empty, out of range or has invalid
@@ -112,7 +112,7 @@ package final class HTTPEndpoint: Sendable {
         "\(scheme.rawValue)://\(HTTPEndpoint.bracketed(handshakeHost)):\(port)\(target)"
     }
 
-    /// For CURLOPT_CONNECT_TO: maps every host and port to `address`, so libcurl resolves no name.
+    /// The rule for CURLOPT_CONNECT_TO: it maps every host and port to `address`, so libcurl resolves no name.
     var dialRule: String { "::\(HTTPEndpoint.bracketed(address)):\(port)" }
 
     static func bracketed(_ host: String) -> String {

@@ -9,13 +9,13 @@ package struct HTTPProxy: Hashable, Sendable {
     }
 
     package let kind: Kind
-    /// An IP literal, IPv6 without brackets or zone.
+    /// The IP literal of the proxy, IPv6 without brackets or zone.
     package let address: String
     package let port: UInt16
     package let userName: String?
     package let password: String?
 
-    /// RFC 1929 encodes each length in one byte.
+    /// Maximum size of a credential: RFC 1929 encodes each length in one byte.
     package static let maxCredentialBytes = 255
 
     /// Returns nil for an `address` that is not an IP literal, and for a password without a user name. Also returns nil
@@ -33,9 +33,9 @@ package struct HTTPProxy: Hashable, Sendable {
         self.password = password
     }
 
-    /// For CURLOPT_PROXY. The URL holds the credentials, since libcurl 7.88 decodes the separate options again for
-    /// every connection that it tries. "socks5h" would send an IPv6 address as a name unless the URL's host is one
-    /// too. "socks5" parses the address and resolves nothing.
+    /// The URL for CURLOPT_PROXY. It holds the credentials, since libcurl 7.88 decodes the separate options again for
+    /// every connection that it tries. "socks5h" would send an IPv6 address as a name unless the URL's host is an IPv6
+    /// address, too. "socks5" parses the address and resolves nothing.
     var url: String {
         let scheme = kind == .connect ? "http" : "socks5"
         let login = userName.map { HTTPProxy.encoded($0) + ":" + HTTPProxy.encoded(password ?? "") + "@" }

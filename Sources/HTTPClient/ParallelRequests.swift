@@ -4,17 +4,17 @@
 import DNSWire
 
 struct ParallelRequests {
-    /// Nil until a reply shows the protocol.
+    /// Whether the server speaks HTTP/1.1; nil until a reply shows the protocol.
     private var isHTTP1: Bool?
     private let isOverTLS: Bool
     private var count: Int
     /// The connections that the server kept when it last refused one, and when that was.
     private var refusal: (kept: Int, at: Instant)?
-    /// Requests whose connections the server closed without a reply while two might run, since a new connection got its
-    /// first reply.
+    /// Requests whose connections the server closed without a reply while two requests might run, since a new
+    /// connection got its first reply.
     private var closedRequests: Set<Int> = []
 
-    /// Assumes HTTP/2 for TLS.
+    /// Creates the state, assuming HTTP/2 for TLS.
     init(isOverTLS: Bool) {
         self.isOverTLS = isOverTLS
         count = ParallelRequests.first(isHTTP1: !isOverTLS)
@@ -22,29 +22,29 @@ struct ParallelRequests {
 
     var speaksHTTP1: Bool { isHTTP1 ?? !isOverTLS }
 
-    /// Now, and at most.
+    /// The number of requests now, and the maximum.
     var range: (now: Int, most: Int) { (count, most) }
 
     private var most: Int {
         min(speaksHTTP1 ? ParallelRequests.maxConnections : ParallelRequests.mostStreams, refusal?.kept ?? .max)
     }
 
-    /// Over HTTP/2 the streams of one connection.
+    /// Returns the first number of requests. Over HTTP/2, these are streams of one connection.
     private static func first(isHTTP1: Bool) -> Int {
         isHTTP1 ? firstConnections : maxStreams
     }
 
-    /// Browsers use 6 connections for HTTP/1.1.
+    /// Number of connections at first. Browsers use 6 connections for HTTP/1.1.
     private static let firstConnections = 8
-    /// Most servers take more from one client.
+    /// Maximum number of connections. Most servers accept more from one client.
     static let maxConnections = 32
     /// The smallest stream limit that RFC 9113 section 6.5.2 recommends to servers.
     static let maxStreams = 100
-    /// A server that refused connections may take more after this.
+    /// A server that refused connections may accept more after this time.
     private static let refusalMemory: Duration = .seconds(10)
-    /// More requests are not closed because of one name.
+    /// Maximum number of requests that are closed because of one name.
     private static let maxRequestsOfName = 3
-    /// The streams of four connections.
+    /// Maximum number of streams, those of four connections.
     private static let mostStreams = 4 * maxStreams
 
     mutating func speaks(http1: Bool) {
@@ -53,7 +53,7 @@ struct ParallelRequests {
         count = min(ParallelRequests.first(isHTTP1: http1), most)
     }
 
-    /// One more: with one for each answer the number doubles in the time of an answer.
+    /// Allows one more request: with one more for each answer, the number doubles in the time of an answer.
     mutating func grow(now: Instant) {
         if let at = refusal?.at, at + ParallelRequests.refusalMemory <= now { refusal = nil }
         count = min(count + 1, most)
@@ -61,7 +61,7 @@ struct ParallelRequests {
 
     /// The server refused an HTTP/1.1 connection.
     ///
-    /// - Parameter open: connections that it keeps.
+    /// - Parameter open: the connections that the server keeps.
     /// - Returns: whether fewer requests may run than before.
     mutating func refused(keeping open: Int, now: Instant) -> Bool {
         guard speaksHTTP1, open > 0, open < count else { return false }
@@ -70,17 +70,17 @@ struct ParallelRequests {
         return true
     }
 
-    /// The server closed a further connection without a reply, perhaps because of one name: then two requests may
-    /// always run.
+    /// The server closed a further connection without a reply, perhaps because of one name: in that case two requests
+    /// may always run.
     ///
     /// - Parameters:
-    ///   - request: the owner's number of the request that it carried.
-    ///   - open: connections that it keeps.
+    ///   - request: the owner's number of the request that the connection carried.
+    ///   - open: the connections that the server keeps.
     mutating func closed(_ request: Int, keeping open: Int, now: Instant) {
         guard speaksHTTP1 else { return }
         if count <= 2, closedRequests.count <= ParallelRequests.maxRequestsOfName { closedRequests.insert(request) }
         let fewest = closedRequests.count > ParallelRequests.maxRequestsOfName ? 1 : 2
-        // Others that were closed at the same time may still be open here.
+        // Other connections that were closed at the same time may still be open here.
         _ = refused(keeping: max(min(open, count - 1), fewest), now: now)
     }
 
@@ -93,7 +93,7 @@ struct ParallelRequests {
         if count > first { (refusal, count) = ((first, now), first) }
     }
 
-    /// Idle: the next requests begin with few.
+    /// The endpoint is idle: the next requests begin with few.
     mutating func rest() {
         count = min(count, ParallelRequests.first(isHTTP1: speaksHTTP1))
     }

@@ -7,17 +7,17 @@ package struct PeerCertificate: Hashable, Sendable {
     /// Subject alternative names, as "DNS:name" or "IP Address:address"; at most `maxNames`.
     package let names: [String]
     package let issuer: String
-    /// As OpenSSL writes it: "Nov 22 10:00:00 2026 GMT".
+    /// The end of the validity as OpenSSL writes it: "Nov 22 10:00:00 2026 GMT".
     package let notAfter: String
     /// `notAfter` in seconds since 1970; nil if libcurl cannot parse it.
     package let expiresAtSeconds: Int?
 
-    /// A CDN's certificate has up to a hundred names.
+    /// Maximum number of names: a CDN's certificate has up to a hundred.
     package static let maxNames = 100
-    /// The length of the longest DNS name.
+    /// Maximum size of a text: the length of the longest DNS name.
     package static let maxTextBytes = 255
 
-    /// Needs CURLOPT_CERTINFO. Returns nil for a reused connection or one without TLS.
+    /// Reads the certificate; needs CURLOPT_CERTINFO. Returns nil for a reused connection or one without TLS.
     init?(of easy: UnsafeMutableRawPointer) {
         var fields: [Substring: Substring] = [:]
         var next = unsafe ccurl_leaf_certificate(easy)

@@ -16,7 +16,7 @@ struct RetryPlan {
         self.startedAt = startedAt
     }
 
-    /// Returns the request for the next endpoint with the remaining time; nil if none is left.
+    /// Returns the request for the next endpoint with the remaining time; nil if no endpoint or time is left.
     mutating func next(after failure: TransferFailure, now: Instant) -> TransferRequest? {
         let elapsed = startedAt.duration(to: now)
         let pathLeft = request.deadPathTimeout.map { $0 - elapsed }

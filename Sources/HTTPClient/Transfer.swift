@@ -1,20 +1,20 @@
-// One request in progress and the reply received so far, over libcurl or an HTTP/2 stream. Both only record here.
+// One request in progress and the reply received so far, over libcurl or an HTTP/2 stream, which only record here.
 
 import DNSWire
 
 final class Transfer {
-    /// An HTTPDNS reply has a few hundred bytes and a DNS message at most 65,535. The bound applies before and after
-    /// decoding, which also stops compression bombs.
+    /// Maximum size of a body. An HTTPDNS reply has a few hundred bytes and a DNS message at most 65,535. The bound
+    /// applies before and after decoding, which also stops compression bombs.
     static let maxBodyBytes = 65_536
     /// Providers send about a dozen headers; the bounds leave room for a CDN in front of them.
     static let maxHeaders = 64
     static let maxHeaderBytes = 16_384
-    /// Fits OpenSSL's longest error text and a log line.
+    /// Maximum size of a reason: it fits OpenSSL's longest error text and a log line.
     static let maxReasonBytes = 120
 
-    /// What carries the request.
+    /// The carrier of the request.
     enum Carrier {
-        /// Not started yet.
+        /// The request is not started yet.
         case none
         case libcurl(EasyHandle)
         case http2(HTTP2Connection)
@@ -27,11 +27,11 @@ final class Transfer {
     private let waited: Duration?
 
     var carrier = Carrier.none
-    /// The `ConnectionSet` that it runs in.
+    /// The number of the `ConnectionSet` that the transfer runs in.
     var setNumber = 0
-    /// In the list of its HTTP/2 connection.
+    /// The position in the list of the transfer's HTTP/2 connection.
     var index = 0
-    /// Of an HTTP/2 stream that has not ended.
+    /// The ID of an HTTP/2 stream that has not ended.
     var streamID: Int32?
     /// True if a connection was opened for this request.
     var opensConnection = false
@@ -67,7 +67,7 @@ final class Transfer {
 
     // MARK: sending
 
-    /// The connection's progress when the last part of the request was sent; nil before.
+    /// The connection's progress when the last part of the request was sent; nil before that.
     private(set) var sentAt: ConnectionProgress?
     private var uploadedBytes = 0
 
@@ -93,7 +93,7 @@ final class Transfer {
         return sentAt != nil && (!hasBody || uploadedBytes >= request.body.count)
     }
 
-    /// Sent over a reused connection without any reply yet: the connection may be half-open.
+    /// The request was sent over a reused connection and has no reply yet: the connection may be half-open.
     var isExposed: Bool { isSent && headerBytes == 0 && newConnections == 0 }
 
     /// Records that libcurl may have sent a part of the request.
@@ -117,7 +117,7 @@ final class Transfer {
 
     var isBodySent: Bool { uploadedBytes == request.body.count }
 
-    /// Prepares for a new stream or handle.
+    /// Prepares the transfer for a new stream or handle.
     func restart() {
         carrier = .none
         (streamID, sentAt, uploadedBytes, opensConnection) = (nil, nil, 0, false)
@@ -126,7 +126,7 @@ final class Transfer {
 
     // MARK: receiving
 
-    /// Each of these returns false to abort the transfer.
+    /// Receives a part of the body. Each `received` function that returns false aborts the transfer.
     func received(body bytes: UnsafeRawBufferPointer) -> Bool {
         guard body.count + bytes.count <= Transfer.maxBodyBytes else {
             isOversized = true
@@ -142,7 +142,7 @@ final class Transfer {
         if line.hasPrefix("HTTP/") { beginHeaders() }
         guard takesHeader(of: bytes.count) else { return false }
         let isEnd = line.utf8.allSatisfy { $0 == 0x0D || $0 == 0x0A }
-        // Lines after the end are trailers and must not count as headers (RFC 9110 section 6.5.1).
+        // Lines after the end of the headers are trailers and must not count as headers (RFC 9110 section 6.5.1).
         headersAreComplete = headersAreComplete || isEnd
         guard !headersAreComplete, let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return true }
         headers.append((String(line[..<colon]), Transfer.trimmed(line[line.utf8.index(after: colon)...])))
@@ -157,7 +157,7 @@ final class Transfer {
             beginHeaders()
             status = unsafe value.reduce(0) { 10 * $0 + Int($1) - 0x30 }
         }
-        // The form of HTTP/1.1: ": " and the end of the line.
+        // The size in the form of HTTP/1.1: ": " and the end of the line.
         guard takesHeader(of: name.count + value.count + 4) else { return false }
         guard !headersAreComplete, !isPseudo else { return true }
         headers.append(unsafe (String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
@@ -170,7 +170,8 @@ final class Transfer {
     /// Receives the end of an HTTP/2 stream.
     func receivedEnd() { isWhole = true }
 
-    /// A new status starts the real reply; discards the headers of the interim one (RFC 9110 section 15.2).
+    /// Begins the headers of a new status, which starts the real reply; discards the headers of the interim reply (RFC
+    /// 9110 section 15.2).
     private func beginHeaders() {
         headers = []
         headersAreComplete = false

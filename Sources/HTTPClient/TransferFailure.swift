@@ -1,33 +1,33 @@
-// Why a transfer brought no reply. An HTTP error status is not a failure.
+// The reason why a transfer brought no reply. An HTTP error status is not a failure.
 
 import CCurl
 
 package enum TransferFailure: Error, Hashable, Sendable {
     /// The port is closed.
     case refused
-    /// No route, or no usable local address.
+    /// There is no route, or no usable local address.
     case unreachable
     /// The peer's kernel did not acknowledge the connection or the request in time: the path is dead.
     case unacknowledged
-    /// No complete reply in time, although the peer's kernel acknowledged the request.
+    /// No complete reply arrived in time, although the peer's kernel acknowledged the request.
     case timeout
     /// The handshake or the certificate check failed; holds OpenSSL's text.
     case tls(String)
     /// The proxy is unreachable or refused the connection; holds "status 407" or libcurl's text.
     case proxy(String)
-    /// The server closed before the end of the reply. With HTTP/2, libcurl 7.88 also discards a complete reply that
-    /// arrives before the server has read a POST body.
+    /// The server closed the connection before the end of the reply. With HTTP/2, libcurl 7.88 also discards a complete
+    /// reply that arrives before the server has read a POST body.
     case reset
     /// The decoded body or the headers exceeded their limit.
     case oversized
     /// The reply is not HTTP, or its encoding is invalid.
     case garbage(String)
-    /// Too many transfers at once; nothing was sent.
+    /// There were too many transfers at once; nothing was sent.
     case busy
-    /// The server refused or closed the connection while others carry requests: the request may be sent over one of
-    /// those, or to another address.
+    /// The server refused or closed the connection while other connections carry requests: the request may be sent over
+    /// one of those, or to another address.
     case crowded
-    /// The connections were closed after a network change. Does not count against the provider.
+    /// The connections were closed after a network change. This does not count against the provider.
     case networkChanged
     /// The request is malformed; nothing was sent.
     case badRequest
@@ -42,7 +42,7 @@ package enum TransferFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// Stable names for counters.
+    /// Stable names of the failures for counters.
     package var kind: String {
         switch self {
         case .refused: "refused"
@@ -78,7 +78,7 @@ package enum TransferFailure: Error, Hashable, Sendable {
             // libcurl reports broken chunks with this code and no errno. An early end over TLS has no errno either.
             self = systemError == 0 && !overTLS ? .garbage(text) : .reset
         case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_ERROR, CURLE_HTTP2_STREAM,
-            // The server sent GOAWAY; HTTP/2 protocol errors arrive as receive errors.
+            // The server sent GOAWAY. HTTP/2 protocol errors arrive as receive errors.
             CURLE_HTTP2:
             self = .reset
         // libcurl reports a header line without end as out of memory.

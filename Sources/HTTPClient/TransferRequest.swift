@@ -15,20 +15,21 @@ package struct TransferRequest: Sendable {
     package var endpoint: HTTPEndpoint
     /// Path and query as they stand in the request line, beginning with "/"; already percent-encoded.
     package var target: String
-    /// Sent unchanged. A name or value with a line break, or a target with a space, fails as `badRequest`.
+    /// The headers, sent unchanged. A name or value with a line break, or a target with a space, fails as `badRequest`.
     package var headers: [(name: String, value: String)]
-    /// Sent with POST only.
+    /// The body, sent with POST only.
     package var body: [UInt8]
-    /// From the start to the last byte of the reply, including the wait for a free connection.
+    /// Time from the start to the last byte of the reply, including the wait for a free connection.
     package var timeout: Duration
-    /// From the start to the end of the TLS handshake; at most `timeout`.
+    /// Time from the start to the end of the TLS handshake; at most `timeout`.
     package var connectTimeout: Duration
-    /// Opens a new connection and closes it after the reply, for a server with unreliable open connections.
+    /// Opens a new connection for the request and closes it after the reply, for a server with unreliable open
+    /// connections.
     package var needsOwnConnection: Bool
-    /// A request over a reused connection is stuck if no reply byte arrives within this time. If a request with
-    /// another `subject` is stuck there too, the connection is dead. Both are then repeated over a new connection,
-    /// within `timeout`; the first reply wins. Nil: never, and `silenceTimeout` has no effect. A connection that
-    /// closes before the reply always causes a repeat.
+    /// A request over a reused connection is stuck if no reply byte arrives within this time. If a request with another
+    /// `subject` is stuck on the connection too, it is dead. Both requests are then repeated over a new connection,
+    /// within `timeout`; the first reply wins. Nil: never, and `silenceTimeout` has no effect. A connection that closes
+    /// before the reply always causes a repeat.
     package var stallTimeout: Duration?
     /// Repeats the request if the peer's kernel has not acknowledged it after a usual round trip, or after this time at
     /// the latest. With `elsewhere`, this also covers a connection that is not established. At most `stallTimeout`;
@@ -40,14 +41,14 @@ package struct TransferRequest: Sendable {
     /// Reports the request in `takeUnacknowledged` if the peer's kernel has acknowledged neither its first attempt nor
     /// its retry within this time. The request continues. Nil: never.
     package var unacknowledgedAfter: Duration?
-    /// What the request asks about. Several slow requests with one subject do not indicate a bad connection.
+    /// The name that the request asks about. Several slow requests with one subject do not indicate a bad connection.
     package var subject: Name?
     /// The owner's number of the request, the same each time that it is sent.
     package var number: Int?
     /// Endpoints to try in turn if the previous one is silent or unreachable. The first reply wins; `timeout` covers
     /// all attempts.
     package var elsewhere: [HTTPEndpoint]
-    /// Requests the certificate. Requires `needsOwnConnection`, since only a new connection presents one.
+    /// Requests the certificate of the server. Requires `needsOwnConnection`, since only a new connection presents one.
     package var wantsCertificate: Bool
 
     package init(
@@ -81,22 +82,22 @@ package struct TransferReply: Sendable {
         case http1, http2
     }
 
-    /// 100 to 999 as the server sent it. Redirects are not followed; error codes are not failures here.
+    /// The status, 100 to 999, as the server sent it. Redirects are not followed; error codes are not failures here.
     package let status: Int
-    /// In order of arrival, names as received (lower case in HTTP/2).
+    /// The headers in order of arrival, names as received (lower case in HTTP/2).
     package let headers: [(name: String, value: String)]
-    /// Decoded, at most `Transfer.maxBodyBytes`.
+    /// The decoded body, at most `Transfer.maxBodyBytes`.
     package let body: [UInt8]
     package let httpVersion: HTTPVersion
-    /// 0 for a reused connection.
+    /// Number of connections opened; 0 for a reused connection.
     package let newConnections: Int
-    /// From the start to the established connection, including a proxy's; zero for a reused one.
+    /// Time from the start to the established connection, including a proxy's; zero for a reused connection.
     package let connectTime: Duration
-    /// From the start to the end of the TLS handshake; zero without one.
+    /// Time from the start to the end of the TLS handshake; zero without a handshake.
     package let handshakeTime: Duration
-    /// From the start, including the wait before a retry.
+    /// Time from the start, including the wait before a retry.
     package let totalTime: Duration
-    /// Present if requested and the connection is new.
+    /// The certificate, if requested and the connection is new.
     package let certificate: PeerCertificate?
     /// True if the request was sent twice, whichever attempt was answered.
     package internal(set) var wasRetried = false

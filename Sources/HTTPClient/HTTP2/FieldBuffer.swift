@@ -61,7 +61,7 @@ import CNghttp2
         fields.append(Field(nameStart: nameStart, valueStart: valueStart, end: bytes.count))
     }
 
-    /// - Parameter wanted: in lower case.
+    /// - Parameter wanted: the name in lower case.
     private static func isNamed(_ name: String, _ wanted: String) -> Bool {
         name.utf8.count == wanted.utf8.count
             && zip(name.utf8, wanted.utf8).allSatisfy { byte, wanted in

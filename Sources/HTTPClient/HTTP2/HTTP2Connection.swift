@@ -19,7 +19,7 @@ final class HTTP2Connection {
     /// When the request that opened the connection started, and its `connectTimeout` later.
     let startedAt, dialDeadline: Instant
     private(set) var phase = Phase.connecting
-    /// Zero until the phase is over.
+    /// When the phases `connecting` and `handshaking` ended; nil until then.
     private(set) var connectedAt: Instant?
     private(set) var openedAt: Instant?
     let descriptor: Int32
@@ -30,10 +30,10 @@ final class HTTP2Connection {
     private let endpoint: HTTPEndpoint
     private let client: TLSClient
     private let interest: ConnectionSet.Interest
-    /// Nil: closed.
+    /// The socket; nil: closed.
     private var socket: StreamSocket?
     private let session: HTTP2Session
-    /// Nil until TCP is connected.
+    /// The TLS connection; nil until TCP is connected.
     private var tls: TLSConnection?
     private var unsent: ArraySlice<UInt8> = []
     private var wants = SocketInterest.none
@@ -41,7 +41,7 @@ final class HTTP2Connection {
     private var offeredSession: KeptSession?
     private var hasKeptSession = false
 
-    /// Reads per call: a server that sends without end must not delay the other connections.
+    /// Maximum number of reads per call: a server that sends without end must not delay the other connections.
     private static let maxReads = 8
 
     /// - Throws: a failure of the connect call itself.
@@ -80,7 +80,7 @@ final class HTTP2Connection {
 
     var isEstablished: Bool { connectedAt != nil }
 
-    /// Nil until TCP is connected.
+    /// The progress of the connection; nil until TCP is connected.
     var progress: ConnectionProgress? { socket == nil ? nil : ConnectionProgress(descriptor) }
 
     /// True if `flush` has something to write.
@@ -113,7 +113,7 @@ final class HTTP2Connection {
         transfers[last.index] = last
     }
 
-    /// Ignores a transfer that is not on this connection.
+    /// Cancels a transfer. Ignores a transfer that is not on this connection.
     func cancel(_ transfer: Transfer) {
         guard transfer.index < transfers.count, transfers[transfer.index] === transfer else { return }
         remove(transfer)
@@ -128,7 +128,7 @@ final class HTTP2Connection {
         session.endUnsent(of: transfers)
     }
 
-    /// Writes what is queued.
+    /// Writes the queued bytes.
     func flush(now: Instant) {
         guard phase == .handshaking || phase == .open, write(now: now) else { return }
         while isOpen, unsent.isEmpty, session.hasOutput {
@@ -203,7 +203,7 @@ final class HTTP2Connection {
         switch tls?.shakeHands() {
         case .none, .underWay?: break
         case .failed(let reason)?:
-            // Sends the alert.
+            // This sends the alert.
             _ = write(now: now)
             failHandshake(String(decoding: reason.utf8.prefix(Transfer.maxReasonBytes), as: UTF8.self))
         case .done?:

@@ -12,14 +12,14 @@ final class HTTP2Connections: Connections {
     private(set) var openedSockets = 0
     /// When the first request was queued since the last `flush`.
     private var unsentSince: Instant?
-    /// At or before the deadlines of all transfers and dials; nil: there are none.
+    /// An instant at or before the deadlines of all transfers and dials; nil: there are none.
     private var checkAt: Instant?
     /// Transfers of a server that does not speak HTTP/2.
     private var refusedTransfers: [Transfer] = []
 
-    /// A server may allow few streams on each.
+    /// Maximum number of connections: a server may allow few streams on each.
     private static let maxConnections = 8
-    /// By connections that have processed nothing.
+    /// Maximum number of refusals of a transfer by connections that have processed nothing of it.
     private static let maxRefusals = 1
 
     init(to endpoint: HTTPEndpoint, _ client: TLSClient, interest: @escaping ConnectionSet.Interest) {
@@ -123,7 +123,7 @@ final class HTTP2Connections: Connections {
 
     private func connection(for transfer: Transfer, now: Instant) throws(TransferFailure) -> HTTP2Connection {
         if let free = connections.last(where: { $0.isUsable && $0.hasFreeStream }) { return free }
-        // Without a free stream, the request waits for one. Connections that drain do not count: each ends with its
+        // Without a free stream, the request waits for one. Connections that drain are not counted: each ends with its
         // last transfer.
         if connections.count(where: \.isUsable) >= HTTP2Connections.maxConnections,
             let usable = connections.reversed().filter(\.isUsable).min(by: { $0.transfers.count < $1.transfers.count })
@@ -139,7 +139,7 @@ final class HTTP2Connections: Connections {
         return connection
     }
 
-    /// Collects what has ended on the connections, until nothing changes any more.
+    /// Collects the ended streams of the connections, until nothing changes any more.
     private func settle(now: Instant) {
         for connection in connections {
             for stream in connection.takeEnded() { conclude(stream, now: now) }
@@ -163,13 +163,13 @@ final class HTTP2Connections: Connections {
         case .oversized: fail(transfer, .oversized)
         case .reset: fail(transfer, .reset)
         case .wantsHTTP1: refusedTransfers.append(transfer)
-        // Some servers end a connection after a number of requests, so each connection takes the next ones.
+        // Some servers end a connection after a number of requests, so each further connection takes the next requests.
         case .leftOver: startAgain(transfer, now: now)
         case .refused: refused(transfer, .reset, now: now)
         }
     }
 
-    /// Starts the transfer again, or fails it if that was done already.
+    /// Starts the transfer again, or fails it if it was started again already.
     private func refused(_ transfer: Transfer, _ failure: TransferFailure, now: Instant) {
         transfer.refusals += 1
         if transfer.refusals <= HTTP2Connections.maxRefusals {
@@ -189,7 +189,8 @@ final class HTTP2Connections: Connections {
         }
     }
 
-    /// The requests that still wait came later than the one that opened the connection, so they have time left.
+    /// Leaves a dial that failed. The requests that still wait came later than the one that opened the connection, so
+    /// they have time left.
     private func leaveDial(_ connection: HTTP2Connection, now: Instant) {
         let waiting = connection.transfers
         for transfer in waiting { connection.cancel(transfer) }

@@ -27,14 +27,15 @@ import CNghttp2
     /// Bytes that one TLS record can carry.
     static let outputBytes = 16 << 10
 
-    /// What the server accepts until its SETTINGS say otherwise; the number that RFC 9113 section 6.5.2 recommends.
+    /// Number of streams that the server accepts until its SETTINGS say otherwise, as RFC 9113 section 6.5.2
+    /// recommends.
     static let usualStreams = 100
 
-    /// The largest one. The windows and `Transfer.maxBodyBytes` bound each stream, and everything is read at once, so
-    /// a window of the connection would only let one stream hinder the others.
+    /// The largest window. The windows and `Transfer.maxBodyBytes` bound each stream, and all data is read at once, so
+    /// a smaller window of the connection would only let one stream hinder the others.
     private static let connectionWindowBytes: Int32 = .max
-    /// A server that ignores resets wastes this much before other connections take its place. A reset stream has at
-    /// most a window of 64 KiB on its way.
+    /// Bytes that a server which ignores resets may waste before other connections take its place. A reset stream has
+    /// at most a window of 64 KiB in flight.
     private static let maxIgnoredBytes = 1 << 20
 
     private(set) var openStreams = 0
@@ -44,17 +45,17 @@ import CNghttp2
     private var hasRefusedStream = false
     /// Bytes of DATA frames for streams that have ended here.
     private var ignoredBytes = 0
-    /// From the last GOAWAY: streams above it are not processed.
+    /// The last processed stream of the last GOAWAY: later streams are not processed.
     private var lastProcessedStream: Int32?
     private var ended: [Ended] = []
     /// Transfers whose request was written, in whole, since the last `takeSent`.
     private var sent: [Transfer] = []
-    /// For tests.
+    /// The session, also for tests.
     private(set) var session: OpaquePointer?
-    /// Reused for each request.
+    /// The header fields, reused for each request.
     private var fields = FieldBuffer()
 
-    /// - Parameter maxStreams: what the server allows until its SETTINGS arrive; at least 1.
+    /// - Parameter maxStreams: the number of streams that the server allows until its SETTINGS arrive; at least 1.
     init(maxStreams: Int = usualStreams) throws(TransferFailure) {
         var made: OpaquePointer?
         let callbacks = try unsafe HTTP2Session.callbacks()
@@ -119,7 +120,7 @@ import CNghttp2
         openStreams += 1
     }
 
-    /// Cancels a stream; ignores one that has ended.
+    /// Cancels a stream. Ignores a stream that has ended.
     func cancel(_ transfer: Transfer) {
         ended.removeAll { $0.transfer === transfer }
         sent.removeAll { $0 === transfer }
@@ -144,7 +145,7 @@ import CNghttp2
         }
     }
 
-    /// Queues a PING, unless the acknowledgement of one is awaited.
+    /// Queues a PING, unless the acknowledgement of an earlier one is awaited.
     func ping() {
         guard !awaitsPingAcknowledgement else { return }
         awaitsPingAcknowledgement = unsafe nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) == 0
@@ -271,7 +272,7 @@ extension HTTP2Session {
             // A server may also reset a stream without an error.
             end(transfer, transfer.isWhole ? .complete : .reset)
         case NGHTTP2_REFUSED_STREAM.rawValue:
-            // Above its limit, a server refuses what was sent before the limit was known.
+            // Above its limit, a server refuses the requests that were sent before the limit was known.
             if openStreams <= maxStreams { hasRefusedStream = true }
             end(transfer, refusal(of: id))
         case NGHTTP2_HTTP_1_1_REQUIRED.rawValue: end(transfer, .wantsHTTP1)
@@ -279,7 +280,8 @@ extension HTTP2Session {
         }
     }
 
-    /// A stream that the server calls processed and then refuses must count, or it would be sent without end.
+    /// Returns how a refused stream ends. A stream that the server calls processed and then refuses must count, or it
+    /// would be sent without end.
     private func refusal(of id: Int32) -> StreamEnd {
         guard let last = lastProcessedStream, last > 0, id > last else { return .refused }
         return .leftOver
@@ -301,7 +303,7 @@ extension HTTP2Session {
         unsafe context.map { unsafe Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Returns nil for a cancelled stream.
+    /// Returns the transfer of a stream; nil for a cancelled stream.
     private static func transfer(_ session: OpaquePointer?, _ id: Int32) -> Transfer? {
         guard let context = unsafe nghttp2_session_get_stream_user_data(session, id) else { return nil }
         return unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()

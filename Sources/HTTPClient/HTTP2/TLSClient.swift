@@ -1,20 +1,20 @@
-// What the HTTP/2 connections to one endpoint share: TLS settings, authorities, the session to resume, buffers, and
-// the server's stream limit.
+// The state that the HTTP/2 connections to one endpoint share: TLS settings, authorities, the session to resume,
+// buffers, and the server's stream limit.
 
 import Crypto
 import DNSWire
 
-/// Resumed once, as RFC 8446 appendix C.4 recommends.
+/// A TLS session. It is resumed once, as RFC 8446 appendix C.4 recommends.
 struct KeptSession {
     let session: TLSSession
     /// When a full handshake verified the certificate.
     let verifiedAt: Instant
 }
 
-/// What the next handshake offers to resume. Outlives the client of an idle endpoint.
+/// The session that the next handshake offers to resume. Outlives the client of an idle endpoint.
 enum Resumption {
     case nothing
-    /// From the last reply.
+    /// A session of the last reply is offered.
     case session(KeptSession)
     /// The server has ended a handshake that offered a session, so none is offered any more.
     case isRejected
@@ -23,20 +23,21 @@ enum Resumption {
 final class TLSClient {
     static let http2 = "h2"
 
-    /// A server can extend its sessions without end, so the certificate is verified again after this time (RFC 8446
-    /// section 4.6.1). Then it matters within the hour that it has expired.
+    /// Age of a verification at which the certificate is verified again, since a server can extend its sessions without
+    /// end (RFC 8446 section 4.6.1). An expired certificate is therefore rejected within an hour.
     private static let maxVerificationAge: Duration = .seconds(3600)
 
     private let context: TLSContext
     private(set) var resumption: Resumption
-    /// The last connection's limit, at least 1. The next one begins with it, since its requests precede the SETTINGS.
+    /// The last connection's limit, at least 1. The next connection begins with it, since its requests precede the
+    /// SETTINGS.
     var maxStreams = HTTP2Session.usualStreams
-    /// From the socket, overwritten by each read. A reply has a few hundred bytes, a server's handshake flight 2 to 8
-    /// KiB.
+    /// Bytes from the socket, overwritten by each read. A reply has a few hundred bytes, a server's handshake flight 2
+    /// to 8 KiB.
     var received = [UInt8](repeating: 0, count: HTTP2Session.outputBytes)
     /// Decrypted bytes, overwritten by each read.
     var room = [UInt8](repeating: 0, count: HTTP2Session.outputBytes)
-    /// Before their encryption, overwritten by each write.
+    /// Bytes before their encryption, overwritten by each write.
     var frames: [UInt8] = []
 
     init(for endpoint: HTTPEndpoint, _ resumption: Resumption) throws(TransferFailure) {

@@ -14,7 +14,7 @@ import DNSWire
 
     /// - Parameters:
     ///   - transfer: receives the reply; must outlive the handle's use.
-    ///   - timeout: what is left of the request's.
+    ///   - timeout: the remaining time of the request.
     init(_ transfer: Transfer, timeout: Duration, ledger: SocketLedger) throws(TransferFailure) {
         guard let raw = unsafe curl_easy_init() else { throw .local("no memory for a transfer") }
         unsafe self.raw = raw
@@ -54,7 +54,7 @@ import DNSWire
         number(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) ? .http2 : .http1
     }
 
-    /// From the start of the handle.
+    /// Times since the start of the handle.
     var times: (connect: Duration, handshake: Duration, total: Duration) {
         (time(CURLINFO_CONNECT_TIME_T), time(CURLINFO_APPCONNECT_TIME_T), time(CURLINFO_TOTAL_TIME_T))
     }

@@ -1,4 +1,5 @@
-// Sets the libcurl options of a transfer, each once; others keep libcurl's default. Reads no environment variable.
+// Sets the libcurl options of a transfer, each once; other options keep libcurl's default. Reads no environment
+// variable.
 
 import CCurl
 import DNSWire
@@ -57,7 +58,8 @@ extension EasyHandle {
         try set(CURLOPT_CERTINFO, request.wantsCertificate ? 1 : 0)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         try set(CURLOPT_SSL_VERIFYPEER, 1)
-        // libcurl would verify the SNI name, and accept it as the subject; OpenSSL verifies the configured one instead.
+        // libcurl would verify the SNI name, and accept it as the subject; OpenSSL verifies the configured name
+        // instead.
         guard let checkedName = unsafe checkedName else { throw .local("no memory for a name") }
         try set(CURLOPT_SSL_VERIFYHOST, 0)
         try check(unsafe ccurl_set_verify_name(raw, checkedName))
@@ -74,7 +76,7 @@ extension EasyHandle {
     func configureReceiving(_ transfer: Transfer) throws(TransferFailure) {
         let context = unsafe Unmanaged.passUnretained(transfer).toOpaque()
         try set(CURLOPT_ACCEPT_ENCODING, "gzip")
-        // Accepted from the server, but decoded by `GzipBody`.
+        // Compression is accepted from the server, but decoded by `GzipBody`.
         try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         try check(unsafe ccurl_set_off(raw, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(Transfer.maxBodyBytes)))
         try check(unsafe ccurl_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText))
@@ -90,7 +92,7 @@ extension EasyHandle {
             })
     }
 
-    /// Returns the number of bytes taken; libcurl aborts the transfer if it is less than `count`.
+    /// Returns the number of bytes taken; libcurl aborts the transfer if this is less than `count`.
     private static func passing(
         _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?,
         to receive: (Transfer, UnsafeRawBufferPointer) -> Bool
@@ -132,7 +134,7 @@ extension EasyHandle {
 }
 
 extension Duration {
-    /// Rounds up, at least 1, since libcurl treats 0 as no limit.
+    /// The duration in milliseconds, rounded up and at least 1, since libcurl treats 0 as no limit.
     fileprivate var timeoutMilliseconds: Int {
         min(max((self + .nanoseconds(999_999)).wholeMilliseconds, 1), Int(Int32.max))
     }

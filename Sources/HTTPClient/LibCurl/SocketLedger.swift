@@ -1,7 +1,7 @@
-// Records what libcurl's callbacks request during a call: descriptors to watch and the next timer. Only those
-// callbacks write it; the set reads it after the call. The ledger closes descriptors after the loop stops watching
-// them. libcurl itself silently closes sockets that never connected (7.88, cf-socket.c). Such a descriptor may be
-// reused before the loop stops watching it.
+// Records what libcurl's callbacks request during a call: descriptors to watch and the next timer. Only the callbacks
+// write it; the set reads it after the call. The ledger closes descriptors after the loop stops watching them. libcurl
+// itself silently closes sockets that never connected (7.88, cf-socket.c). Such a descriptor may be reused before the
+// loop stops watching it.
 
 import CCurl
 
@@ -17,7 +17,8 @@ final class SocketLedger {
         case after(milliseconds: Int)
     }
 
-    /// As long as a provider's reply is worth waiting for; the next request then uses a new connection.
+    /// Time without acknowledgements after which a connection is closed: as long as a provider's reply is worth waiting
+    /// for. The next request then uses a new connection.
     static let silenceMilliseconds: UInt32 = 3000
 
     private(set) var openedSockets = 0
@@ -25,7 +26,7 @@ final class SocketLedger {
     private var wanted: [Int32: SocketInterest] = [:]
     private var told: [Int32: SocketInterest] = [:]
     private var changed: [Int32] = []
-    /// Descriptors that the loop watches for a closed socket and that now belong to a new one.
+    /// Descriptors that the loop watches for a closed socket and that now belong to a new socket.
     private var replaced: [Int32] = []
     private var closing: [Int32] = []
     private var timer = Timer.unchanged
@@ -67,7 +68,7 @@ final class SocketLedger {
         changed.removeAll(keepingCapacity: true)
     }
 
-    /// Call after the multi handle and its connections are freed.
+    /// Forgets all sockets. Call it after the multi handle and its connections are freed.
     func forgetSockets() {
         sockets = []
     }
