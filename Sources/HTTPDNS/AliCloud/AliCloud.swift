@@ -9,13 +9,13 @@ package struct AliCloud: AddressDialect {
     private let base: Substring
     private let account: String
     private let secret: String?
-    /// Server side: the reply is a list, also about one name.
+    /// Server side: the reply is a list, even if one name was asked.
     private let repliesWithList: Bool
 
     /// - Parameters:
     ///   - url: the base URL; account and call are appended to its path.
-    ///   - secret: as shown in the vendor's console; nil: unsigned requests.
-    ///   - path: server side, of the request; replies to a batch call are lists.
+    ///   - secret: the secret as shown in the vendor's console; nil: unsigned requests.
+    ///   - path: server side, the path of the request; replies to a batch call are lists.
     package init(url: String, account: String, secret: String?, path: Substring = "") {
         base = url.hasSuffix("/") ? url.dropLast() : url[...]
         self.account = account
@@ -34,7 +34,8 @@ package struct AliCloud: AddressDialect {
         let call = Call(isBatch: names.count > 1, isSigned: secret != nil)
         let hosts = names.joined(separator: ",")
         var parameters = [(name: "host", value: hosts), (name: "query", value: AliCloudRequest.text(of: families))]
-        // At this position, as in the vendor's example (providers.md 2.2); not part of the signature.
+        // The address is at this position, as in the vendor's example (providers.md 2.2); it is not part of the
+        // signature.
         if let client = context.clientAddress { parameters.append((name: "ip", value: client)) }
         parameters += context.parameters.query
         if let secret {
@@ -116,7 +117,7 @@ package struct AliCloud: AddressDialect {
         var isSigned: Bool { self == .signedOne || self == .signedBatch }
     }
 
-    /// - Parameter secret: used as text, unlike in version 2.
+    /// - Parameter secret: the secret, used as text, unlike in version 2.
     private static func signature(
         _ hosts: String, _ secret: String, _ expiry: String
     ) throws(DialectError) -> String {

@@ -50,8 +50,8 @@ enum AliCloudCode: String, CaseIterable {
         }
     }
 
-    /// Server side: carries the exact code from the request to the reply, since several codes map to one client
-    /// error. `init(thrown:)` restores it.
+    /// Server side: the error that carries the exact code from the request to the reply, since several codes map to one
+    /// client error. `init(thrown:)` restores it.
     var thrown: DialectError { .account(rawValue) }
 
     private init(thrown error: DialectError) {
@@ -68,7 +68,7 @@ enum AliCloudCode: String, CaseIterable {
 
     var reply: HTTPReply { .aliCloud(status: status, .object([("code", .string(rawValue))])) }
 
-    /// The `reply(to:)` of both versions.
+    /// Returns the `reply(to:)` of both versions.
     static func reply(to error: DialectError) -> HTTPReply {
         switch error {
         case .status(let status): HTTPReply(status: status)

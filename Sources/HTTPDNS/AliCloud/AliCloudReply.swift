@@ -4,9 +4,9 @@
 import DNSWire
 
 struct AliCloudReply: Decodable {
-    /// In reply order: if several concern one name and family, the first counts.
+    /// The entries in reply order: if several concern one name and family, the first counts.
     private let entries: [Entry]
-    /// True for a list of objects, each of one family.
+    /// True if the reply is a list of objects, each of one family.
     private let isBatch: Bool
 
     private struct Entry: Decodable {
@@ -61,7 +61,7 @@ struct AliCloudReply: Decodable {
 // MARK: - the server's side
 
 extension AliCloudReply {
-    /// The vendor's answer for names that are not registered: empty, with this TTL (providers.md 2.2).
+    /// The vendor's answer for names that are not registered: an empty list with this TTL (providers.md 2.2).
     static let unknown = Answer(negative: .ambiguousEmpty, ttlSeconds: 300)
 
     static func json(
@@ -75,7 +75,7 @@ extension AliCloudReply {
         return .aliCloud(.object([("dns", .array(elements))]))
     }
 
-    /// The lab has only the remaining TTL and uses it for both families.
+    /// Returns the object about one name. The lab has only the remaining TTL and uses it for both families.
     private static func object(about named: NamedAnswers, _ client: String) -> OrderedJSON {
         let families = named.families.map { type, answer in (type: type, answer: answer ?? unknown) }
         let lists = families.map { type, answer in

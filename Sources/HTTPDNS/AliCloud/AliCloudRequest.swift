@@ -4,11 +4,11 @@
 import DNSWire
 
 enum AliCloudRequest {
-    /// The service's limit.
+    /// The service's limit of names per request.
     static let maxNames = 5
     /// The signature lifetime of the vendor's own clients.
     private static let lifetimeSeconds: Int64 = 600
-    /// The vendor rejects a later expiry. Documented for version 1; UNCONFIRMED for version 2.
+    /// The vendor rejects a later expiry. This is documented for version 1, and UNCONFIRMED for version 2.
     private static let maxLifetimeSeconds: Int64 = 86_400
 
     static func text(of families: AddressFamilies) -> String {
@@ -25,8 +25,8 @@ enum AliCloudRequest {
     // MARK: the server's side
 
     /// - Parameters:
-    ///   - query: the families; nil: IPv4.
-    ///   - maxNames: the most names that the call accepts.
+    ///   - query: the text of the families; nil: IPv4.
+    ///   - maxNames: the maximum number of names that the call accepts.
     static func questions(
         _ hosts: String, _ query: String?, maxNames: Int, by dialect: some AddressDialect
     ) throws(DialectError) -> [Question] {

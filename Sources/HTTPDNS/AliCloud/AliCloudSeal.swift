@@ -40,7 +40,7 @@ enum AliCloudSeal: Sendable {
         if case .none = self { false } else { true }
     }
 
-    /// - Parameter nonce: 16 bytes; the algorithm's vector length of them becomes the initialisation vector.
+    /// - Parameter nonce: 16 bytes, the first of which become the initialisation vector of the algorithm.
     /// - Throws: `unsupported` if the system has no AES.
     func close(_ plain: [UInt8], nonce: [UInt8]) throws(DialectError) -> [UInt8] {
         do throws(CryptoError) {

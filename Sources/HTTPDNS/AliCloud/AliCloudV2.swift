@@ -55,7 +55,7 @@ package struct AliCloudV2: AddressDialect {
         var parameters = [(name: "id", value: account), (name: "m", value: seal.mode)] + question
         parameters += [(name: "exp", value: AliCloudRequest.expiry(in: context)), (name: "v", value: "1.0")]
         parameters.append((name: "s", value: try signature(of: parameters)))
-        // With escaped commas, as in the vendor's iOS client.
+        // Commas are escaped, as in the vendor's iOS client.
         return HTTPRequest(url: URLQuery.append(parameters, to: url, plain: ""))
     }
 
@@ -78,7 +78,7 @@ package struct AliCloudV2: AddressDialect {
     ) throws(DialectError) -> [Question] {
         guard request.method == .get else { throw AliCloudCode.methodNotAllowed.thrown }
         let all = URLQuery.parameters(in: request.url)
-        // If a parameter is repeated, the first counts.
+        // If a parameter is repeated, the first value counts.
         let values = Dictionary(all.map { ($0.name, $0.value) }) { first, _ in first }
         guard let id = values["id"], values["m"] == seal.mode else { throw AliCloudCode.missingArgument.thrown }
         guard id == account else { throw AliCloudCode.accountNotExists.thrown }
@@ -113,7 +113,7 @@ package struct AliCloudV2: AddressDialect {
 
     // MARK: signatures
 
-    /// Returns true for all parameters but the signature and telemetry; encrypted ones are signed only as `enc`.
+    /// Returns true for all parameters but the signature and telemetry; encrypted parameters are signed only as `enc`.
     private func isSigned(_ name: String) -> Bool {
         switch name {
         case "enc", "exp", "id", "m", "v": true
@@ -130,7 +130,7 @@ package struct AliCloudV2: AddressDialect {
     }
 }
 
-/// An invalid key. Names the key and the allowed form, never the value.
+/// An invalid key. The error has the key's name and the allowed form, never the value.
 package struct UnusableKey: Error, Equatable, Sendable {
     package let name: String
     package let allowed: String

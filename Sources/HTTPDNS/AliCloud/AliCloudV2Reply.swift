@@ -9,7 +9,8 @@ enum AliCloudV2Reply {
         /// The client's address.
         let cip: String?
 
-        /// If several elements concern one name, the first counts. A missing family is unanswered.
+        /// Returns the answer to the question. If several elements concern one name, the first counts. A missing family
+        /// is unanswered.
         func answer(to question: Question) throws(DialectError) -> Answer {
             guard let element = answers.first(where: { Name($0.dn) == question.name }) else { throw .wrongQuestion }
             let isA = question.type == .a
@@ -123,7 +124,7 @@ extension AliCloudV2Reply {
             .object([("code", .string(success)), ("mode", .number(Int(seal.mode) ?? 0)), ("data", data)]))
     }
 
-    /// - Parameter answer: nil for an unregistered name: an empty list without a reason.
+    /// - Parameter answer: the answer; nil for an unregistered name, which gets an empty list without a reason.
     private static func family(_ type: RecordType, _ answer: Answer?) -> OrderedJSON {
         let answer = answer ?? AliCloudReply.unknown
         var members: [(name: String, value: OrderedJSON)] = [

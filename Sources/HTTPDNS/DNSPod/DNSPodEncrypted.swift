@@ -19,7 +19,7 @@ package struct DNSPodEncrypted: AddressDialect {
 
     /// - Parameters:
     ///   - account: the authorisation id.
-    ///   - key: the text shown in the console; each algorithm has its own.
+    ///   - key: the text shown in the console; each algorithm has its own key.
     ///   - expires: sends an expiry time with the names, as newer clients do. The server's handling is UNCONFIRMED.
     ///   - encryptsClient: encrypts `ip` like `dn`, as the vendor's documents say; its clients send it in clear
     ///     (providers.md, correction C5).
@@ -30,7 +30,7 @@ package struct DNSPodEncrypted: AddressDialect {
         self.url = url
         self.account = account
         algorithm = cipher
-        // Pads the key like the vendor's clients: DES with zero bytes, AES with the digit 0.
+        // The key is padded as the vendor's clients do: DES with zero bytes, AES with the digit 0.
         let (length, filler): (Int, UInt8) = cipher == .des ? (8, 0) : (16, UInt8(ascii: "0"))
         let bytes = Array(key.utf8.prefix(length))
         self.key = bytes + Array(repeating: filler, count: length - bytes.count)
@@ -56,7 +56,7 @@ package struct DNSPodEncrypted: AddressDialect {
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
     }
 
-    /// Whether an empty reply is an empty body or encrypted emptiness is UNCONFIRMED, and so is the end of the text.
+    /// It is UNCONFIRMED whether an empty reply is an empty body or an encrypted empty text, and where the text ends.
     /// Both forms are accepted, and so is a bare "0".
     package func reading(
         of reply: HTTPReply, isAlone: Bool
@@ -71,7 +71,7 @@ package struct DNSPodEncrypted: AddressDialect {
         DNSPodText(try plainText(try DNSPodEnterprise.acceptedBody(of: reply, expires: expires)))
     }
 
-    /// Decrypts a whole body, with padding around it. An empty body and a bare "0" are plain already.
+    /// Decrypts a whole body, with padding around it. An empty body and a bare "0" are plain text already.
     func plainText(_ body: [UInt8]) throws(DialectError) -> [UInt8] {
         let digits = DNSPodText.trimmed(DNSPodEncrypted.withoutPadding(body)[...]) ?? []
         guard !digits.isEmpty, !digits.elementsEqual(DNSPodText.nothing.utf8) else { return Array(digits) }
@@ -124,7 +124,7 @@ package struct DNSPodEncrypted: AddressDialect {
         return Array(text.reversed().drop(while: isPadding).reversed())
     }
 
-    /// Returns nil if the system lacks the cipher.
+    /// Returns the encrypted text; nil if the system lacks the cipher.
     private func encrypt(_ text: String, in context: DialectContext) -> String? {
         let plain = Array(text.utf8)
         switch algorithm {
@@ -149,7 +149,7 @@ package struct DNSPodEncrypted: AddressDialect {
         } catch {
             throw .garbage(error.text)
         }
-        // A wrong key yields valid padding in one of 256 cases, but hardly ever text as well.
+        // A wrong key yields valid padding in one of 256 cases, but hardly ever printable text as well.
         guard plain.allSatisfy({ $0 < 0x7F && ($0 >= 0x20 || [0x00, 0x09, 0x0A, 0x0D].contains($0)) }) else {
             throw .garbage("\(algorithm.rawValue) decryption: no text")
         }

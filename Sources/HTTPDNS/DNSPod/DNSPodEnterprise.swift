@@ -4,7 +4,7 @@
 import DNSWire
 
 enum DNSPodEnterprise {
-    /// The service's limit (providers.md 1.2).
+    /// The service's limit of names per request (providers.md 1.2).
     static let maxNames = 8
     /// The lifetime that the vendor's own clients use.
     private static let lifetimeSeconds: Int64 = 600
@@ -16,9 +16,9 @@ enum DNSPodEnterprise {
         names.joined(separator: ",") + (expires ? ";\(context.unixSeconds + lifetimeSeconds)" : "")
     }
 
-    /// In the order of the vendor's own clients.
+    /// Returns the parameters in the order of the vendor's own clients.
     ///
-    /// - Parameter client: the value of `ip`; nil: none.
+    /// - Parameter client: the value of `ip`; nil: no `ip`.
     static func parameters(
         dn: String, account: String, of families: AddressFamilies, credential: (name: String, value: String),
         client: String?
@@ -38,8 +38,9 @@ enum DNSPodEnterprise {
         return parameters
     }
 
-    /// 401 means an account error. For names with an expiry it may also mean a wrong clock, and the server does not
-    /// distinguish them (UNCONFIRMED). The caller then retries once with the learned time.
+    /// Returns the body of an accepted reply. 401 means an account error. For names with an expiry it may also mean a
+    /// wrong clock, and the server does not distinguish the two (UNCONFIRMED). The caller then retries once with the
+    /// learned time.
     static func acceptedBody(of reply: HTTPReply, expires: Bool) throws(DialectError) -> [UInt8] {
         guard reply.status != 401 else { throw expires ? .clock : .account("401") }
         return try reply.acceptedBody()
@@ -66,13 +67,14 @@ enum DNSPodEnterprise {
         return String(parts[0])
     }
 
-    /// Every line ends with a client address, since the vendor's clients drop lines without one.
+    /// Returns the text of a reply. Every line ends with a client address, since the vendor's clients drop lines
+    /// without one.
     static func text(_ questions: [Question], _ resolutions: [Resolution]) -> String {
         NamedAnswers.all(questions, resolutions).map { DNSPodText.line($0, client: anyClient) }
             .joined(separator: "\n")
     }
 
-    /// The vendor sends no error bodies. The status for an expired list is UNCONFIRMED.
+    /// Returns the reply to an error. The vendor sends no error bodies. The status for an expired list is UNCONFIRMED.
     static func reply(to error: DialectError) -> HTTPReply {
         switch error {
         case .account, .clock: HTTPReply(status: 401)
@@ -81,6 +83,6 @@ enum DNSPodEnterprise {
         }
     }
 
-    /// Replaces the peer's address, which a dialect does not know: 203.0.113.7 (RFC 5737).
+    /// The address in place of the peer's, which a dialect does not know: 203.0.113.7 (RFC 5737).
     private static let anyClient = Address.v4(0xCB00_7107)
 }

@@ -8,27 +8,27 @@ import DNSWire
 struct DNSPodText {
     typealias Text = ArraySlice<UInt8>
 
-    /// If several lines concern one name, the first counts.
+    /// The parts of each name. If several lines concern one name, the first counts.
     private var partsOfName: [Name: Text] = [:]
     /// The first line without a name; it answers the only name asked.
     private var namelessParts: Text?
-    /// The client's address, on any line.
+    /// The client's address, from any line.
     private(set) var client: Address?
     private var isEmpty = true
     private let isText: Bool
 
-    /// - Parameter body: without padding. Plain replies have none, so a NUL byte in one is an error.
+    /// - Parameter body: the text without padding. Plain replies have no padding, so a NUL byte in one is an error.
     init(_ body: [UInt8]) {
         isText = !body.contains(0)
         for line in body.split(separator: UInt8(ascii: "\n")) { read(line) }
     }
 
-    /// - Parameter isAlone: true if the request carried no other name.
+    /// - Parameter isAlone: true if the request had no other name.
     func answer(to question: Question, isAlone: Bool) throws(DialectError) -> Answer {
         guard isText else { throw .garbage("NUL octets in the text") }
         if isAlone, isEmpty { return Answer(negative: .ambiguousEmpty) }
         guard let parts = partsOfName[question.name] ?? (isAlone ? namelessParts : nil) else { throw .wrongQuestion }
-        // `A part-AAAA part`, if a server sends both.
+        // The form is `A part-AAAA part` if a server sends both families.
         let families = parts.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
         let part = question.type == .aaaa ? families[families.count - 1] : families[0]
         let pieces = part.split(separator: UInt8(ascii: ","), maxSplits: 1, omittingEmptySubsequences: false)
@@ -71,8 +71,8 @@ struct DNSPodText {
         return line[first...last]
     }
 
-    /// The default for an absent or non-positive TTL, because the server meant the answer to be used (providers.md
-    /// 9.5).
+    /// Returns the TTL, or the default for an absent or non-positive one, because the server meant the answer to be
+    /// used (providers.md 9.5).
     private static func ttlSeconds(_ digits: Text) throws(DialectError) -> UInt32 {
         guard digits.allSatisfy(\.isDigit) else { throw .garbage("TTL is no number") }
         guard digits.contains(where: { $0 != UInt8(ascii: "0") }) else { return DialectBounds.defaultTTLSeconds }
@@ -85,7 +85,7 @@ struct DNSPodText {
     /// Returns the name in request form; nil if these services cannot be asked for it.
     static func hostText(of name: Name) -> String? { name.isRoot ? nil : name.hostText }
 
-    /// Returns nil if there is no address of the type.
+    /// Returns the part of a reply line; nil if there is no address of the type.
     static func part(of answer: Answer, _ type: RecordType) -> String? {
         let addresses = answer.addresses.filter { $0.recordType == type }.map(\.description)
         return addresses.isEmpty ? nil : "\(addresses.joined(separator: ";")),\(answer.ttlSeconds)"

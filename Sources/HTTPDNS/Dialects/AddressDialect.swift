@@ -19,8 +19,8 @@ package enum AddressFamilies: Sendable {
 
 package protocol AddressDialect: Dialect {
     /// - Parameters:
-    ///   - names: in the services' text form (`Name.hostText`), without duplicates.
-    ///   - families: `both` only if the dialect `asksBothFamilies`.
+    ///   - names: the names in the services' text form (`Name.hostText`), without duplicates.
+    ///   - families: the families; `both` only if the dialect `asksBothFamilies`.
     func request(
         for names: [String], of families: AddressFamilies, in context: DialectContext
     ) throws(DialectError) -> HTTPRequest
@@ -90,7 +90,7 @@ struct NamedAnswers {
 }
 
 extension Resolution {
-    /// Nil for a refusal.
+    /// The answer; nil for a refusal.
     var answer: Answer? {
         guard case .answer(let answer) = self else { return nil }
         return answer
@@ -108,8 +108,8 @@ extension [Name] {
 extension DialectContext {
     var unixSeconds: Int64 { unixMilliseconds / 1000 }
 
-    /// The client subnet for services without prefix support: its first address. Length 0 asks for no location, which
-    /// such services cannot express, so the result is nil.
+    /// The first address of the client subnet, for services without prefix support. Length 0 asks for no location,
+    /// which such services cannot express, so the result is nil.
     var clientAddress: String? {
         guard let clientSubnet, clientSubnet.length > 0 else { return nil }
         return clientSubnet.address.description

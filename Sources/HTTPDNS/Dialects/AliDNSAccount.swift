@@ -17,7 +17,7 @@ package struct AliDNSAccount: Sendable {
     /// Server side: the largest accepted clock difference. The vendor's own limit is unknown.
     private static let maxSkewSeconds: Int64 = 600
 
-    /// - Parameter name: the text form used in the request.
+    /// - Parameter name: the name in the text form used in the request.
     /// - Throws: `unsupported` if the system has no SHA-256.
     func parameters(
         for name: String, in context: DialectContext
@@ -30,7 +30,7 @@ package struct AliDNSAccount: Sendable {
 
     /// Server side: verifies the account parameters and the signature.
     ///
-    /// - Throws: `status(401)` as the vendor does.
+    /// - Throws: `status(401)`, as the vendor replies.
     func check(_ request: HTTPRequest, in context: DialectContext) throws(DialectError) {
         let value = { (name: String) in URLQuery.value(of: name, in: request.url) }
         guard value("uid") == uid, value("ak") == accessKeyID, let name = value("name"), let timestamp = value("ts"),

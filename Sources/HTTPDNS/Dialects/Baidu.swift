@@ -24,7 +24,7 @@ package struct Baidu: AddressDialect {
     /// The name on the vendor's certificate, whatever address is dialled (providers.md, correction C2).
     package static let certificateName = "httpdns.baidubce.com"
 
-    /// The service's limit (providers.md 7.1).
+    /// The service's limit of names per request (providers.md 7.1).
     package let maxNames = 10
     package var asksBothFamilies: Bool { !isVersion3 }
     /// The signature lifetime of the vendor's own client.
@@ -47,7 +47,8 @@ package struct Baidu: AddressDialect {
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
     }
 
-    /// The values of the vendor's own client, which always sends one (providers.md, correction C4).
+    /// Returns the value of the type parameter in the vendor's own client, which always sends it (providers.md,
+    /// correction C4).
     private static func text(of families: AddressFamilies) -> String {
         switch families {
         case .v4: "ipv4"
@@ -82,13 +83,13 @@ package struct Baidu: AddressDialect {
                 return Answer(negative: .ambiguousEmpty)
             }
             guard Baidu.isFamily(list) else { throw .garbage("JSON data without an object for the family") }
-            // A family without addresses may lack its list (providers.md, correction C4).
+            // A family without addresses may have no list (providers.md, correction C4).
             let elements = list["ip"]?.elements ?? []
             return try JSONAddresses.answer(to: question, in: elements, ttl: list["ttl"], isShared: isWhole)
         }
     }
 
-    /// Null and an empty array stand for a family without addresses.
+    /// Whether the value may stand for a family: null and an empty array stand for a family without addresses.
     private static func isFamily(_ value: JSONValue) -> Bool {
         switch value {
         case .object, .other: true
@@ -97,16 +98,16 @@ package struct Baidu: AddressDialect {
         }
     }
 
-    /// The body's `timestamp` (providers.md, correction C4).
+    /// Returns the body's `timestamp` (providers.md, correction C4).
     package func unixSeconds(in body: [UInt8]) -> Int64? {
-        // Read alone, because decoding every part as `JSONValue` takes several times as long.
+        // The timestamp is decoded alone, because decoding every part as `JSONValue` takes several times as long.
         struct Stamped: Decodable {
             let timestamp: Int64
         }
         return try? JSONBody.decode(Stamped.self, from: body).timestamp
     }
 
-    /// The text of an expired signature (providers.md, correction C3).
+    /// The vendor's message about an expired signature (providers.md, correction C3).
     private static let expired = "SignatureExpired"
 
     /// Maps a vendor message to an error. Apart from `expired` the texts are UNCONFIRMED; the stems of their words
@@ -114,7 +115,7 @@ package struct Baidu: AddressDialect {
     /// message is absent or "ok".
     private static func error(_ message: JSONValue?) -> DialectError? {
         guard let text = message?.scalarText, text != "ok" else { return nil }
-        // Limits the untrusted text that reaches the log.
+        // This limits the untrusted text that reaches the log.
         let shown = String(text.unicodeScalars.prefix(40).filter { $0.isASCII && $0.value >= 0x20 && $0.value < 0x7F })
         let words = shown.lowercased().split { !$0.isLetter }
         let hasWord = { (stems: [String]) in words.contains { word in stems.contains(where: word.hasPrefix) } }
@@ -164,7 +165,7 @@ package struct Baidu: AddressDialect {
             .object(["msg": .text("ok"), "data": .object(names), "timestamp": .integer(Int(context.unixSeconds))]))
     }
 
-    /// Texts and status are UNCONFIRMED.
+    /// Returns the reply to an error. Its text and status are UNCONFIRMED.
     package func reply(to error: DialectError) -> HTTPReply {
         let message =
             switch error {

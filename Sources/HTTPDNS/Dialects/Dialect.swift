@@ -4,7 +4,7 @@
 package import DNSWire
 
 package protocol Dialect: Sendable {
-    /// The most names in one request; 1 or more.
+    /// The maximum number of names in one request, 1 or more.
     var maxNames: Int { get }
 
     /// True if one request can ask for A and AAAA of its names together.
@@ -13,7 +13,7 @@ package protocol Dialect: Sendable {
     /// True if replies have the CNAME records that lead to the addresses. Most vendors return bare addresses.
     var carriesAliases: Bool { get }
 
-    /// True if requests have DO and CD, and replies the signatures and proofs of a zone, unchanged.
+    /// True if requests have DO and CD, and replies have the signatures and proofs of a zone, unchanged.
     var carriesDNSSEC: Bool { get }
 
     /// Returns false if the provider cannot be asked for this type; the resolver then uses another upstream.
@@ -22,20 +22,20 @@ package protocol Dialect: Sendable {
     /// Returns false if the dialect cannot carry this question, because of its type or name.
     func supports(_ question: Question) -> Bool
 
-    /// - Parameter questions: 1 to `maxNames` names of one type. If the dialect `asksBothFamilies`, may have both
-    ///   families for every name.
-    /// - Throws: `unsupported` if one of them cannot be carried.
+    /// - Parameter questions: 1 to `maxNames` names of one type. If the dialect `asksBothFamilies`, the questions may
+    ///   have both families for every name.
+    /// - Throws: `unsupported` if a question cannot be carried.
     func request(for questions: [Question], in context: DialectContext) throws(DialectError) -> HTTPRequest
 
-    /// Returns one result per question, in order. Keeps only records that belong to the query name or its alias
-    /// chain. A truncated reply, or one to another question, is a failure; it is never NODATA.
+    /// Returns one result per question, in order. Keeps only records that belong to the query name or its alias chain.
+    /// A truncated reply, or a reply to another question, is a failure; it is never NODATA.
     func answers(from reply: HTTPReply, to questions: [Question]) -> [Result<Answer, DialectError>]
 
     /// Returns the provider's time in seconds since 1970 if the body states it.
     func unixSeconds(in body: [UInt8]) -> Int64?
 
     /// Returns the address from which the provider saw the request, or the address of its network; nil if the reply
-    /// does not state it. A request with a client subnet gets that one back.
+    /// does not state it. The reply to a request with a client subnet states that subnet.
     func clientAddress(in reply: HTTPReply) -> Address?
 
     /// Ways to send the client's address on which the vendor's documents and clients disagree. A test of the provider
@@ -74,7 +74,7 @@ extension Dialect {
 
 /// A dialect that sends the client's address in one of several ways.
 package struct ClientForm: Sendable {
-    /// For operators.
+    /// The name of the form, for operators.
     package let name: String
     package let dialect: any Dialect
 }
@@ -108,7 +108,7 @@ package struct DialectContext: Sendable {
 
 /// Parameters of a vendor's custom resolution. A dialect sends those that the vendor documents, and ignores others.
 package struct CustomParameters: Sendable {
-    /// Alibaba's, with names "sdns-NAME"; in the order in which they are sent.
+    /// Alibaba's parameters, with names "sdns-NAME", in the order in which they are sent.
     package var query: [(name: String, value: String)]
     package var tags: [String]
     package var appID: String?
@@ -131,15 +131,16 @@ package enum DialectError: Error, Equatable, Sendable {
     case status(Int)
     /// The provider is working and asks for fewer requests.
     case throttled(retryAfterSeconds: Int?)
-    /// The body is invalid in this dialect; holds the error and its position.
+    /// The body is invalid in this dialect; the text has the error and its position.
     case garbage(String)
     /// A complete answer to another question.
     case wrongQuestion
-    /// The provider rejects the account: unknown, suspended, or a wrong key. Holds the vendor's code.
+    /// The provider rejects the account: it is unknown or suspended, or the key is wrong. Holds the vendor's code.
     case account(String)
-    /// The provider rejects our time: the signature has expired or is valid for too long.
+    /// The provider rejects the request's time: the signature has expired or is valid for too long.
     case clock
-    /// The provider does not serve this name to the account, or rejects our time; its reply does not tell which.
+    /// The provider does not serve this name to the account, or rejects the request's time; its reply does not tell
+    /// which.
     case forbidden
     /// The provider does not serve this name to the account.
     case notServed
@@ -153,11 +154,11 @@ package enum DialectError: Error, Equatable, Sendable {
 
 /// Limits for the replies of all dialects.
 package enum DialectBounds {
-    /// The size of the largest DNS message; the HTTP client stops reading here too.
+    /// The size of the largest DNS message; the HTTP client stops reading at this size, too.
     package static let maxBodyBytes = 65_536
-    /// Enough for any real name, and far below the size limit of a DNS message.
+    /// Maximum number of records: enough for any real name, and far below the size limit of a DNS message.
     static let maxRecords = 512
-    /// For records without a usable TTL (providers.md 9.5).
+    /// TTL of records without a usable TTL (providers.md 9.5).
     static let defaultTTLSeconds: UInt32 = 60
     /// The longest honoured Retry-After.
     static let maxRetryAfterSeconds = 3600
@@ -178,7 +179,7 @@ extension HTTPReply {
         return body
     }
 
-    /// RFC 9110 section 10.2.3. The date form needs a clock and is ignored.
+    /// The seconds of Retry-After (RFC 9110 section 10.2.3). The date form needs a clock and is ignored.
     private var retryAfterSeconds: Int? {
         guard let text = headers["Retry-After"], let seconds = Int(text), seconds >= 0 else { return nil }
         return min(seconds, DialectBounds.maxRetryAfterSeconds)

@@ -1,5 +1,5 @@
-// DNS over HTTPS (RFC 8484), for any record type. The HTTP exchange and the question identify a reply, not the id,
-// which is always 0 so that HTTP caches match.
+// DNS over HTTPS (RFC 8484), for any record type. The HTTP exchange and the question identify a reply. The id does not:
+// it is always 0, so that HTTP caches match.
 
 package import DNSWire
 
@@ -28,7 +28,7 @@ package struct DoHDialect: SingleQuestionDialect {
     package func request(for question: Question, in context: DialectContext) throws(DialectError) -> HTTPRequest {
         switch method {
         case .get:
-            // No padding: a longer URL reduces cache hits, the reason for GET.
+            // The request has no padding: a longer URL reduces cache hits, the reason for GET.
             let message = UpstreamQuery.message(
                 for: question.lowercased, id: DoHDialect.id, clientSubnet: context.clientSubnet,
                 wantsAuthenticData: trustsAuthenticData)

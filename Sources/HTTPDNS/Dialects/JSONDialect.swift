@@ -7,7 +7,7 @@ package struct JSONDialect: SingleQuestionDialect {
     private let url: String
     private let account: AliDNSAccount?
 
-    /// - Parameter account: for AliDNS's paid service; nil: unsigned requests.
+    /// - Parameter account: the account of AliDNS's paid service; nil: unsigned requests.
     package init(url: String, account: AliDNSAccount? = nil) {
         self.url = url
         self.account = account
@@ -18,7 +18,7 @@ package struct JSONDialect: SingleQuestionDialect {
     // `carriesDNSSEC` is false: a signature covers bytes, and the vendors write signatures and type bitmaps as texts of
     // different forms; AliDNS sends no authority section.
 
-    /// Types without a common text form are left to `doh`.
+    /// Types without a common text form are left to the dialect `doh`.
     package func supports(_ type: RecordType) -> Bool { PresentationForm.readable.contains(type) }
 
     package func supports(_ question: Question) -> Bool { supports(question.type) }
@@ -57,7 +57,7 @@ package struct JSONDialect: SingleQuestionDialect {
         }
         let others = body.authority ?? []
         let authority = startOfAuthority(in: others, above: chain.end)
-        // As in a DNS message, a referral shows that the server has no answer.
+        // A referral shows that the server has no answer, as in a DNS message.
         if code == .noError, authority == nil, others.contains(where: { $0.isOf(.ns) }) {
             throw .garbage("referral to other servers")
         }
@@ -91,7 +91,7 @@ package struct JSONDialect: SingleQuestionDialect {
 
     package static let mediaType = "application/dns-json"
 
-    /// Reads the relevant records. A malformed one makes the reply invalid, since its content is unknown.
+    /// Reads the relevant records. A malformed record makes the reply invalid, since its content is unknown.
     private func chain(in answer: [JSONReply.Record], from question: Question) throws(DialectError) -> AliasChain {
         guard answer.count <= DialectBounds.maxRecords else { throw .garbage("\(answer.count) records") }
         var records: [ResourceRecord] = []
@@ -159,8 +159,8 @@ extension JSONReply.Record {
         return ResourceRecord(owner: owner, type: type, ttlSeconds: lifetimeSeconds, data: bytes)
     }
 
-    /// RFC 2181 section 8: a negative TTL counts as 0. RFC 8767 section 4: one above 31 bits as the largest. An absent
-    /// or unusable one gets the default.
+    /// The TTL: a negative one counts as 0 (RFC 2181 section 8), one above 31 bits as the largest (RFC 8767 section 4).
+    /// An absent or unusable TTL gets the default.
     private var lifetimeSeconds: UInt32 {
         guard let value = ttl?.seconds else { return DialectBounds.defaultTTLSeconds }
         return UInt32(clamping: min(value, Int(UpstreamReply.maxTTLSeconds)))

@@ -9,7 +9,7 @@ package struct Recipe: Equatable, Sendable {
         case hmacSHA256 = "hmac-sha256"
     }
 
-    /// Named as in the settings.
+    /// A field, named as in the settings.
     package enum Field: String, Sendable {
         case query
         case headers
@@ -32,7 +32,8 @@ package struct Recipe: Equatable, Sendable {
         package var text: String { "\(field.rawValue): found \(found); allowed: \(allowed)" }
     }
 
-    /// "dn={names}&t={expiry}&sign={signature}". A parameter whose text is empty is left out of the request.
+    /// The query, such as "dn={names}&t={expiry}&sign={signature}". A parameter whose text is empty is left out of the
+    /// request.
     package let query: String
     /// Entries of the form "Name: text".
     package let headers: [String]
@@ -45,12 +46,12 @@ package struct Recipe: Equatable, Sendable {
     /// Whether the texts are sorted bytewise before joining.
     package let sorts: Bool
     package let joiner: String
-    /// Paths to the addresses; empty for an unsupported family. Both may be equal.
+    /// Paths to the addresses; empty for an unsupported family. Both paths may be equal.
     package let v4: String
     package let v6: String
-    /// Path to the TTL in seconds; empty: none.
+    /// Path to the TTL in seconds; empty: no TTL.
     package let ttl: String
-    /// "path=value" or "path={name}": a condition for a valid reply; empty: none.
+    /// A condition for a valid reply, "path=value" or "path={name}"; empty: no condition.
     package let success: String
     /// HTTP statuses that refuse the name of the request, for example one that is not in the account.
     package let nameStatuses: [Int]
@@ -62,7 +63,7 @@ package struct Recipe: Equatable, Sendable {
 
     struct Success: Equatable, Sendable {
         let path: JSONPath
-        /// Nil: the query name.
+        /// The expected value; nil: the query name.
         let value: String?
     }
 
@@ -74,13 +75,13 @@ package struct Recipe: Equatable, Sendable {
     let ttlPath: JSONPath?
     let successRule: Success?
 
-    /// More names than any known service accepts.
+    /// The bounds of `maxNames`: no known service accepts more names.
     static let maxNamesRange = 1...20
-    /// All services with a documented limit refuse a lifetime of more than a day.
+    /// The bounds of the lifetime: all services with a documented limit refuse more than a day.
     static let lifetimeRange = 1...86_400
-    /// More entries than any known service signs or requires.
+    /// Maximum number of entries: no known service signs or requires as many.
     static let maxEntries = 32
-    /// The statuses of a refusal (RFC 9110 section 15.5).
+    /// The bounds of the statuses of a refusal (RFC 9110 section 15.5).
     static let nameStatusRange = 400...499
 
     package init(
@@ -121,7 +122,7 @@ package struct Recipe: Equatable, Sendable {
         Set((parameters + headerEntries).flatMap(\.text.placeholders) + signedTexts.flatMap(\.placeholders))
     }
 
-    /// Without the account or secret that it uses, a template would send anonymous or unsigned requests.
+    /// Whether the template uses an account or a secret; without it, requests would be anonymous or unsigned.
     package var needsAccount: Bool { placeholders.contains(.account) }
     package var needsSecret: Bool { placeholders.contains(.secret) || digest == .hmacSHA256 }
 
@@ -210,7 +211,7 @@ extension Recipe {
         return try headers.map { text throws(Fault) in
             let halves = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             let isName = halves[0].utf8.allSatisfy(\.isHostByte)
-            // Rejects line ends, so that a value cannot add a second header.
+            // This rejects line ends, so that a value cannot add a second header.
             guard halves.count == 2, isName, !halves[0].isEmpty, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
             else { throw Fault(field: .headers, found: "\"\(text)\"", allowed: "Name: text, in visible ASCII") }
             let value = String(halves[1].drop { $0 == " " })
@@ -222,7 +223,7 @@ extension Recipe {
         Fault(field: field, found: "\(count) entries", allowed: "at most \(maxEntries)")
     }
 
-    /// Returns nil for an empty text.
+    /// Returns the path; nil for an empty text.
     private static func path(_ text: String, _ field: Field) throws(Fault) -> JSONPath? {
         guard !text.isEmpty else { return nil }
         guard let path = JSONPath(text) else {

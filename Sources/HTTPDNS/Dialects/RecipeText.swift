@@ -5,22 +5,22 @@ import DNSWire
 struct RecipeText: Equatable, Sendable {
     enum Placeholder: String, CaseIterable, Sendable {
         case name
-        /// Separated by commas.
+        /// All names, separated by commas.
         case names
-        /// 1 or 28; empty if the query has neither this nor {family}.
+        /// The type, 1 or 28; empty if the query has neither this placeholder nor {family}.
         case type
-        /// 4 or 6; empty if the query has neither this nor {type}.
+        /// The family, 4 or 6; empty if the query has neither this placeholder nor {type}.
         case family
         case account
         case secret
-        /// Seconds since 1970.
+        /// The time in seconds since 1970.
         case now
         case nowMilliseconds = "now-ms"
         case expiry
         case expiryMilliseconds = "expiry-ms"
-        /// 32 hexadecimal digits.
+        /// A nonce of 32 hexadecimal digits.
         case nonce
-        /// Empty if no client subnet is sent.
+        /// The client's address; empty if no client subnet is sent.
         case clientIP = "client-ip"
         case signature
 
@@ -34,7 +34,7 @@ struct RecipeText: Equatable, Sendable {
 
     let parts: [Part]
 
-    /// An unmatched brace or an unknown placeholder.
+    /// An unmatched brace or an unknown placeholder in the text.
     struct Stranger: Error {
         let text: String
     }
@@ -63,10 +63,10 @@ struct RecipeText: Equatable, Sendable {
         }
     }
 
-    /// The placeholder if it is the whole text; nil otherwise.
+    /// The placeholder if it is the whole text; otherwise nil.
     var only: Placeholder? { parts.count == 1 ? placeholders.first : nil }
 
-    /// - Parameter escape: applied to values, not to the recipe's literal text.
+    /// - Parameter escape: applied to the values, not to the recipe's literal text.
     func rendered(_ values: [Placeholder: String], escape: (String) -> String = { $0 }) -> String {
         parts.map { part in
             switch part {

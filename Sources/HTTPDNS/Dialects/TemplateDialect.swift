@@ -3,8 +3,8 @@
 
 package import DNSWire
 
-// Has no code for any one vendor: templates for Volcengine, Baidu and UCloud give the same bytes as their dialects,
-// which the tests check.
+// There is no code for a single vendor: templates for Volcengine, Baidu and UCloud give the same bytes as their
+// dialects, which the tests check.
 package struct TemplateDialect: AddressDialect {
     private let url: String
     private let account: String
@@ -12,8 +12,8 @@ package struct TemplateDialect: AddressDialect {
     private let recipe: Recipe
 
     /// - Parameters:
-    ///   - account: empty: none.
-    ///   - secret: empty: none.
+    ///   - account: the account; empty: none.
+    ///   - secret: the secret; empty: none.
     package init(url: String, account: String = "", secret: String = "", recipe: Recipe) {
         self.url = url
         self.account = account
@@ -134,8 +134,8 @@ package struct TemplateDialect: AddressDialect {
 
     // MARK: the server's side
 
-    /// Reads the placeholders that fill a whole parameter or header. Then checks that a client would build the same
-    /// request from them.
+    /// Reads the placeholders that fill a whole parameter or header. After that, checks that a client would build the
+    /// same request from them.
     package func questions(
         from request: HTTPRequest, in context: DialectContext
     ) throws(DialectError) -> [Question] {

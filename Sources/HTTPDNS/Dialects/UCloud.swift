@@ -61,15 +61,15 @@ package struct UCloud: SingleQuestionDialect {
             .aged(bySeconds: reply.headers.ageSeconds)
     }
 
-    /// 401 means a wrong key or a clock that is a minute off. The caller corrects the clock and retries once; a second
-    /// 401 is final.
+    /// Returns the body of an accepted reply. 401 means a wrong key or a clock that is a minute off. The caller
+    /// corrects the clock and retries once; a second 401 is final.
     static func acceptedBody(of reply: HTTPReply) throws(DialectError) -> [UInt8] {
         guard reply.status != unauthorized.status else { throw .clock }
         return try reply.acceptedBody()
     }
 
     /// Maps the vendor's error codes. "record cannot be found" covers both NXDOMAIN and NODATA, so it proves neither;
-    /// it also omits the name. HOST_FORBIDDEN concerns a name that is not registered for the account.
+    /// it also omits the name. HOST_FORBIDDEN is about a name that is not registered for the account.
     private static func answer(in reply: HTTPReply, after error: DialectError) throws(DialectError) -> Answer {
         guard case .status(let status) = error else { throw error }
         guard let body = try? JSONValue.decode(reply.body), let code = body["code"]?.scalarText else { throw error }

@@ -28,7 +28,7 @@ package struct Volcengine: AddressDialect {
     ) throws(DialectError) -> HTTPRequest {
         let domain = names.joined(separator: ",")
         let ip = context.clientAddress ?? ""
-        // The values are UNCONFIRMED, except 1.
+        // All values but 1 are UNCONFIRMED.
         let type =
             switch families {
             case .v4: "1"
@@ -43,7 +43,7 @@ package struct Volcengine: AddressDialect {
             (name: "account_id", value: account), (name: "timestamp", value: timestamp),
             (name: "sign", value: try signature(domain: domain, timestamp: timestamp, ip: ip, type: type)),
         ]
-        // For the vendor's statistics; not signed.
+        // The app id is for the vendor's statistics, and is not signed.
         if let appID = context.parameters.appID { parameters.append((name: "appid", value: appID)) }
         return HTTPRequest(
             url: URLQuery.append(parameters, to: url),
@@ -55,14 +55,15 @@ package struct Volcengine: AddressDialect {
         String(context.unixMilliseconds + lifetimeMilliseconds)
     }
 
-    /// Signs all six values; absent ones are empty.
+    /// Signs all six values; absent values are empty.
     func signature(domain: String, timestamp: String, ip: String, type: String) throws(DialectError) -> String {
         let values = Signature.sorted([secret, timestamp, account, domain, ip, type])
         return try Signature.md5(values.joined(separator: "_"))
     }
 
-    /// 403 says that the name was not added in the vendor's console (providers.md, correction C1), but also covers
-    /// wrong parameters, signatures and times; the form of its body is UNCONFIRMED. The caller compares the clocks.
+    /// Returns the body of an accepted reply. 403 says that the name was not added in the vendor's console
+    /// (providers.md, correction C1), but also covers wrong parameters, signatures and times; the form of its body is
+    /// UNCONFIRMED. The caller compares the clocks.
     static func acceptedBody(of reply: HTTPReply) throws(DialectError) -> [UInt8] {
         do throws(DialectError) {
             return try reply.acceptedBody()
@@ -123,7 +124,7 @@ package struct Volcengine: AddressDialect {
         let bodies = NamedAnswers.all(questions, resolutions).map { named -> JSONValue in
             let ips = named.families.flatMap { JSONAddresses.json($0.answer, $0.type).elements ?? [] }
             let answers = named.families.compactMap(\.answer)
-            // Uses the smaller TTL of the families with addresses.
+            // The TTL is the smaller one of the families with addresses.
             let lasting = answers.filter { $0.kind == .records }.min { $0.ttlSeconds < $1.ttlSeconds } ?? answers.first
             return .object([
                 "host": .text("\(named.name)"), "ips": .array(ips), "ttl": JSONAddresses.json(ttlOf: lasting),
@@ -132,7 +133,7 @@ package struct Volcengine: AddressDialect {
         return JSONAddresses.reply(bodies.count == 1 ? bodies[0] : .array(bodies))
     }
 
-    /// Every request error is 403, except a wrong method.
+    /// Returns the reply to an error: 403, except for a wrong method.
     package func reply(to error: DialectError) -> HTTPReply {
         guard case .status(let status) = error else { return HTTPReply(status: 403) }
         return HTTPReply(status: status)

@@ -2,7 +2,7 @@
 
 import DNSWire
 
-/// `ips` and `ttl` as read from the reply.
+/// A list of addresses with its TTL, as read from the reply.
 struct AddressList {
     let texts: [String]
     let ttl: LenientTTL?
@@ -23,7 +23,7 @@ extension Answer {
     /// Holds the addresses of the question's family, each once: an RRset has no duplicates (RFC 2181 section 5), and
     /// vendors list an address twice.
     ///
-    /// - Throws: `garbage` if there is none.
+    /// - Throws: `garbage` if there is no such address.
     init(to question: Question, of addresses: [Address], ttlSeconds: UInt32) throws(DialectError) {
         var seen: Set<Address> = []
         let own = addresses.filter { $0.recordType == question.type && seen.insert($0).inserted }
@@ -31,7 +31,7 @@ extension Answer {
         self.init(records: own.map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: ttlSeconds) })
     }
 
-    /// Server side: the addresses of a family as text.
+    /// Server side: returns the addresses of a family as text.
     func addressTexts(of family: RecordType) -> [String] {
         addresses.filter { $0.recordType == family }.map(\.description)
     }

@@ -1,5 +1,5 @@
-// Base64 (RFC 4648). DoH uses the URL alphabet without padding (RFC 8484); Alibaba's encrypted replies use the
-// standard one with padding.
+// Base64 (RFC 4648). DoH uses the URL alphabet without padding (RFC 8484); Alibaba's encrypted replies use the standard
+// alphabet with padding.
 
 struct Base64: Sendable {
     private let alphabet: [UInt8]
@@ -10,9 +10,9 @@ struct Base64: Sendable {
         self.isPadded = isPadded
     }
 
-    /// RFC 4648 section 4.
+    /// The standard alphabet (RFC 4648 section 4).
     static let standard = Base64(lastTwo: "+/", isPadded: true)
-    /// RFC 4648 section 5.
+    /// The URL alphabet (RFC 4648 section 5).
     static let url = Base64(lastTwo: "-_", isPadded: false)
 
     func encode(_ bytes: [UInt8]) -> String {

@@ -3,12 +3,12 @@
 package enum Hex {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// Uses lower case.
+    /// Encodes bytes in lower case.
     package static func encode(_ bytes: [UInt8]) -> String {
         String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// Accepts both cases; returns nil for an odd length and for invalid characters.
+    /// Decodes digits of both cases; returns nil for an odd length and for invalid characters.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []

@@ -1,4 +1,4 @@
-// Decodes and encodes all JSON. Rejects bodies that are too long, too deep or no JSON before decoding.
+// Decodes and encodes all JSON. Rejects bodies that are too long, too deep or not JSON before decoding.
 
 import DNSWire
 import FoundationEssentials
@@ -38,7 +38,7 @@ package enum JSONBody {
         return Array(bytes)
     }
 
-    /// Holds only keys and indices, so that errors do not repeat untrusted text.
+    /// Returns the place of an error. It has only keys and indices, so that errors do not repeat untrusted text.
     private static func place(of error: DecodingError) -> String {
         let (context, finding) =
             switch error {
@@ -53,7 +53,7 @@ package enum JSONBody {
     }
 }
 
-/// A number, or a string of digits, since servers differ.
+/// An integer that is a number or a string of digits, since servers differ.
 struct LenientInteger: Codable, Equatable {
     let value: Int
 
@@ -79,8 +79,8 @@ struct LenientInteger: Codable, Equatable {
     }
 }
 
-/// A record type: a number, a string of digits, or a mnemonic such as "A". Nil for an unknown one, which nothing asks
-/// for.
+/// A record type: a number, a string of digits, or a mnemonic such as "A". Nil for an unknown type, which no question
+/// has.
 struct LenientType: Codable, Equatable {
     let number: Int?
 
@@ -121,8 +121,8 @@ struct LenientTTL: Codable, Equatable {
         try container.encode(seconds)
     }
 
-    /// The default for an unusable or non-positive TTL, because the provider meant the answer to be used (providers.md
-    /// 2.2 and 9.5).
+    /// The TTL, or the default for an unusable or non-positive one, because the provider meant the answer to be used
+    /// (providers.md 2.2 and 9.5).
     var positiveSeconds: UInt32 {
         guard let seconds, seconds > 0 else { return DialectBounds.defaultTTLSeconds }
         return UInt32(clamping: min(seconds, Int(UpstreamReply.maxTTLSeconds)))
@@ -173,7 +173,7 @@ struct JSONReply: Codable {
         case comment = "Comment"
     }
 
-    /// An array, or a single element without brackets.
+    /// An array of questions, or a single one without brackets.
     struct OneOrMany: Codable {
         let elements: [Question]
 

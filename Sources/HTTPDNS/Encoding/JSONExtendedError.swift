@@ -3,7 +3,7 @@
 
 import DNSWire
 
-/// Google's "extended_dns_errors".
+/// The elements of Google's "extended_dns_errors".
 struct JSONExtendedErrors: Codable {
     private struct Element: Codable {
         let code: UInt16
@@ -31,7 +31,7 @@ struct JSONExtendedErrors: Codable {
     }
 }
 
-/// A string (Google) or an array of strings (Cloudflare, such as "EDE(6): DNSSEC Bogus").
+/// A comment: a string (Google) or an array of strings (Cloudflare, such as "EDE(6): DNSSEC Bogus").
 struct JSONComment: Codable {
     private let lines: [String]
 
@@ -46,7 +46,7 @@ struct JSONComment: Codable {
         try container.encode(lines)
     }
 
-    /// The first line with a code.
+    /// The extended error of the first line with a code.
     var extendedError: ExtendedError? {
         for line in lines where line.hasPrefix(JSONComment.prefix) {
             let parts = line.dropFirst(JSONComment.prefix.count).split(separator: ")", maxSplits: 1)
@@ -57,7 +57,7 @@ struct JSONComment: Codable {
         return nil
     }
 
-    /// The first line, for a failure without a code.
+    /// The first line as an extended error, for a failure without a code.
     var other: ExtendedError? {
         lines.first.map { ExtendedError(upstream: ExtendedError.otherCode, text: Array($0.utf8)) }
     }
@@ -66,7 +66,7 @@ struct JSONComment: Codable {
 }
 
 extension JSONReply {
-    /// The vendor's coded error; for a failure also its text without a code.
+    /// The vendor's coded error; for a failure also the vendor's text without a code.
     var extendedError: ExtendedError? {
         let coded = extendedErrors?.first ?? comment?.extendedError
         let isFailure = status.map { $0.value != 0 && $0.value != 3 } ?? false

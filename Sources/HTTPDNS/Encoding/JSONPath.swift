@@ -39,10 +39,10 @@ struct JSONPath: Equatable, Sendable {
 
     var choosesName: Bool { segments.contains(where: \.choosesName) }
 
-    /// Returns nil for an invalid path.
+    /// Parses a path; returns nil for an invalid one.
     init?(_ text: String) {
         let texts = text.split(separator: ".", omittingEmptySubsequences: false)
-        // The value at the end may be an array, so one level stays free.
+        // The value at the end may be an array, so one level of depth stays free.
         guard texts.count < JSONBody.maxDepth else { return nil }
         let segments = texts.compactMap(JSONPath.segment)
         guard segments.count == texts.count else { return nil }
@@ -80,7 +80,7 @@ struct JSONPath: Equatable, Sendable {
         return .values(values)
     }
 
-    /// Returns nil if the value has the wrong kind for the segment.
+    /// Returns the values that the segment leads to; nil if the value has the wrong kind for the segment.
     private static func step(into value: JSONValue, _ segment: Segment, _ question: Question) -> [JSONValue]? {
         switch (segment, value) {
         case (.key(let key), .object): value[key.rendered(of: question)].map { [$0] } ?? []
@@ -96,8 +96,8 @@ struct JSONPath: Equatable, Sendable {
 
     // MARK: writing
 
-    /// Returns the body with the value added at the path's end: appended to an array; of two numbers the smaller
-    /// stays.
+    /// Returns the body with the value added at the path's end. It is appended to an array; of two numbers the smaller
+    /// one stays.
     ///
     /// - Parameter place: the index of the name among the questions, used for `*` segments.
     func placing(_ value: JSONValue, in body: JSONValue?, for question: Question, place: Int) -> JSONValue {

@@ -8,11 +8,11 @@ enum JSONValue: Codable, Equatable, Sendable {
     case boolean(Bool)
     case array([JSONValue])
     case object([String: JSONValue])
-    /// Null and non-integer numbers, which no decision uses.
+    /// Null and non-integer numbers, which no code uses.
     case other
 
-    /// Exceeds legitimate replies for twenty names. Each wrong guess of a part's kind costs the decoder about 10 us,
-    /// so this many take about 10 ms.
+    /// Maximum number of parts, which exceeds legitimate replies for twenty names. Each wrong guess of a part's kind
+    /// costs the decoder about 10 us, so this number takes about 10 ms.
     private static let maxParts = 1024
 
     static func decode(_ body: [UInt8]) throws(DialectError) -> JSONValue {
@@ -88,7 +88,7 @@ enum JSONValue: Codable, Equatable, Sendable {
 /// Converts a JSON array of addresses and its TTL to an answer. An empty array may also mean "not my name", so it
 /// never becomes NXDOMAIN.
 enum JSONAddresses {
-    /// - Parameter isShared: true if one array holds both families. Then a family without addresses is empty.
+    /// - Parameter isShared: true if one array has both families. In that case a family without addresses is empty.
     ///   Otherwise only an array without elements is empty.
     static func answer(
         to question: Question, in elements: [JSONValue], ttl: JSONValue?, isShared: Bool
@@ -101,7 +101,7 @@ enum JSONAddresses {
         return try list.answer(to: question)
     }
 
-    /// Server side: the array for a family.
+    /// Server side: returns the array for a family.
     static func json(_ answer: Answer?, _ type: RecordType) -> JSONValue {
         .array((answer?.addressTexts(of: type) ?? []).map(JSONValue.text))
     }
@@ -116,7 +116,7 @@ enum JSONAddresses {
             body: JSONBody.encode(body))
     }
 
-    /// A number, or a string of digits, since servers differ.
+    /// Returns a TTL that is a number or a string of digits, since servers differ.
     private static func seconds(_ ttl: JSONValue?) -> Int? {
         switch ttl {
         case .integer(let number)?: number

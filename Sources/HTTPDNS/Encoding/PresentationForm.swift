@@ -10,8 +10,8 @@ package enum PresentationForm {
     /// types without a text form. The text of other types differs between servers.
     package static let readable: [RecordType] = types + [.dname, .svcb, .https, .caa]
 
-    /// A SOA record has seven tokens. A TXT record may have as many strings as fit the body, but legitimate ones have
-    /// fewer.
+    /// Maximum number of tokens. A SOA record has seven. A TXT record may have as many strings as fit the body, but
+    /// legitimate ones have fewer.
     private static let maxTokens = 64
     private static let maxStringBytes = 255
 
@@ -137,8 +137,8 @@ package enum PresentationForm {
 
     // MARK: strings
 
-    /// Parses `"one" "two"`, or unquoted text as one string, as Google sends it. A longer text than a string can hold
-    /// is one that a vendor has joined.
+    /// Parses `"one" "two"`, or unquoted text as one string, as Google sends it. A text that is longer than a string
+    /// can be was joined by the vendor.
     private static func strings(_ text: String) -> [UInt8]? {
         var rest = Array(text.utf8)[...]
         guard rest.first == UInt8(ascii: "\"") else { return chunks(unescaped(rest)[...]) }
@@ -153,7 +153,7 @@ package enum PresentationForm {
         return rest.isEmpty && data.count <= 0xFFFF ? data : nil
     }
 
-    /// Decodes escapes. Text without quotes is not escaped by all vendors: what is no escape stays.
+    /// Decodes escapes. Not all vendors escape text without quotes: a backslash that begins no escape stays.
     private static func unescaped(_ text: ArraySlice<UInt8>) -> [UInt8] {
         guard text.contains(UInt8(ascii: "\\")) else { return Array(text) }
         var rest = text
@@ -179,7 +179,7 @@ package enum PresentationForm {
         }
     }
 
-    /// Reads up to and including the closing quote; nil without one.
+    /// Reads up to and including the closing quote; nil if there is none.
     static func quoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
         var string: [UInt8] = []
         while let byte = rest.popFirst() {
@@ -194,7 +194,7 @@ package enum PresentationForm {
         return nil
     }
 
-    /// Reads what follows a backslash: three digits of a byte, or any other character; nil if it is neither.
+    /// Reads the part after a backslash: three digits of a byte, or any other character; nil if it is neither.
     static func escaped(_ rest: inout ArraySlice<UInt8>) -> UInt8? {
         guard let first = rest.popFirst() else { return nil }
         guard first.isDigit else { return first }

@@ -3,9 +3,10 @@
 import DNSWire
 
 enum ServiceBindingForm {
-    /// More than the registered parameters.
+    /// Maximum number of parameters; fewer are registered.
     private static let maxParameters = 32
-    /// Indexed by key number (IANA's registry of SvcParamKeys of 2026-06; RFC 9460 section 14.3.2, RFC 9461, RFC 9540).
+    /// The names of keys, indexed by key number (IANA's registry of SvcParamKeys of 2026-06; RFC 9460 section 14.3.2,
+    /// RFC 9461, RFC 9540).
     private static let keys = [
         "mandatory", "alpn", "no-default-alpn", "port", "ipv4hint", "ech", "ipv6hint", "dohpath", "ohttp",
         "tls-supported-groups", "docpath", "pvd", "oots",
@@ -75,7 +76,7 @@ enum ServiceBindingForm {
         return areComplete ? values : nil
     }
 
-    /// Nil for a name that is not known here.
+    /// Returns the key number; nil for an unknown name.
     private static func number(of key: String) -> UInt16? {
         if let known = keys.firstIndex(of: key) { return UInt16(known) }
         guard key.hasPrefix("key"), key.utf8.dropFirst(3).allSatisfy(\.isDigit) else { return nil }

@@ -5,7 +5,8 @@ import Crypto
 import DNSWire
 
 enum Signature {
-    /// Throws `unsupported` if the system's policy disables MD5; the provider cannot be asked then.
+    /// Returns the MD5 digest. Throws `unsupported` if the system's policy disables MD5; the provider cannot be asked
+    /// then.
     static func md5(_ text: String) throws(DialectError) -> String {
         do throws(CryptoError) {
             return Hex.encode(try Digest.md5(Array(text.utf8)))
@@ -34,7 +35,7 @@ enum Signature {
         }
     }
 
-    /// Sorts by bytes, the ASCII order that the vendors use.
+    /// Sorts the values by bytes, the ASCII order that the vendors use.
     static func sorted(_ values: [String]) -> [String] {
         values.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }

@@ -3,7 +3,7 @@
 import DNSWire
 
 package enum URLQuery {
-    /// More parameters than any dialect has; further ones in a request are ignored.
+    /// Maximum number of parameters, more than any dialect has; further ones in a request are ignored.
     private static let maxParameters = 32
 
     /// Returns the URL with the parameters appended to its query.
@@ -15,21 +15,22 @@ package enum URLQuery {
         append(parameters.map { "\($0.name)=\(encode($0.value, plain: plain))" }.joined(separator: "&"), to: url)
     }
 
-    /// - Parameter text: already encoded parameters.
+    /// - Parameter text: parameters that are already encoded.
     static func append(_ text: String, to url: String) -> String {
         url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + text
     }
 
-    /// They have no special meaning in a query (RFC 3986 section 3.4), and most vendors send them unescaped.
+    /// Characters without a special meaning in a query (RFC 3986 section 3.4), which most vendors send unescaped.
     static let plainCharacters = ",;/"
 
-    /// Returns the decoded value of the first parameter with this name; nil if it is absent or wrongly escaped.
+    /// Returns the decoded value of the first parameter with this name; nil if the parameter is absent or wrongly
+    /// escaped.
     package static func value(of name: String, in url: String) -> String? {
         guard let parts = parts(of: url).first(where: { $0[0] == name }) else { return nil }
         return parts.count == 2 ? decode(parts[1]) : ""
     }
 
-    /// Returns all parameters in order with decoded values; omits wrongly escaped ones.
+    /// Returns all parameters in order with decoded values; omits wrongly escaped parameters.
     static func parameters(in url: String) -> [(name: String, value: String)] {
         parts(of: url).compactMap { parts in
             guard parts.count == 2 else { return (String(parts[0]), "") }
@@ -81,12 +82,12 @@ package enum URLQuery {
 }
 
 extension UInt8 {
-    /// The unreserved characters of RFC 3986 section 2.3.
+    /// Whether the byte is an unreserved character of RFC 3986 section 2.3.
     fileprivate var isUnreserved: Bool {
         isHostByte || self == UInt8(ascii: ".") || self == UInt8(ascii: "~")
     }
 
-    /// Letters, digits, hyphen and underscore, the bytes of host names and service labels.
+    /// Whether the byte is a letter, digit, hyphen or underscore, the bytes of host names and service labels.
     var isHostByte: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true

@@ -3,13 +3,13 @@
 import DNSWire
 
 extension HTTPHeaders {
-    /// `Age`, in seconds; 0 when absent or not a number (RFC 9111 section 5.1).
+    /// The `Age` in seconds; 0 if absent or not a number (RFC 9111 section 5.1).
     var ageSeconds: UInt32 {
         guard let text = self["Age"], !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else { return 0 }
         return UInt32(text) ?? UInt32.max
     }
 
-    /// `max-age` of `Cache-Control`, in seconds; nil when absent or not a number (RFC 9111 section 5.2.2.1).
+    /// The `max-age` of `Cache-Control` in seconds; nil if absent or not a number (RFC 9111 section 5.2.2.1).
     var maxAgeSeconds: UInt32? {
         guard let text = self["Cache-Control"] else { return nil }
         for directive in text.utf8.split(separator: UInt8(ascii: ",")) {

@@ -44,7 +44,7 @@ package struct HTTPRequest: Equatable, Sendable {
     }
 
     package let method: Method
-    /// The provider's URL with the question in its query; on the lab's side only path and query.
+    /// The provider's URL with the question in its query; in the lab only path and query.
     package let url: String
     package let headers: HTTPHeaders
     package let body: [UInt8]

@@ -4,16 +4,16 @@
 import Glibc
 
 package struct ServerClock: Equatable, Sendable {
-    /// How far the provider's clock is ahead of ours, in milliseconds; 0 until a reply shows otherwise.
+    /// How far the provider's clock is ahead of this machine's, in milliseconds; 0 until a reply shows otherwise.
     package private(set) var offsetMilliseconds: Int64 = 0
-    /// Our time when a reply last told the provider's, in milliseconds since 1970.
+    /// This machine's time when a reply last stated the provider's, in milliseconds since 1970.
     private var toldAt: Int64?
-    /// The last header and what it says: a provider sends the same one for a whole second.
+    /// The last header and its date: a provider sends the same header for a whole second.
     private var lastDate: (text: String, date: HTTPDate?)?
 
-    /// The `Date` header has whole seconds and is some time old, so smaller differences are ignored.
+    /// The largest difference that is ignored: the `Date` header has whole seconds and is some time old.
     static let toleranceMilliseconds: Int64 = 2000
-    /// For so long, our clock is not expected to drift by more, unless it is set.
+    /// Time within which this machine's clock is not expected to drift by more than the tolerance, unless it is set.
     static let knownMilliseconds: Int64 = 3_600_000
 
     package init() {}
@@ -25,7 +25,7 @@ package struct ServerClock: Equatable, Sendable {
     /// Learns from the `Date` header. If it is absent or unreadable, learns from the body if the dialect finds a time
     /// there.
     ///
-    /// - Parameter wallMilliseconds: our time at the reply's arrival, in milliseconds since 1970.
+    /// - Parameter wallMilliseconds: this machine's time at the reply's arrival, in milliseconds since 1970.
     /// - Returns: true if a request dated with the old offset should be retried.
     @discardableResult
     package mutating func learn(from reply: HTTPReply, in dialect: any Dialect, wallMilliseconds: Int64) -> Bool {
@@ -50,7 +50,8 @@ package struct ServerClock: Equatable, Sendable {
         abs(offsetMilliseconds - other.offsetMilliseconds) > ServerClock.toleranceMilliseconds
     }
 
-    /// Returns true if a reply has told the provider's time within the last hour, and our clock was not put back since.
+    /// Returns true if a reply has stated the provider's time within the last hour, and this machine's clock was not
+    /// set back since.
     package func isKnown(wallMilliseconds: Int64) -> Bool {
         toldAt.map { (0..<ServerClock.knownMilliseconds).contains(wallMilliseconds - $0) } ?? false
     }
@@ -64,7 +65,7 @@ package struct ServerClock: Equatable, Sendable {
 package struct HTTPDate: Equatable, Sendable, CustomStringConvertible {
     package let unixSeconds: Int64
 
-    /// The years 1970 to 9999.
+    /// The seconds of the years 1970 to 9999.
     static let seconds: Range<Int64> = 0..<253_402_300_800
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
@@ -72,7 +73,7 @@ package struct HTTPDate: Equatable, Sendable, CustomStringConvertible {
         self.unixSeconds = unixSeconds
     }
 
-    /// Nil for any other form and for days that do not exist. Does not check the weekday.
+    /// Parses a date; nil for any other form and for days that do not exist. Does not check the weekday.
     package init?(_ text: String) {
         let fields = text.split { $0 == " " || $0 == ":" }
         guard fields.count == 8, fields[0].count == 4, let day = Int32(fields[1]), let year = Int32(fields[3]),
@@ -86,7 +87,7 @@ package struct HTTPDate: Equatable, Sendable, CustomStringConvertible {
         let isLeapSecond = clock[2] == 60
         unsafe (time.tm_hour, time.tm_min, time.tm_sec) = (clock[0], clock[1], isLeapSecond ? 59 : clock[2])
         let date = HTTPDate(unixSeconds: Int64(unsafe timegm(&time)))
-        // timegm(3) also accepts 31 February.
+        // timegm(3) also accepts dates such as 31 February.
         let form = isLeapSecond ? text.replacing(":60 GMT", with: ":59 GMT") : text
         guard date.description.dropFirst(4) == form.dropFirst(4) else { return nil }
         self.init(unixSeconds: date.unixSeconds + (isLeapSecond ? 1 : 0))

@@ -5,7 +5,7 @@ import DNSWire
 package struct AliCloudNodes: NodeListing {
     private let url: String
 
-    /// "global" selects the nearest region.
+    /// The regions; "global" selects the nearest one.
     package static let regions = ["cn", "hk", "sg", "us", "de", "global"]
     private static let disabled = "disable"
 
@@ -17,7 +17,8 @@ package struct AliCloudNodes: NodeListing {
         self.url = URLQuery.append([(name: "region", value: region)], to: "\(base)/\(account)/ss")
     }
 
-    /// Unsigned, as in all vendor clients; the vendor's two descriptions of a signature contradict each other.
+    /// Returns the request, which is unsigned, as in all vendor clients; the vendor's two descriptions of a signature
+    /// contradict each other.
     package func request(in context: DialectContext) -> HTTPRequest { HTTPRequest(url: url) }
 
     package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceAddresses {
@@ -30,7 +31,7 @@ package struct AliCloudNodes: NodeListing {
     private struct Body: Decodable {
         let v4: [String]?
         let v6: [String]?
-        /// Parallel to the address lists.
+        /// The ports, parallel to the address lists.
         let v4Ports: [LenientInteger]?
         let v6Ports: [LenientInteger]?
         let status: String?
@@ -43,7 +44,7 @@ package struct AliCloudNodes: NodeListing {
             case status = "service_status"
         }
 
-        /// Omits addresses of the wrong family and invalid ports.
+        /// Returns the nodes, without addresses of the wrong family and invalid ports.
         static func nodes(
             _ texts: [String]?, _ ports: [LenientInteger]?, _ family: RecordType
         ) -> [ServiceAddresses.Node] {

@@ -1,5 +1,5 @@
 // Baidu's list of service addresses: `serverip` in replies to questions that have `alt_server_ip=true` (providers.md
-// 7.1). An object with arrays "ipv4" and "ipv6"; this shape is inferred from the one of `data`, UNCONFIRMED.
+// 7.1). It is an object with arrays "ipv4" and "ipv6"; this shape is inferred from that of `data`, UNCONFIRMED.
 
 import DNSWire
 
@@ -21,7 +21,7 @@ package struct BaiduNodes: NodeListing {
 }
 
 extension Address {
-    /// Brackets around IPv6 were seen in the vendor's client (providers.md, correction C4).
+    /// Parses an address. Brackets around IPv6 were seen in the vendor's client (providers.md, correction C4).
     fileprivate init?(unbracketed text: String) {
         self.init(text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text)
     }

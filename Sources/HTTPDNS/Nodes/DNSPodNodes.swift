@@ -1,5 +1,6 @@
 // Tencent's list of service addresses (`/conf`, providers.md 1.7 and correction C6): fields "key:value" between "|",
-// such as "log:0|domain:0|ip:119.29.29.98;119.28.28.98|ttl:60". Over HTTP it is encrypted like replies to questions.
+// such as "log:0|domain:0|ip:119.29.29.98;119.28.28.98|ttl:60". Over HTTP the list is encrypted like replies to
+// questions.
 
 import DNSWire
 
@@ -12,7 +13,7 @@ package struct DNSPodNodes: NodeListing {
     private let url: String
     private let credentials: Credentials
 
-    /// The vendor's clients ignore other values.
+    /// The lifetimes that the vendor's clients accept; they ignore other values.
     private static let minutes = 1...1440
 
     /// - Parameter url: the URL for questions; the list is at `conf` beside it.
@@ -43,7 +44,7 @@ package struct DNSPodNodes: NodeListing {
             fields[field[..<colon]] = field[colon...].dropFirst()
         }
         let minutes = fields["ttl"].flatMap { Int($0) }.flatMap { DNSPodNodes.minutes.contains($0) ? $0 : nil }
-        // Split no further than a usable list goes.
+        // The text is split into no more parts than a usable list has.
         let texts = (fields["ip"] ?? "").split(separator: ";", maxSplits: ServiceAddresses.maxNodes)
         return try ServiceAddresses(
             reported: texts.compactMap { Address(String($0)) }.map { ServiceAddresses.Node($0) },

@@ -1,4 +1,4 @@
-// How a vendor lists its service nodes: each vendor's request and reply, as pure functions.
+// The list of service nodes of a vendor: each vendor's request and reply, as pure functions.
 
 package protocol NodeListing: Sendable {
     /// The list is in replies to questions, and there is no request for it.
@@ -6,7 +6,8 @@ package protocol NodeListing: Sendable {
 
     func request(in context: DialectContext) throws(DialectError) -> HTTPRequest
 
-    /// - Parameter allowsPrivate: true if the service is in a private network; else private addresses are left out.
+    /// - Parameter allowsPrivate: true if the service is in a private network; otherwise private addresses are left
+    ///   out.
     func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceAddresses
 }
 

@@ -7,12 +7,12 @@ package struct ServiceAddresses: Equatable, Sendable {
     package struct Node: Hashable, Sendable {
         package enum Host: Hashable, Sendable {
             case address(Address)
-            /// To be resolved; lower case.
+            /// A name in lower case, which is to be resolved.
             case name(String)
         }
 
         package let host: Host
-        /// Nil: the port of the provider's URL.
+        /// The port; nil: the port of the provider's URL.
         package let port: UInt16?
 
         package init(_ host: Host, port: UInt16? = nil) {
@@ -25,26 +25,26 @@ package struct ServiceAddresses: Equatable, Sendable {
         }
     }
 
-    /// 1 to `maxNodes` in list order, without duplicates; empty only if `isDisabled`.
+    /// The nodes: 1 to `maxNodes` in list order, without duplicates; empty only if `isDisabled`.
     package let nodes: [Node]
     /// The vendor asks clients to stop using the service for now.
     package let isDisabled: Bool
     /// How long the list is valid; nil: the vendor does not say.
     package let lifetimeSeconds: Int?
 
-    /// The longest list in the vendors' clients has ten.
+    /// Maximum number of nodes. The longest list in the vendors' clients has ten.
     package static let maxNodes = 16
-    /// Names in a list; each costs questions to the nameservers.
+    /// Maximum number of names in a list; each costs questions to the nameservers.
     private static let maxNames = 4
 
-    /// For configured lists.
+    /// Creates a configured list.
     package init(nodes: [Node], isDisabled: Bool = false, lifetimeSeconds: Int? = nil) {
         self.nodes = nodes
         self.isDisabled = isDisabled
         self.lifetimeSeconds = lifetimeSeconds
     }
 
-    /// Takes the first plausible nodes of a reply.
+    /// Creates a list of the first plausible nodes of a reply.
     ///
     /// - Parameter allowsPrivate: true if the service is in a private network.
     package init(
@@ -83,13 +83,13 @@ package struct ServiceAddresses: Equatable, Sendable {
 
     // MARK: one line of text
 
-    /// "203.0.113.1 203.0.113.2:8080 [2001:db8::1]:443 node.example:8080", after "disable" if `isDisabled`. Without the
-    /// lifetime.
+    /// The list as text, without the lifetime: "203.0.113.1 203.0.113.2:8080 [2001:db8::1]:443 node.example:8080",
+    /// after "disable" if `isDisabled`.
     package var text: String {
         ((isDisabled ? [ServiceAddresses.disabled] : []) + nodes.map(\.text)).joined(separator: " ")
     }
 
-    /// Parses the form that `text` writes; nil for anything else.
+    /// Parses the form of `text`; nil for any other text.
     package init?(text: String, lifetimeSeconds: Int? = nil) {
         var words = text.split(separator: " ", maxSplits: ServiceAddresses.maxNodes + 1)[...]
         isDisabled = words.first == ServiceAddresses.disabled[...]
@@ -134,7 +134,7 @@ extension ServiceAddresses.Node {
         }
     }
 
-    /// Nil for a single label, and for a name that ends like an address.
+    /// Returns the host name; nil for a single label, and for a name that ends like an address.
     private static func hostName(_ text: Substring) -> String? {
         guard let name = Name(String(text)), name.labels.count > 1, !(name.labels.last?.allSatisfy(\.isDigit) ?? true)
         else { return nil }

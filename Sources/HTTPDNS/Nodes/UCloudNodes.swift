@@ -6,11 +6,11 @@ package struct UCloudNodes: NodeListing {
     private let url: String
     private let dialect: UCloud
     private let scheme: String
-    /// That of URLs without a port.
+    /// The port of URLs without a port.
     private let schemePort: UInt16
 
     /// - Parameters:
-    ///   - url: as for `UCloud`.
+    ///   - url: the URL, as for `UCloud`.
     ///   - isSecure: whether the provider's URL is https; nodes of the other scheme are left out.
     package init(url: String, account: String, secret: String, isSecure: Bool) {
         let base = url.hasSuffix("/") ? url.dropLast() : url[...]

@@ -1,4 +1,4 @@
-// Volcengine's list of service hosts (`/svc_meta`, providers.md 3 and correction C7): names or addresses, those for
+// Volcengine's list of service hosts (`/svc_meta`, providers.md 3 and correction C7): names or addresses, the hosts for
 // normal use first.
 
 package struct VolcengineNodes: NodeListing {
