@@ -2,25 +2,25 @@
 
 package struct Complaint: Equatable, Sendable {
     package let file: String
-    /// Both count from 1; columns count characters.
+    /// Line and column count from 1; columns count characters.
     package let line: Int
     package let column: Int
     package let text: String
 }
 
 extension Complaint: CustomStringConvertible {
-    /// The format of compilers, so that editors can jump to the position.
+    /// The text in the format of compilers, so that editors can jump to the position.
     package var description: String { "\(file):\(line):\(column): \(text)" }
 }
 
 /// All errors of one parse, in file order.
 package struct SettingsError: Error, Equatable, Sendable {
-    /// One or more, at most `maxComplaints`.
+    /// The complaints: one or more, at most `maxComplaints`.
     package let complaints: [Complaint]
-    /// How many further errors there were.
+    /// The number of further errors.
     package let omitted: Int
 
-    /// One for every key of the longest tables; more suggest a wrong file.
+    /// Maximum number of complaints: one for every key of the longest tables; more suggest a wrong file.
     package static let maxComplaints = 100
 
     init(_ complaints: [Complaint]) {

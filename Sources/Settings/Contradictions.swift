@@ -74,7 +74,7 @@ extension ProviderDraft {
         return list
     }
 
-    /// AliDNS signs with three keys, all of which are required.
+    /// Returns the missing keys of AliDNS, which signs with three keys, all of which are required.
     private func halves(with dialect: Dialect) -> [Contradiction] {
         let keys = [("account", account != nil), ("access-key", accessKey != nil), ("key-file", keyFile != nil)]
         let (set, unset) = (keys.filter(\.1).map(\.0), keys.filter { !$0.1 }.map(\.0))
@@ -124,7 +124,7 @@ extension ProviderDraft {
     }
 
     private var ciphers: [Contradiction] {
-        // With another dialect both keys are errors, which `misplaced` reports.
+        // With any other dialect both keys are errors, which `misplaced` reports.
         guard dialect == .alicloudV2 else { return [] }
         return switch (cipher, cipherKeyFile) {
         case (.cbc, nil), (.gcm, nil):

@@ -1,7 +1,7 @@
 // Writes the settings in force as a settings file that parses to the same values.
 
 extension Settings {
-    /// In the order of the written file.
+    /// The sections in the order of the written file.
     static let sectionNames = [
         "server", "provider", "system-resolver", "cache", "prefetch", "stale", "probe", "network", "fleet", "control",
         "log", "notify", "nameserver", "view", "rule",
@@ -40,7 +40,7 @@ extension Settings {
 }
 
 extension Settings.Provider {
-    /// Its tables in the written file.
+    /// The provider's tables in the written file.
     var section: String {
         var parts = [Settings.section("[[provider]]", ProviderDraft.keys, ProviderDraft(self))]
         if let template { parts.append(Settings.section("[provider.template]", Template.keys, template)) }

@@ -3,7 +3,7 @@
 package import DNSWire
 
 extension Settings {
-    /// Without a server, nothing is shared.
+    /// The fleet. Without a server, nothing is shared.
     package struct Fleet: Equatable, Sendable {
         package enum Shared: String, CaseIterable, Sendable {
             case answers, leases, budget, flush, evidence
@@ -15,12 +15,12 @@ extension Settings {
             case remote(SocketAddress)
         }
 
-        /// Up to 4, tried in their order. With a server, there are a site and one or two keys.
+        /// The servers, up to 4, tried in their order. With a server, there are a site and one or two keys.
         package var servers: [Server] = []
         /// Members of one site are given the same answers by providers.
         package var site: String?
         /// Files with the keys that authenticate what members share, in the form of `Provider.keyFile`. The first key
-        /// writes.
+        /// is used for writing.
         package var keyFiles: [String] = []
         /// The user of Redis; nil: its default user.
         package var user: String?
@@ -40,7 +40,7 @@ extension Settings {
 extension Settings.Fleet {
     private static let maxServers = 4
     private static let maxKeys = 2
-    /// Below the minimum no server is in time; a provider answers within the maximum.
+    /// The bounds of `readTimeout`. No server answers below the minimum; a provider answers within the maximum.
     private static let readTimeouts = Duration.milliseconds(1)...Duration.milliseconds(100)
 
     static let keys: [Key<Settings.Fleet>] = [

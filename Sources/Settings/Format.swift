@@ -10,10 +10,11 @@ struct Format<Value>: Sendable {
     var secrecy = Secrecy.none
 }
 
-/// Whether messages show what stands in place of a value. Remedies of a format with secrets repeat only what is shown.
+/// Whether messages show the text in place of a value. Remedies of a format with secrets repeat only text that is
+/// shown.
 enum Secrecy: Sendable {
     case none
-    /// Only texts that cannot hold a secret.
+    /// Texts are shown only if they cannot hold a secret.
     case unless(@Sendable (String) -> Bool)
     case always
 
@@ -26,7 +27,7 @@ enum Secrecy: Sendable {
     }
 }
 
-/// Invalid values; the text is for operators and lacks only the key's name.
+/// Invalid values. The text is for operators and lacks only the key's name.
 struct Misfit: Error {
     struct Fault {
         let node: Int
@@ -45,7 +46,7 @@ struct Misfit: Error {
         faults = [Fault(node: node.index, text: "found \(found); allowed: \(allowed)\(advice)")]
     }
 
-    /// Returns the misfit of a format that allows more than the one that found it.
+    /// Returns the misfit of a format that allows more than the format that found it.
     func replacing(_ allowed: String, with wider: String) -> Misfit {
         Misfit(faults.map { Fault(node: $0.node, text: $0.text.replacing(allowed, with: wider)) })
     }
@@ -70,10 +71,10 @@ extension TOMLNode {
 /// Describes a value that an error message must not show.
 let hiddenValue = "a value that is not shown, because it may be a key"
 
-/// Follows a message about an unknown table or key whose name resembles no known one: an account's key may stand there.
+/// Follows a message about an unknown table or key whose name resembles no known one: it may be an account's key.
 let hiddenName = "; its name is not shown, because it may be a secret;"
 
-/// Error messages about other keys may still show a URL, but not its password.
+/// Removes the password of a URL, which error messages about other keys may still show.
 private func withoutPassword(_ text: String) -> String {
     guard let end = text.lastIndex(of: "@") else { return text }
     let user = text[..<end].firstRange(of: "://")?.upperBound ?? text.startIndex
@@ -111,7 +112,7 @@ func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
 }
 
 extension Format {
-    /// A string that `parse` accepts; `remedy` may suggest a replacement for an invalid one.
+    /// The format of a string that `parse` accepts; `remedy` may suggest a replacement for an invalid one.
     static func text(
         allowed: String, secrecy: Secrecy = .none, remedy: @escaping @Sendable (TOMLNode) -> String? = { _ in nil },
         parse: @escaping @Sendable (String) -> Value?, write: @escaping @Sendable (Value) -> String
@@ -127,7 +128,7 @@ extension Format {
             write: { tomlString(write($0)) }, secrecy: secrecy)
     }
 
-    /// The empty string means unset; `written` says whether to write it.
+    /// The format in which the empty string means unset; `written` says whether to write it.
     func orEmpty(written: Bool = false) -> Format<Value?> {
         Format<Value?>(
             allowed: "\(allowed), or \"\"",
@@ -138,7 +139,7 @@ extension Format {
             write: { $0.map(write) ?? (written ? "\"\"" : nil) }, secrecy: secrecy)
     }
 
-    /// "off" means no value, and is written.
+    /// The format in which "off" means no value, and is written.
     var orOff: Format<Value?> {
         let allowed = "\(allowed), or \"off\""
         return Format<Value?>(
@@ -154,12 +155,12 @@ extension Format {
             write: { $0.map(write) ?? "\"off\"" }, secrecy: secrecy)
     }
 
-    /// For a key without a default.
+    /// The format of a key without a default.
     var optional: Format<Value?> {
         Format<Value?>(allowed: allowed, read: read, write: { $0.flatMap(write) }, secrecy: secrecy)
     }
 
-    /// `counts` bounds the length; `elements` names the elements in the plural.
+    /// The format of a list. `counts` bounds the length; `elements` names the elements in the plural.
     func list(of elements: String, _ counts: ClosedRange<Int>) -> Format<[Value]> {
         let allowed = "an array of \(counts.lowerBound) to \(counts.upperBound) \(elements)"
         return Format<[Value]>(
@@ -191,7 +192,8 @@ extension Format {
             }, secrecy: secrecy)
     }
 
-    /// One value without brackets, or an array of up to `most`, which `elements` names in the plural.
+    /// The format of one value without brackets, or an array of up to `most` values, which `elements` names in the
+    /// plural.
     func oneOrMore(of elements: String, upTo most: Int) -> Format<[Value]> {
         let list = list(of: elements, 0...most)
         let allowed = "\(allowed), or \(list.allowed)"
@@ -208,13 +210,13 @@ extension Format {
             write: { $0.count == 1 ? $0.first.flatMap(write) : list.write($0) }, secrecy: secrecy)
     }
 
-    /// Omits one value, the default, when writing.
+    /// The format that omits one value, the default, when writing.
     func leavingOut(_ value: Value) -> Format where Value: Equatable & Sendable {
         Format(allowed: allowed, read: read, write: { $0 == value ? nil : write($0) }, secrecy: secrecy)
     }
 }
 
-/// Longer lists are written with one element per line.
+/// The maximum size of a list on one line. Longer lists are written with one element per line.
 private let maxListBytes = 160
 
 extension Format<Bool> {
@@ -269,7 +271,7 @@ extension Format<UInt16> {
 }
 
 extension Format<Double> {
-    /// A float or an integer.
+    /// The format of a float or an integer.
     static func number(_ range: ClosedRange<Double>) -> Format {
         let allowed = "a number from \(range.lowerBound) to \(range.upperBound)"
         return Format(
@@ -299,7 +301,7 @@ extension Format where Value: CaseIterable & RawRepresentable & Sendable, Value.
 }
 
 extension Format {
-    /// One of several words.
+    /// The format of one of several words.
     fileprivate static func word(
         of words: [String], parse: @escaping @Sendable (String) -> Value?, write: @escaping @Sendable (Value) -> String
     ) -> Format {

@@ -6,9 +6,9 @@ package import DNSWire
 struct Key<Section>: Sendable {
     let name: String
     let read: @Sendable (TOMLNode, inout Section) throws(Misfit) -> Void
-    /// Nil: the key is omitted.
+    /// Returns the text of the value; nil: the key is omitted.
     let write: @Sendable (Section) -> String?
-    /// `Settings.redacted` removes its value or a part of it.
+    /// Whether `Settings.redacted` removes the key's value or a part of it.
     let mayBeSecret: Bool
 
     init<Value>(_ name: String, _ path: any WritableKeyPath<Section, Value> & Sendable, _ format: Format<Value>) {
@@ -20,9 +20,9 @@ struct Key<Section>: Sendable {
 }
 
 extension Settings {
-    /// Each is compared with every name that is not in the cache.
+    /// Maximum number of local zones. Each is compared with every name that is not in the cache.
     private static let maxLocalZones = 16
-    /// A machine has a DHCP server or two.
+    /// Maximum number of lease files. A machine has a DHCP server or two.
     private static let maxLeaseFiles = 4
 
     /// Keys above the first table.
@@ -36,13 +36,13 @@ extension Settings {
 }
 
 extension Settings.Server {
-    /// Each takes a UDP and a TCP socket on every thread.
+    /// Maximum number of addresses. Each takes a UDP and a TCP socket on every thread.
     private static let maxListen = 64
-    /// Checked one by one for every query.
+    /// Maximum number of networks, which are checked one by one for every query.
     private static let maxAllow = 256
-    /// The upper bound exceeds the query rate of any machine.
+    /// The bounds of rates. The upper bound exceeds the query rate of any machine.
     private static let rates = 1...1_000_000
-    /// More cores than any target machine has.
+    /// Maximum number of threads: more cores than any target machine has.
     private static let maxThreads = 256
 
     static let keys: [Key<Settings.Server>] = [
@@ -58,9 +58,9 @@ extension Settings.Server {
 }
 
 extension Settings.SystemResolver {
-    /// More servers only delay the last resort; glibc itself stops at three.
+    /// Maximum number of servers. More only delay the last resort; glibc itself stops at three.
     private static let maxServers = 8
-    /// Below the time within which every client gets an answer.
+    /// The bounds of `patience`, below the time within which every client gets an answer.
     private static let patiences = Duration.zero...Duration.seconds(4)
 
     static let keys: [Key<Settings.SystemResolver>] = [
@@ -73,9 +73,9 @@ extension Settings.SystemResolver {
 }
 
 extension Settings.Cache {
-    /// Below the minimum no working set fits; the maximum exceeds any known demand.
+    /// The bounds of the size. Below the minimum no working set fits; the maximum exceeds any known demand.
     private static let sizes = 1 << 20...64 << 30
-    /// RFC 8767 section 4 gives 7 days as the longest sensible TTL.
+    /// The bounds of TTLs. RFC 8767 section 4 gives 7 days as the longest sensible TTL.
     fileprivate static let ttls = Duration.zero...Duration.seconds(7 * 24 * 3600)
 
     static let keys: [Key<Settings.Cache>] = [
@@ -88,7 +88,7 @@ extension Settings.Cache {
 }
 
 extension Settings.Prefetch {
-    /// The daemon looks all of them up at the start.
+    /// Maximum number of names. The daemon looks all of them up at the start.
     private static let maxNames = 1000
 
     static let keys: [Key<Settings.Prefetch>] = [
@@ -99,13 +99,14 @@ extension Settings.Prefetch {
 }
 
 extension Settings.Stale {
-    /// RFC 8767 section 5 advises 1 to 3 days. An answer that could not be refreshed for a month is not served.
+    /// The bounds of `max-age`. RFC 8767 section 5 advises 1 to 3 days. An answer that could not be refreshed for a
+    /// month is not served.
     private static let ages = Duration.zero...Duration.seconds(30 * 24 * 3600)
-    /// RFC 8767 section 4 requires more than 0.
+    /// The bounds of the TTL of expired answers. RFC 8767 section 4 requires more than 0.
     private static let ttls = Duration.seconds(1)...Duration.seconds(3600)
-    /// Below the time within which every client gets an answer.
+    /// The bounds of `client-timeout`, below the time within which every client gets an answer.
     private static let timeouts = Duration.zero...Duration.seconds(4)
-    /// RFC 8767 section 5 advises 30 s.
+    /// The bounds of `recheck`. RFC 8767 section 5 advises 30 s.
     private static let pauses = Duration.seconds(1)...Duration.seconds(3600)
 
     static let keys: [Key<Settings.Stale>] = [
@@ -117,9 +118,10 @@ extension Settings.Stale {
 }
 
 extension Settings.Probe {
-    /// A probe opens a connection to each port.
+    /// The bounds of the number of ports. A probe opens a connection to each port.
     fileprivate static let portCounts = 1...8
-    /// The minimum allows a handshake across an ocean; a host that exceeds the maximum is no use to clients.
+    /// The bounds of the timeout. The minimum allows a handshake across an ocean; a host that exceeds the maximum is no
+    /// use to clients.
     package static let timeouts = Duration.milliseconds(100)...Duration.seconds(10)
 
     static let keys: [Key<Settings.Probe>] = [
@@ -138,7 +140,7 @@ extension Settings.Network {
 }
 
 extension Settings.Control {
-    /// `sun_path` holds 108 bytes with its final NUL.
+    /// Maximum size of a socket's path: `sun_path` holds 108 bytes with its final NUL.
     static let maxSocketPathBytes = 107
 
     static let keys: [Key<Settings.Control>] = [
@@ -160,13 +162,13 @@ extension Settings.Log {
 }
 
 extension Settings.Rule {
-    /// Each gets every address.
+    /// Maximum number of sets. Each gets every address.
     private static let maxAddressSets = 8
-    /// Longer lists belong in a file.
+    /// Maximum number of names. Longer lists belong in a file.
     private static let maxNames = 1000
-    /// Each is searched for every name that is not in the cache.
+    /// Maximum number of files. Each is searched for every name that is not in the cache.
     private static let maxFiles = 16
-    /// More addresses than a client tries.
+    /// Maximum number of fallback addresses, more than a client tries.
     private static let maxFallbackAddresses = 16
 
     /// Keys that only say when the rule applies.
@@ -210,19 +212,21 @@ extension Settings.Rule {
 }
 
 extension ProviderDraft {
-    /// Providers have a handful. Each costs connections and is tried when others fail.
+    /// Maximum number of addresses. Providers have a handful. Each costs connections and is tried when others fail.
     private static let maxAddresses = 16
-    /// The minimum keeps the provider in use; no public service tolerates more than the maximum.
+    /// The bounds of the budget. The minimum keeps the provider in use; no public service tolerates more than the
+    /// maximum.
     private static let budgets = 1...10_000
-    /// Longer lists belong in a file.
+    /// Maximum number of names. Longer lists belong in a file.
     private static let maxNames = 1000
-    /// A smaller share would compare almost nothing in a day.
+    /// The bounds of `shadow`. A smaller share would compare almost nothing in a day.
     private static let shares = 0.001...1.0
-    /// Vendors close unused connections after seconds to minutes.
+    /// The bounds of `idle`. Vendors close unused connections after seconds to minutes.
     private static let idleTimes = Duration.seconds(1)...Duration.seconds(600)
-    /// A shorter one would end every request to another continent; no program waits longer for a name.
+    /// The bounds of the timeout. A shorter one would end every request to another continent; no program waits longer
+    /// for a name.
     private static let timeouts = Duration.milliseconds(200)...Duration.seconds(15)
-    /// A larger cap has no effect.
+    /// The bounds of `connection-requests`. A larger number has no effect.
     private static let connectionRequests = 1...100_000
 
     static let keys: [Key<ProviderDraft>] = [
@@ -269,13 +273,13 @@ extension ProviderDraft {
 }
 
 extension Settings.Provider.Template {
-    /// More names than any vendor accepts in one request.
+    /// The bounds of the names per request. No vendor accepts more.
     private static let names = 1...20
-    /// No vendor accepts a signature with a longer validity.
+    /// The bounds of the lifetime. No vendor accepts a signature with a longer validity.
     private static let lifetimes = 1...24 * 3600
     private static let maxHeaders = 16
     private static let maxSigned = 32
-    /// Refusals (RFC 9110 section 15.5).
+    /// The bounds of the statuses, those of refusals (RFC 9110 section 15.5).
     private static let nameStatuses = 400...499
     private static let maxNameStatuses = 8
 

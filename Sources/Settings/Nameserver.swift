@@ -1,5 +1,5 @@
-// The operator's settings of nameservers with a name: addresses, the names that belong to them, and how the servers
-// prove who they are.
+// The operator's settings of nameservers with a name: addresses, the names that belong to them, and how the servers are
+// authenticated.
 
 package import DNSWire
 
@@ -24,19 +24,19 @@ extension Settings {
             }
         }
 
-        /// As for a provider, and different from the names of all providers.
+        /// The name, with the form of a provider's and different from the names of all providers.
         package var name: String
-        /// 1 to 8, all different.
+        /// The servers, 1 to 8, all different.
         package var servers: [Server]
-        /// Up to 1,000, all different; each with all names below it, the root for every name. They go to these servers
-        /// and to no other upstream.
+        /// The names, up to 1,000, all different; each with all names below it, the root for every name. Questions for
+        /// them go to these servers and to no other upstream.
         package var names: [Name] = []
-        /// Absolute path; nil: the system's certificate authorities.
+        /// The absolute path of a file with certificate authorities; nil: the system's.
         package var caFile: String?
         /// The only network interface that queries leave through; nil: the kernel chooses by the routes.
         package var interface: String?
 
-        /// The servers, all with TLS, validate (DNSSEC), and clients get their AD.
+        /// The servers, all with TLS, validate (DNSSEC), and clients get their AD bit.
         package var trustAD = false
 
         package init(
@@ -54,7 +54,7 @@ extension Settings {
 }
 
 extension Settings.Nameserver.Server {
-    /// RFC 7858 section 3.1.
+    /// The port of DNS over TLS (RFC 7858 section 3.1).
     static let tlsPort: UInt16 = 853
     fileprivate static let scheme = "tls://"
 
@@ -86,7 +86,7 @@ extension Settings.Nameserver.Server {
             let server = Self(String(text[..<zone] + text[name.endIndex...]))
             return server.map { "write \"\($0)\", and interface = \"\(name)\" on a line of its own" }
         }
-        // unbound writes ADDR@PORT#NAME.
+        // unbound has the form ADDR@PORT#NAME.
         let withColon = String(text.map { $0 == "@" ? ":" : $0 })
         return text.contains("@") ? Self(withColon).map { "a port follows a colon: write \"\($0)\"" } : nil
     }
@@ -120,9 +120,9 @@ struct NameserverDraft: TableDraft {
     var interface: String?
     var trustAD = false
 
-    /// More servers only delay a failure.
+    /// Maximum number of servers. More only delay a failure.
     private static let maxServers = 8
-    /// As many as in a rule.
+    /// Maximum number of names, as many as in a rule.
     private static let maxNames = 1000
 
     static let keys: [Key<NameserverDraft>] = [
@@ -138,21 +138,21 @@ struct NameserverDraft: TableDraft {
 }
 
 extension NameserverDraft {
-    /// For writing.
+    /// Creates the draft for writing.
     init(_ nameserver: Settings.Nameserver) {
         self.init(
             name: nameserver.name, servers: nameserver.servers, names: nameserver.names, caFile: nameserver.caFile,
             interface: nameserver.interface, trustAD: nameserver.trustAD)
     }
 
-    /// Nil if a required key is missing.
+    /// The nameserver; nil if a required key is missing.
     var nameserver: Settings.Nameserver? {
         guard let name, !servers.isEmpty else { return nil }
         return Settings.Nameserver(
             name: name, servers: servers, names: names, caFile: caFile, interface: interface, trustAD: trustAD)
     }
 
-    /// Missing or conflicting keys, as for a receiver.
+    /// Missing or conflicting keys, as in `ReceiverDraft`.
     var contradictions: [Contradiction] {
         var list: [(key: String?, text: String)] = []
         if name == nil { list.append((nil, "this [[nameserver]] has no name; write, for example, name = \"corp\"")) }
@@ -183,7 +183,7 @@ extension NameserverDraft {
 }
 
 extension SettingsErrors {
-    /// Each is a source with measurements and counters of its own, as a provider is.
+    /// Maximum number of nameservers. Each is a source with measurements and counters of its own, as a provider is.
     private static let maxNameservers = 16
 
     mutating func nameservers(_ node: TOMLNode, besideProviders providers: [String]) -> [Settings.Nameserver] {

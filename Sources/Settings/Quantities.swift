@@ -27,14 +27,14 @@ private let sizeUnits = [
 ]
 
 extension Format<Duration> {
-    /// A duration in whole milliseconds.
+    /// The format of a duration in whole milliseconds.
     static func duration(_ range: ClosedRange<Duration>) -> Format {
         quantity(
             "a duration", units: durationUnits, usual: durationUnits[1], least: range.lowerBound.milliseconds,
             most: range.upperBound.milliseconds, make: { .milliseconds($0) }, count: \.milliseconds)
     }
 
-    /// A duration in whole seconds, for TTLs.
+    /// The format of a duration in whole seconds, for TTLs.
     static func wholeSeconds(_ range: ClosedRange<Duration>) -> Format {
         quantity(
             "a duration", units: Array(durationUnits.dropFirst()), usual: durationUnits[1],
@@ -44,14 +44,14 @@ extension Format<Duration> {
 }
 
 extension Format<Int> {
-    /// A size in bytes.
+    /// The format of a size in bytes.
     static func size(_ range: ClosedRange<Int>) -> Format {
         quantity(
             "a size", units: sizeUnits, usual: sizeUnits[2], least: Int64(range.lowerBound),
             most: Int64(range.upperBound), make: { Int($0) }, count: { Int64($0) })
     }
 
-    /// A duration as a number of seconds, for dialects.
+    /// The format of a duration as a number of seconds, for dialects.
     static func seconds(_ range: ClosedRange<Int>) -> Format {
         quantity(
             "a duration", units: Array(durationUnits.dropFirst()), usual: durationUnits[1],
@@ -59,7 +59,7 @@ extension Format<Int> {
             make: { Int($0 / 1000) }, count: { Int64($0) * 1000 })
     }
 
-    /// A rate per second.
+    /// The format of a rate per second.
     static func rate(_ range: ClosedRange<Int>) -> Format {
         quantity(
             "a rate", units: rateUnits, usual: rateUnits[0], least: Int64(range.lowerBound),
@@ -72,7 +72,7 @@ extension Duration {
 }
 
 extension Format {
-    /// `usual` is the unit suggested for a number without one.
+    /// The format of a number with a unit; `usual` is the unit suggested for a number without one.
     private static func quantity(
         _ kind: String, units: [Unit], usual: Unit, least: Int64, most: Int64,
         make: @escaping @Sendable (Int64) -> Value, count: @escaping @Sendable (Value) -> Int64
@@ -100,7 +100,7 @@ extension Format {
             parse: parse, write: { text(count($0), units, usual) })
     }
 
-    /// The same number with a unit; it may be out of range.
+    /// Returns the number of the text with a unit; it may be out of range.
     private static func proposal(
         for text: String, _ units: [Unit], _ usual: Unit
     ) -> (text: String, lacksUnit: Bool)? {
@@ -121,7 +121,7 @@ extension Format {
         return overflow ? nil : product
     }
 
-    /// Uses the largest unit without a fraction; zero uses the usual unit.
+    /// Writes the number with the largest unit without a fraction; zero has the usual unit.
     private static func text(_ count: Int64, _ units: [Unit], _ usual: Unit) -> String {
         let unit = count == 0 ? usual : units.last { $0.isWritten && count.isMultiple(of: $0.factor) } ?? usual
         return "\(count / unit.factor)\(unit.name)"

@@ -10,18 +10,18 @@ extension Settings {
             case evidence
             /// Every provider fails.
             case outage
-            /// The end of an outage.
+            /// An outage has ended.
             case recovery
         }
 
         package var url: ReceiverURL
         /// The addresses to dial; one or more.
         package var addresses: [Address]
-        /// One or more, all different.
+        /// The events, one or more, all different.
         package var events = Event.allCases
         /// The key that signs, in the form of `Provider.keyFile`; nil: no signature.
         package var keyFile: String?
-        /// Absolute path; nil: the system's certificate authorities.
+        /// The absolute path of a file with certificate authorities; nil: the system's.
         package var caFile: String?
 
         /// As `Provider.secretFiles`.
@@ -31,7 +31,7 @@ extension Settings {
     /// A URL whose path and query may hold a token.
     package struct ReceiverURL: Equatable, Sendable {
         package let location: ProviderURL
-        /// The part after "?"; nil without it.
+        /// The part after "?"; nil if there is none.
         package let query: String?
 
         package init(location: ProviderURL, query: String?) {
@@ -54,7 +54,8 @@ extension Settings {
         /// Scheme, host and port, which hold no token.
         package var origin: String { String(location.description.dropLast(location.path.utf8.count)) }
 
-        /// RFC 3986 section 3.4; also the brackets that form libraries leave as they are.
+        /// Whether a query may have the byte (RFC 3986 section 3.4), or it is a bracket that form libraries leave
+        /// unescaped.
         private static func isOfQuery(_ byte: UInt8) -> Bool {
             (0x21...0x7E).contains(byte) && !"#\\\"<>^`{|}".utf8.contains(byte)
         }
@@ -73,7 +74,7 @@ struct ReceiverDraft: TableDraft {
     var keyFile: String?
     var caFile: String?
 
-    /// The same bound as for a provider.
+    /// Maximum number of addresses, as for a provider.
     private static let maxAddresses = 16
 
     static let keys: [Key<ReceiverDraft>] = [
@@ -89,14 +90,14 @@ struct ReceiverDraft: TableDraft {
 }
 
 extension ReceiverDraft {
-    /// For writing.
+    /// Creates the draft for writing.
     init(_ receiver: Settings.Receiver) {
         self.init(
             url: receiver.url, addresses: receiver.addresses, events: receiver.events, keyFile: receiver.keyFile,
             caFile: receiver.caFile)
     }
 
-    /// Nil if a required key is missing.
+    /// The receiver; nil if a required key is missing.
     var receiver: Settings.Receiver? {
         guard let url else { return nil }
         var dialled = addresses

@@ -1,12 +1,12 @@
-// Settings for a report that other people read: accounts and every text that may hold a key are replaced.
+// Removes secrets from settings for a report that other people read: accounts and every text that may hold a key.
 
 extension Settings {
-    /// Stands for a removed text.
+    /// The text in place of a removed text.
     package static let removed = "(removed)"
 
-    /// Without accounts, values of parameters, users of proxies, unusual paths of URLs, the texts of templates that
-    /// form a request, and paths and queries of receivers; also `withoutPastedKeys`. Contents of key files are never
-    /// part of settings.
+    /// The settings without accounts, values of parameters, users of proxies, unusual paths of URLs, the texts of
+    /// templates that form a request, and paths and queries of receivers; also `withoutPastedKeys`. Contents of key
+    /// files are never part of settings.
     package var redacted: Settings {
         var settings = withoutPastedKeys
         settings.providers = settings.providers.map(\.redacted)
@@ -15,8 +15,8 @@ extension Settings {
         return settings
     }
 
-    /// Without the names of credentials, and without paths that may be keys: a secret that was pasted in place of its
-    /// file's path looks like such a name.
+    /// The settings without the names of credentials, and without paths that may be keys: a secret that was pasted in
+    /// place of its file's path looks like such a name.
     package var withoutPastedKeys: Settings {
         var settings = self
         settings.providers = providers.map(\.withoutPastedKeys)
@@ -36,7 +36,7 @@ extension Settings {
 }
 
 extension Settings.ProviderURL {
-    /// Paths of the services that the manual names. Others may hold the id of an account, as NextDNS's do.
+    /// Paths of the services that the manual names. Other paths may hold the id of an account, as NextDNS's do.
     fileprivate static let publicPaths: Set<Substring> = [
         "", "/", "/d", "/query", "/resolve", "/v4/resolve", "/dns-query",
     ]
@@ -51,9 +51,8 @@ extension Settings.ProviderURL {
 }
 
 extension Settings.Provider {
-    /// Whether a value of `secretFiles` can be no pasted secret: a path with a folder, in its shortest form, and none
-    /// of whose parts looks like Base64. A final "/" is a mistake, which messages name. One Base64 key in 64 begins
-    /// with "/".
+    /// Whether a value of `secretFiles` can be no pasted secret: a path with a folder, in its shortest form, no part of
+    /// which looks like Base64. A final "/" is a mistake, which messages name. One Base64 key in 64 begins with "/".
     @Sendable package static func isPublic(file: String) -> Bool {
         let path = file.hasSuffix("/") ? file.dropLast() : file[...]
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
@@ -67,10 +66,10 @@ extension Settings.Provider {
             && part.contains(where: \.isNumber)
     }
 
-    /// A shorter rest of a key is of no use.
+    /// Minimum size of a text that looks like Base64: a shorter rest of a key is of no use.
     private static let minBase64 = 8
 
-    /// A value of `secretFiles` as messages show it.
+    /// Returns a value of `secretFiles` as messages show it.
     package static func shown(file: String) -> String { isPublic(file: file) ? file : "(\(hiddenValue))" }
 
     /// Returns a message about a path among `secretFiles` as it may be shown.
@@ -105,7 +104,7 @@ extension Settings.Provider {
 
     fileprivate var texts: Set<String> {
         let single = [url.path, account, accessKey, proxy?.user].compactMap(\.self)
-        // A credential with the name of its provider or dialect is no secret, and a report needs that word.
+        // A credential with the name of its provider or dialect is no secret, and a report needs this word.
         let files = secretFiles.map(\.file).filter { $0 != name && $0 != dialect.rawValue }
         return Set(single + files + (template?.texts ?? [])).union(parameters.texts)
     }

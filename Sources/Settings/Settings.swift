@@ -9,12 +9,12 @@ package struct Settings: Equatable, Sendable {
     package var directOnly = false
     /// Names in these zones never go to an upstream; up to 16, all different, none of them the root.
     package var localZones: [Name] = []
-    /// A directory with hosts files: an absolute path; nil: none.
+    /// The absolute path of a directory with hosts files; nil: none.
     package var hostsDirectory: String?
-    /// Files of DHCP servers: absolute paths, up to 4, all different.
+    /// The absolute paths of files of DHCP servers, up to 4, all different.
     package var leaseFiles: [String] = []
     package var server = Server()
-    /// At least one is not a shadow; names are unique. The order has no meaning.
+    /// The providers. At least one is not a shadow; names are unique. The order has no meaning.
     package var providers = Provider.builtIn
     package var systemResolver = SystemResolver()
     package var cache = Cache()
@@ -25,22 +25,22 @@ package struct Settings: Equatable, Sendable {
     package var fleet = Fleet()
     package var control = Control()
     package var log = Log()
-    /// Up to 4, in file order.
+    /// The receivers, up to 4, in file order.
     package var receivers: [Receiver] = []
-    /// Up to 16, in file order.
+    /// The nameservers, up to 16, in file order.
     package var nameservers: [Nameserver] = []
-    /// Up to 16, in file order. Their numbers count from 1.
+    /// The views, up to 16, in file order. Their numbers count from 1.
     package var views: [View] = []
-    /// Up to 1,000, in file order.
+    /// The rules, up to 1,000, in file order.
     package var rules: [Rule] = []
 
     /// The settings without a file: loopback, public providers, the system's nameservers.
     package static let defaults = Settings()
 
     package struct Server: Equatable, Sendable {
-        /// UDP and TCP on each; one or more, all different. Port 0 uses any free port.
+        /// The addresses for UDP and TCP; one or more, all different. Port 0 uses any free port.
         package var listen = [SocketAddress(.loopback4, port: 53), SocketAddress(.loopback6, port: 53)]
-        /// 0 to 256; 0 means one per core.
+        /// The number of serving threads, 0 to 256; 0 means one per core.
         package var threads = 0
         /// Clients outside these prefixes are refused.
         package var allow = ["127.0.0.0/8", "::1/128"].compactMap { Prefix($0) }
@@ -67,7 +67,7 @@ package struct Settings: Equatable, Sendable {
     }
 
     package struct SystemResolver: Equatable, Sendable {
-        /// Empty: the nameservers in `resolvConf`.
+        /// The nameservers; empty: those in `resolvConf`.
         package var servers: [SocketAddress] = []
         package var resolvConf = "/etc/resolv.conf"
         package var standsIn = StandsIn.unreachable
@@ -85,7 +85,7 @@ package struct Settings: Equatable, Sendable {
         /// The upstream that is asked first for a name that the providers resolve.
         package enum Order: String, CaseIterable, Sendable {
             case providersFirst = "providers-first"
-            /// The system resolver, as long as certificates confirm its answers.
+            /// The system resolver is asked first, as long as certificates confirm its answers.
             case systemFirst = "system-first"
         }
         /// How long an unverified answer waits for late providers; 0 to 4 s.
@@ -93,22 +93,23 @@ package struct Settings: Equatable, Sendable {
     }
 
     package struct Cache: Equatable, Sendable {
-        /// 1 MiB to 64 GiB.
+        /// The size of the cache, 1 MiB to 64 GiB.
         package var sizeBytes = 32 << 20
-        /// Whole seconds up to 7 days, as the next two; at most `maxTTL`.
+        /// The minimum TTL; whole seconds up to 7 days, as for `maxTTL` and `negativeMaxTTL`; at most `maxTTL`.
         package var minTTL = Duration.zero
         package var maxTTL = Duration.seconds(24 * 3600)
         package var negativeMaxTTL = Duration.seconds(600)
-        /// An absolute path; nil: memory only.
+        /// The absolute path of the store; nil: memory only.
         package var store: String? = "/var/lib/httpdnsd/cache.db"
     }
 
     package struct Prefetch: Equatable, Sendable {
         /// Refreshes names in use before they expire.
         package var enabled = true
-        /// Resolved at start; up to 1,000, none of them the root.
+        /// Names resolved at start; up to 1,000, none of them the root.
         package var names: [Name] = []
-        /// Always fresh, also unused, and the first to be resolved on every network; bounds as for `names`.
+        /// Names that are always fresh, also unused, and the first to be resolved on every network; bounds as for
+        /// `names`.
         package var keep: [Name] = []
     }
 
@@ -127,11 +128,11 @@ package struct Settings: Equatable, Sendable {
     /// TLS handshakes that verify the addresses in answers.
     package struct Probe: Equatable, Sendable {
         package var enabled = true
-        /// 1 to 8, all different.
+        /// The ports to probe, 1 to 8, all different.
         package var ports: [UInt16] = [443]
         /// Timeout of a whole probe; 100 ms to 10 s.
         package var timeout = Duration.seconds(2)
-        /// An absolute path; nil: the certificate authorities of the system.
+        /// The absolute path of a file with certificate authorities; nil: the system's.
         package var caFile: String?
         /// Sends an HTTP request after the handshake.
         package var http = false
@@ -145,11 +146,11 @@ package struct Settings: Equatable, Sendable {
     }
 
     package struct Control: Equatable, Sendable {
-        /// An absolute path; nil: no socket.
+        /// The absolute path of the socket; nil: no socket.
         package var socket: String? = "/run/httpdnsd/control.sock"
         /// The HTTP listener for metrics and the status page; nil: none.
         package var metricsListen: SocketAddress?
-        /// Where httpdnsd-nftset listens.
+        /// The path of the socket on which httpdnsd-nftset listens.
         package var nftsetSocket = "/run/httpdnsd-nftset.sock"
     }
 
@@ -177,9 +178,9 @@ package struct Settings: Equatable, Sendable {
         /// Includes client addresses in query logs.
         package var clients = false
         package var recorder = Recorder.all
-        /// An absolute path: where the flight recorder is written after a fault; nil: disabled.
+        /// The absolute path of the directory in which the flight recorder is written after a fault; nil: disabled.
         package var recorderDirectory: String? = "/var/lib/httpdnsd"
-        /// Nil also if there is nothing to write.
+        /// The directory in use; nil also if there is nothing to write.
         package var usedRecorderDirectory: String? { recorder == .off ? nil : recorderDirectory }
     }
 
@@ -199,20 +200,20 @@ package struct Settings: Equatable, Sendable {
 
         /// The address family that clients get for the names.
         package enum Family: String, CaseIterable, Sendable {
-            /// As without a rule.
+            /// Both families, as without a rule.
             case both
             case ipv4, ipv6
-            /// The other family only without a usable address of this one.
+            /// Clients get the other family only without a usable address of this one.
             case preferIPv4 = "prefer-ipv4"
             case preferIPv6 = "prefer-ipv6"
         }
 
-        /// Up to 1,000, all different; each matches itself and all names below it, the root every name.
+        /// The names, up to 1,000, all different; each matches itself and all names below it, the root every name.
         package var match: [Name]
         /// Files with more names, up to 16, all different; one or more without `match`.
         package var matchFiles: [String] = []
         package var resolver: RuleResolver?
-        /// Added to those of the provider that `resolver` names.
+        /// Parameters that are added to those of the provider that `resolver` names.
         package var parameters = RequestParameters()
         package var standsIn: SystemResolver.StandsIn?
         package var order: SystemResolver.Order?
@@ -225,26 +226,26 @@ package struct Settings: Equatable, Sendable {
         package var prefetch: Bool?
         /// True: also probes private addresses.
         package var probe: Bool?
-        /// Up to 8, all different; empty: `probe.ports`.
+        /// The ports to probe, up to 8, all different; empty: `probe.ports`.
         package var probePorts: [UInt16] = []
         /// Instead of TLS probes, connects to this port and orders the addresses by the time.
         package var connect: UInt16?
-        /// Up to 7 days, as `maxTTL`; at most `maxTTL`.
+        /// The minimum TTL, up to 7 days as `maxTTL`; at most `maxTTL`.
         package var minTTL: Duration?
         package var maxTTL: Duration?
-        /// Returned if all upstreams have failed; up to 16.
+        /// The addresses returned if all upstreams have failed; up to 16.
         package var fallbackAddresses: [Address] = []
-        /// An answer that contradicts it is treated as forged.
+        /// The expectation; an answer that contradicts it is treated as forged.
         package var expect: Expectation?
-        /// Together with `txt` and `srv`: given by the daemon itself, without any upstream.
+        /// The daemon's own answer, together with `txt` and `srv`; no upstream is asked.
         package var answer: OwnAnswer?
         package var extendedError: BlockingError?
         /// The daemon answers with this alias and the target's answer.
         package var cname: Name?
-        /// One TXT record each; up to 16, as `srv`.
+        /// The texts of one TXT record each; up to 16, as `srv`.
         package var txt: [String] = []
         package var srv: [ServiceLocation] = []
-        /// Only for the clients of this view, and before rules for all clients; nil: for all clients.
+        /// The view whose clients the rule is for, before rules for all clients; nil: all clients.
         package var view: String?
         /// Sets of nftables that get the addresses of the names; up to 8.
         package var nftset: [AddressSetTarget]?
@@ -254,7 +255,7 @@ package struct Settings: Equatable, Sendable {
             self.match = match
         }
 
-        /// It has no names of its own.
+        /// Whether the rule has no names of its own, and is for all announced domains.
         package var isForAnnouncedDomains: Bool { resolver == .link && match.isEmpty && matchFiles.isEmpty }
     }
 }
@@ -277,9 +278,9 @@ extension Settings {
         throw SettingsError(findings.complaints(document, file: file))
     }
 
-    /// If the key refuses the corrected value too, the complaint says that instead: the text to write would be refused
-    /// next. Only a known key without secrets has its value in the message. A word of another key may be a part of a
-    /// secret, which the key's format does not recognise.
+    /// Returns a complaint about a syntax error. If the key refuses the corrected value too, the complaint says that
+    /// instead: the text to write would be refused next. Only a known key without secrets has its value in the message.
+    /// A word of another key may be a part of a secret, which the key's format does not recognise.
     private static func complaint(
         about error: TOMLDocument.SyntaxError, in text: ArraySlice<UInt8>, file: String
     ) -> Complaint {
@@ -299,7 +300,7 @@ extension Settings {
             file: file, line: mistake.line, column: mistake.column, text: "syntax: \(mistake.text(isShown: isShown))")
     }
 
-    /// The providers to which these settings may send a name: with `onlyListed`, those that a rule selects.
+    /// The providers to which these settings may send a name: with `onlyListed`, the providers that a rule selects.
     package var askedProviders: [Provider] {
         guard onlyListed else { return providers }
         let resolvers = rules.filter { !$0.answersItself }.map { $0.resolver ?? .httpdns }

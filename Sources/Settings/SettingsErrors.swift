@@ -13,18 +13,18 @@ struct SettingsErrors {
     /// The nodes of the rules that were read, in their order.
     private(set) var ruleNodes: [Int] = []
 
-    /// Each provider costs connections, memory and counters.
+    /// Maximum number of providers. Each costs connections, memory and counters.
     static let maxProviders = 32
-    /// Bounds the number of exceptions to the general settings.
+    /// Maximum number of rules, which are exceptions to the general settings.
     private static let maxRules = 1000
-    /// Each is searched for every name that is not in the cache.
+    /// Maximum number of files of all rules. Each is searched for every name that is not in the cache.
     private static let maxRuleFiles = 64
-    /// Each event is sent to every receiver.
+    /// Maximum number of receivers. Each event is sent to every receiver.
     private static let maxReceivers = 4
 
     private typealias Home = (table: String, header: String, keys: [(name: String, mayBeSecret: Bool)])
 
-    /// Where each known key belongs.
+    /// The tables of all known keys.
     private static let homes: [Home] = [
         home("", "at the top of the file, above every table", Settings.keys),
         home("server", "under [server]", Settings.Server.keys),
@@ -48,7 +48,8 @@ struct SettingsErrors {
         (table, header, keys.map { ($0.name, $0.mayBeSecret) })
     }
 
-    /// Whether these are a known table and its key, with a value that messages show. Keys of templates count as secret.
+    /// Whether these names are a known table and its key, with a value that messages show. Keys of templates count as
+    /// secret.
     static func isPublic(_ keys: [String]) -> Bool {
         guard let key = keys.last, keys.count <= 2 else { return false }
         let table = keys.dropLast().first ?? ""
@@ -66,7 +67,7 @@ struct SettingsErrors {
         return complaints
     }
 
-    /// The result is valid only if there are no findings afterwards.
+    /// Reads the settings. The result is valid only if there are no findings afterwards.
     mutating func settings(from root: TOMLNode) -> Settings {
         var settings = Settings()
         guard case .table(let members) = root.value else { return settings }
@@ -198,7 +199,9 @@ struct SettingsErrors {
         return providers
     }
 
-    /// - Returns: nil if a value is invalid.
+    /// Fills a draft from its table.
+    ///
+    /// - Returns: the draft; nil if a value is invalid.
     mutating func filled<Draft: TableDraft>(_ empty: Draft, _ table: Table, in name: String) -> Draft? {
         let before = all.count
         var draft = empty
@@ -228,7 +231,7 @@ struct SettingsErrors {
         return template
     }
 
-    /// At least one provider must not be a shadow.
+    /// Complains if every provider is a shadow.
     private mutating func judgeShadows(_ providers: [Settings.Provider], in node: TOMLNode) {
         guard all.isEmpty, providers.allSatisfy({ $0.shadow != nil }) else { return }
         guard case .array(let elements) = node.value, let shadow = elements.first?.member("shadow") else { return }
@@ -249,8 +252,8 @@ struct SettingsErrors {
     }
 
     /// - Parameters:
-    ///   - root: with one [[rule]].
-    ///   - providers: their names; likewise of nameservers.
+    ///   - root: the document with one [[rule]].
+    ///   - providers: the names of the providers; likewise for nameservers.
     mutating func rule(from root: TOMLNode, providers: [String], nameservers: [String]) -> Settings.Rule? {
         root.member("rule").flatMap { rules($0, providers: providers, nameservers: nameservers).first }
     }
@@ -314,7 +317,7 @@ struct SettingsErrors {
         }
     }
 
-    /// A connection takes the place of the TLS probes.
+    /// Checks the keys of a connection, which replaces the TLS probes.
     private mutating func judgeConnect(_ rule: Settings.Rule, _ element: TOMLNode) {
         let others = [("probe = false", rule.probe == false), ("probe-ports", !rule.probePorts.isEmpty)]
         for (other, isSet) in others where isSet {
@@ -332,9 +335,9 @@ struct SettingsErrors {
         judgeKnown(name, "rule.resolver", element.member("resolver") ?? element, known)
     }
 
-    /// A key names something of another table.
+    /// Complains about a key that names an unknown entry of another table.
     ///
-    /// - Parameter none: what is allowed if there is nothing to name.
+    /// - Parameter none: the allowed values if the other table is empty.
     mutating func judgeKnown(
         _ name: String, _ key: String, _ node: TOMLNode, _ known: [String], orElse none: String = ""
     ) {
@@ -393,7 +396,7 @@ typealias Contradiction = (key: String?, text: String)
 /// A table of an array of tables, as written in the file, before its keys are checked together.
 protocol TableDraft {
     static var keys: [Key<Self>] { get }
-    /// Empty if the table's value can be made.
+    /// The contradictions; empty if the table's value can be made.
     var contradictions: [Contradiction] { get }
 }
 

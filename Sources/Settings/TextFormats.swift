@@ -81,7 +81,8 @@ extension Format<Settings.Provider.Proxy> {
 }
 
 extension Format<Settings.Rule.RuleResolver> {
-    /// Checked after all tables are read. A name becomes a nameserver's then if one has it.
+    /// The format of `resolver`, which is checked after all tables are read. A name that a nameserver has becomes that
+    /// nameserver's.
     static let ruleResolver = Format.text(
         allowed: "\"httpdns\", \"system\", \"link\" or the name of a [[provider]] or [[nameserver]]",
         parse: { text in
@@ -103,7 +104,7 @@ extension Format<Settings.Rule.RuleResolver> {
 }
 
 extension Format<String> {
-    /// A name as useradd(8) accepts it. Rejects numbers, which could mean root (0).
+    /// A user name as useradd(8) accepts it. Rejects numbers, which could mean root (0).
     static let userName = Format.text(
         allowed: "the name of a user of this machine, but not root",
         remedy: { node in
@@ -119,7 +120,7 @@ extension Format<String> {
         write: { $0 })
 }
 
-/// LOGIN_NAME_MAX of Linux is 256; useradd takes 32 at most.
+/// Maximum size of a user name: LOGIN_NAME_MAX of Linux is 256; useradd takes 32 at most.
 private let maxUserBytes = 32
 
 extension Format<Address> {
@@ -171,7 +172,8 @@ extension Format<Settings.ProviderURL> {
 }
 
 extension Format<Settings.ReceiverURL> {
-    /// Errors do not show the value: path and query may hold a token, and a user may have a password.
+    /// The format of a receiver's URL. Errors do not show the value: path and query may hold a token, and a user may
+    /// have a password.
     static let receiverURL = Format.text(
         allowed: "\"https://HOST[:PORT]/PATH[?QUERY]\" or \"http://HOST[:PORT]/PATH[?QUERY]\" without user name and "
             + "fragment",
@@ -179,15 +181,15 @@ extension Format<Settings.ReceiverURL> {
 }
 
 extension Format<String> {
-    /// Fits any vendor's name and a statistics line.
+    /// Maximum size of a provider's name: it fits any vendor's name and a statistics line.
     private static let maxProviderNameBytes = 32
     /// Values of `resolver` in rules that are not provider names.
     private static let reservedProviderNames = ["httpdns", "system", "link"]
-    /// NAME_MAX of Linux, since a credential is a file.
+    /// Maximum size of a credential's name: NAME_MAX of Linux, since a credential is a file.
     private static let maxCredentialBytes = 255
-    /// Fits on a line of a settings file even with every character escaped.
+    /// Maximum size of a template: it fits on a line of a settings file even with every character escaped.
     private static let maxTemplateBytes = 2000
-    /// DNSPod's ids have up to six digits; other vendors use longer ones.
+    /// Maximum size of an account. DNSPod's ids have up to six digits; other vendors use longer ones.
     private static let maxAccountBytes = 64
 
     static let providerName = Format.text(
@@ -205,7 +207,7 @@ extension Format<String> {
         parse: { (1...maxProviderNameBytes).contains($0.utf8.count) && $0.utf8.allSatisfy(isWordByte) ? $0 : nil },
         write: { $0 })
 
-    /// As the kernel accepts it (dev_valid_name), in ASCII.
+    /// An interface name as the kernel accepts it (dev_valid_name), in ASCII.
     static let interfaceName = Format.text(
         allowed: "the name of a network interface: 1 to 15 printable characters, but not \"/\", \":\", \"%\" or a "
             + "space",
@@ -220,7 +222,8 @@ extension Format<String> {
         parse: { (1...maxAccountBytes).contains($0.utf8.count) && $0.utf8.allSatisfy(isWordByte) ? $0 : nil },
         write: { $0 })
 
-    /// Secrets are not part of the settings: they come from a separate file or a systemd credential.
+    /// The format of a key file. Secrets are not part of the settings: they come from a separate file or a systemd
+    /// credential.
     static let keyFile = Format.text(
         allowed: "the absolute path of a file, or the name of a systemd credential",
         secrecy: .unless(Settings.Provider.isPublic(file:)),
@@ -231,7 +234,7 @@ extension Format<String> {
         },
         write: { $0 })
 
-    /// Printable ASCII, so that it cannot end a line of an HTTP request.
+    /// The format of a template: printable ASCII, so that it cannot end a line of an HTTP request.
     static func template(minBytes: Int = 0, _ secrecy: Secrecy = .none) -> Format {
         .text(
             allowed: "\(minBytes) to \(maxTemplateBytes) printable ASCII characters", secrecy: secrecy,
@@ -261,7 +264,7 @@ extension Format<String> {
         },
         write: { $0 })
 
-    /// Absolute only: a relative path depends on the daemon's working directory.
+    /// The format of an absolute path: a relative one depends on the daemon's working directory.
     static func path(maxBytes: Int = maxPathBytes) -> Format {
         .text(
             allowed: "an absolute path of at most \(maxBytes) bytes",
@@ -277,5 +280,5 @@ extension Format<String> {
     }
 }
 
-/// PATH_MAX of Linux, including the final NUL.
+/// Maximum size of a path: PATH_MAX of Linux, including the final NUL.
 private let maxPathBytes = 4095

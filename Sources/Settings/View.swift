@@ -4,15 +4,16 @@ package import DNSWire
 
 extension Settings {
     package struct View: Equatable, Sendable {
-        /// Rules name it; different from the names of the other views.
+        /// The name, by which rules select the view; different from the names of the other views.
         package var name: String
-        /// 1 to 64, none on loopback, each in one view alone. Of several that have a client, the longest decides.
+        /// The networks of the clients: 1 to 64, none on loopback, each in one view alone. Of several that have a
+        /// client, the longest decides.
         package var clients: [Prefix]
-        /// By name; empty: all without `viewsOnly`.
+        /// The names of the providers; empty: all without `viewsOnly`.
         package var providers: [String] = []
-        /// Instead of that of each provider; nil: by the provider's settings.
+        /// The subnet sent instead of each provider's; nil: by the provider's settings.
         package var clientSubnet: Provider.ClientSubnet?
-        /// As in `ClientGroup`: from 1, in the order of the file, until `ViewNumbers` gives it another one.
+        /// The number, as in `ClientGroup`: from 1, in the order of the file, until `ViewNumbers` assigns another one.
         package fileprivate(set) var number: UInt32 = 0
 
         package init(
@@ -33,7 +34,7 @@ struct ViewDraft: TableDraft {
     var providers: [String] = []
     var clientSubnet: Settings.Provider.ClientSubnet?
 
-    /// Compared one by one with the address of a client.
+    /// Maximum number of networks, which are compared one by one with the address of a client.
     private static let maxClients = 64
 
     static let keys: [Key<ViewDraft>] = [
@@ -47,13 +48,13 @@ struct ViewDraft: TableDraft {
 }
 
 extension ViewDraft {
-    /// For writing.
+    /// Creates the draft for writing.
     init(_ view: Settings.View) {
         self.init(
             name: view.name, clients: view.clients, providers: view.providers, clientSubnet: view.clientSubnet)
     }
 
-    /// Nil if a required key is missing.
+    /// The view; nil if a required key is missing.
     var view: Settings.View? {
         guard let name, !clients.isEmpty else { return nil }
         return Settings.View(name: name, clients: clients, providers: providers, clientSubnet: clientSubnet)
@@ -106,7 +107,7 @@ extension SettingsErrors {
         }
     }
 
-    /// Checks what depends on other tables.
+    /// Checks the keys that depend on other tables.
     mutating func judgeViews(_ settings: Settings, in root: TOMLNode) {
         let names = settings.views.map(\.name)
         for (rule, node) in zip(settings.rules, root.member("rule")?.elements ?? []) {
@@ -140,7 +141,7 @@ extension SettingsErrors {
 }
 
 extension Settings {
-    /// Tells each provider the client subnets of views.
+    /// Gives each provider the client subnets of views.
     mutating func giveSubnetsOfViews() {
         let subnets = views.compactMap { view in view.clientSubnet.map { (view.number, $0) } }
         for provider in providers.indices where providers[provider].dialect != .ucloud {
@@ -154,12 +155,12 @@ extension Settings {
 package struct ViewNumbers {
     private var last: UInt32
 
-    /// - Parameter settings: those of the start.
+    /// - Parameter settings: the settings at the start.
     package init(_ settings: Settings) {
         last = UInt32(settings.views.count)
     }
 
-    /// - Parameter former: the settings in force. Views that they have too keep their numbers.
+    /// - Parameter former: the settings in force. Views that both settings have keep their numbers.
     package mutating func assign(to settings: inout Settings, after former: Settings) {
         for index in settings.views.indices {
             let known = former.views.first { $0.isLike(settings.views[index]) }

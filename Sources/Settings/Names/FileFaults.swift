@@ -1,13 +1,13 @@
-// The errors of a file with names.
+// The errors of a file with a list of names.
 
 struct FileFaults {
-    /// More suggest a wrong file.
+    /// Maximum number of faults; more suggest a wrong file.
     private static let maxFaults = 10
     private static let maxLabelBytes = 63
 
     private let file: String
     private var all: [Complaint] = []
-    /// Nothing more is worth parsing.
+    /// There are so many faults that the rest of the file is not worth parsing.
     private(set) var areTooMany = false
 
     init(file: String) {

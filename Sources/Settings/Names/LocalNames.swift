@@ -13,7 +13,8 @@ extension SettingsErrors {
         judge(nameservers, "nameserver.names", root.member("nameserver"), "names", outside: settings.localZones)
     }
 
-    /// The zone keeps its names, so that a resolver for the whole of it would never be asked.
+    /// Complains about resolvers for a whole local zone. The zone keeps its names, so that such a resolver would never
+    /// be asked.
     private mutating func judge(
         _ names: [[Name]], _ key: String, _ tables: TOMLNode?, _ member: String, outside zones: [Name]
     ) {

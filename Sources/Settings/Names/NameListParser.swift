@@ -5,24 +5,24 @@ package import DNSWire
 import InternationalNames
 
 package struct NameListParser {
-    /// Some 50 MB in memory. The largest public block lists have two million names.
+    /// Maximum number of names, some 50 MB in memory. The largest public block lists have two million names.
     package static let maxNames = 4_000_000
-    /// The names of a full list with dnsmasq's options.
+    /// Maximum size of a file: the names of a full list with dnsmasq's options.
     package static let maxFileBytes = 256 << 20
-    /// A line of dnsmasq has at most 1,024; longer ones suggest a binary file.
+    /// Maximum size of a line. A line of dnsmasq has at most 1,024 bytes; longer ones suggest a binary file.
     private static let maxLineBytes = 64 << 10
 
     private var names = NameList.Builder()
     private var faults: FileFaults
-    /// What is not parsed yet: less than a line between two calls of `take`.
+    /// The text that is not parsed yet: less than a line between two calls of `take`.
     private var text: [UInt8] = []
     private var line = 0
-    /// The wire form of the name in hand, in lower case.
+    /// The wire form of the name being parsed, in lower case.
     private var wire: [UInt8] = []
     /// The last address of a hosts line. Block lists repeat one, so that few words are parsed as addresses.
     private var address: [UInt8] = []
 
-    /// - Parameter file: the name in messages.
+    /// - Parameter file: the name of the file in messages.
     package init(file: String) {
         faults = FileFaults(file: file)
     }
@@ -86,7 +86,7 @@ package struct NameListParser {
 
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// The names of a hosts line, each alone. A comment may follow a name at once.
+    /// Takes the names of a hosts line, each alone. A comment may follow a name at once.
     private mutating func takeHosts(_ second: Range<Int>, _ rest: Range<Int>) {
         var (word, rest): (Range<Int>?, Range<Int>) = (second, rest)
         while let name = word {
@@ -97,7 +97,7 @@ package struct NameListParser {
         }
     }
 
-    /// A plain name or an entry of v2fly's lists: "KIND:NAME", with attributes that are ignored (":@ATTRIBUTE").
+    /// Takes a plain name or an entry of v2fly's lists: "KIND:NAME", with attributes that are ignored (":@ATTRIBUTE").
     private mutating func takeEntry(_ word: Range<Int>) {
         let end = text[word].firstIndex(of: UInt8(ascii: "#")) ?? word.upperBound
         var name = word.lowerBound..<end
@@ -124,7 +124,7 @@ package struct NameListParser {
         }
     }
 
-    /// An option of dnsmasq with names: "server=/NAME/NAME/...". What follows the names is ignored.
+    /// Takes an option of dnsmasq with names: "server=/NAME/NAME/...". The text after the names is ignored.
     private mutating func takeOption(_ key: Range<Int>, _ rest: Range<Int>) {
         var rest = rest
         let option = String(decoding: text[key], as: UTF8.self)
@@ -154,12 +154,13 @@ package struct NameListParser {
         }
     }
 
-    /// Those of dnsmasq(8) that begin with names and apply to the names below them.
+    /// The options of dnsmasq(8) that begin with names and apply to the names below them.
     private static let options: Set<String> = ["server", "local", "address", "ipset", "nftset"]
 
     // MARK: names
 
-    /// As dnsmasq reads a name: a leading dot says nothing, "*.NAME" is only for the names below, "#" is every name.
+    /// Adds a name as dnsmasq reads it: a leading dot is ignored, "*.NAME" is only for the names below, "#" is every
+    /// name.
     ///
     /// - Parameter refusesAddress: an IPv4 address is a fault, because a file of addresses is a mistake.
     private mutating func addPattern(_ word: Range<Int>, or scope: NameList.Scope, refusesAddress: Bool = false) {
@@ -186,7 +187,8 @@ package struct NameListParser {
         }
     }
 
-    /// Returns the digest of a name in presentation form; nil if it is none. Letters outside ASCII become A-labels.
+    /// Returns the digest of a name in presentation form; nil if the word is no name. Letters outside ASCII become
+    /// A-labels.
     private mutating func digest(_ word: Range<Int>) -> UInt64? {
         wire.removeAll(keepingCapacity: true)
         wire.append(0)
@@ -254,7 +256,7 @@ package struct NameListParser {
         text[word.lowerBound] == UInt8(ascii: "@") || text[word.lowerBound] == UInt8(ascii: "&")
     }
 
-    /// Whether a word is an IP address, with or without the interface of a link-local one.
+    /// Whether a word is an IP address, with or without the interface of a link-local address.
     private mutating func isAddress(_ word: Range<Int>) -> Bool {
         guard address.isEmpty || !text[word].elementsEqual(address) else { return true }
         guard text[word].contains(UInt8(ascii: ":")) || isVersion4(word) else { return false }
@@ -283,7 +285,7 @@ package struct NameListParser {
             "found \(quoted(text)); allowed: \(NameListParser.allowed)\(remedy)")
     }
 
-    /// Counts characters.
+    /// Returns the column of a word, which counts characters.
     private func column(of word: Range<Int>) -> Int {
         let start = text[..<word.lowerBound].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         return String(decoding: text[start..<word.lowerBound], as: UTF8.self).count + 1

@@ -15,11 +15,12 @@ extension Format<QuestionScope> {
 
 /// The file that `names-file` names. Text after "#" is a comment; blank lines are ignored.
 package enum OwnNames {
-    /// A vendor's console shows tens of names; more than this is another list, such as a block list.
+    /// Maximum size of the file. A vendor's console shows tens of names; a larger file is another list, such as a block
+    /// list.
     package static let maxFileBytes = 1 << 20
     package static let maxNames = 10_000
 
-    /// Reports up to ten wrong lines; `file` is the name in their text.
+    /// Parses the file. Reports up to ten wrong lines; `file` is the name of the file in their text.
     package static func parse(bytes: [UInt8], file: String) throws(SettingsError) -> [QuestionScope] {
         var names: [QuestionScope] = []
         var faults = FileFaults(file: file)

@@ -28,9 +28,9 @@ extension Settings {
 
         /// How dnspod-des and dnspod-aes send the client subnet.
         package enum ClientSubnetForm: String, CaseIterable, Sendable {
-            /// As Tencent's SDKs do.
+            /// The subnet is sent unencrypted, as Tencent's SDKs do.
             case clear
-            /// As Tencent's documents say.
+            /// The subnet is encrypted, as Tencent's documents say.
             case encrypted
         }
 
@@ -41,19 +41,19 @@ extension Settings {
             case cbc, gcm
         }
 
-        /// Letters, digits, "-", "_" and "."; used in statistics and logs.
+        /// The name of letters, digits, "-", "_" and "."; used in statistics and logs.
         package var name: String
         package var dialect: Dialect
         package var url: ProviderURL
         /// The addresses to dial; empty only for https with a host name, which the daemon then resolves.
         package var addresses: [Address]
-        /// Nil: taken from the URL, as are the next two.
+        /// The name in SNI; nil: taken from the URL, as for `verifyName` and `host`.
         package var sni: String?
         /// The name or address that the certificate must be valid for.
         package var verifyName: String?
         /// The Host header.
         package var host: String?
-        /// Absolute path; nil: the system's certificate authorities.
+        /// The absolute path of a file with certificate authorities; nil: the system's.
         package var caFile: String?
         /// The account id for the vendor; nil: none is sent. Never nil for dialects that require one.
         package var account: String?
@@ -62,51 +62,54 @@ extension Settings {
         /// The account's token or key: an absolute path, or the name of a systemd credential. Never nil for dialects
         /// that require one. The other key files have the same form.
         package var keyFile: String?
-        /// For alicloud-v2; nil means `plain`. With cbc and gcm `cipherKeyFile` is set.
+        /// The encryption of alicloud-v2; nil means `plain`. With cbc and gcm `cipherKeyFile` is set.
         package var cipher: CipherMode?
         package var cipherKeyFile: String?
-        /// For dnspod-des, -aes and -https: requests carry their expiry time.
+        /// Requests of dnspod-des, -aes and -https carry their expiry time.
         package var expiring = false
-        /// For alicloud and alicloud-v2: one of `regions`; nil: "global", the nearest.
+        /// The region of alicloud and alicloud-v2, one of `regions`; nil: "global", the nearest.
         package var region: String?
         /// The service nodes that the vendor lists are asked before `addresses`; false for a vendor without a list.
         package var serviceNodes = false
-        /// Set exactly for the dialect template.
+        /// The template; set exactly for the dialect template.
         package var template: Template?
-        /// Sent with every request; empty: none.
+        /// Parameters sent with every request; empty: none.
         package var parameters = RequestParameters()
-        /// Sent instead with requests about these names and those below them; from the rules that name the provider.
+        /// Parameters sent instead with requests about these names and names below them; from the rules that name the
+        /// provider.
         package var parametersOfNames: [Name: RequestParameters] = [:]
-        /// Nil: none is sent.
+        /// The client subnet that is sent; nil: none.
         package var clientSubnet: ClientSubnet?
-        /// For dnspod-des and -aes.
+        /// The form of the client subnet for dnspod-des and -aes.
         package var clientSubnetForm = ClientSubnetForm.clear
-        /// Nil: a direct connection.
+        /// The proxy; nil: a direct connection.
         package var proxy: Proxy?
-        /// The file with the password of the proxy's user; nil without a user.
+        /// The file with the password of the proxy's user; nil if there is no user.
         package var proxyKeyFile: String?
-        /// For doh.
+        /// The HTTP method of the dialect doh.
         package var method = Method.get
-        /// For doh over https: the provider validates (DNSSEC), and clients get its AD.
+        /// The provider, doh over https, validates (DNSSEC), and clients get its AD bit.
         package var trustAD = false
-        /// Bounds all queries to it, refreshes included; 1 to 10,000. Nil: no bound for client queries.
+        /// Bounds all queries to the provider, refreshes included; 1 to 10,000. Nil: no bound for client queries.
         package var budgetPerSecond: Int?
         package var whenUsedUp = WhenUsedUp.next
-        /// The share of all queries, 0.001 to 1, that are also sent to it; its answers are only compared.
+        /// The share of all queries, 0.001 to 1, that are also sent to the provider; its answers are only compared.
         package var shadow: Double?
         /// Names that belong to the account, each with all names below it or alone; up to 1,000.
         package var names: [QuestionScope] = []
-        /// An absolute path: a file with more of these names.
+        /// The absolute path of a file with more names that belong to the account.
         package var namesFile: String?
         /// No provider without these names is asked for them.
         package var exclusive = false
-        /// It is asked only for the views that name it, and for names that a rule sends to it.
+        /// The provider is asked only for the views that name it, and for names that a rule sends to it.
         package var viewsOnly = false
-        /// Sent instead of `clientSubnet` with questions of clients of these views, by their numbers.
+        /// Subnets sent instead of `clientSubnet` with questions of clients of these views, by the numbers of the
+        /// views.
         package var clientSubnetOfView: [UInt32: ClientSubnet] = [:]
-        /// Nil: unlimited.
+        /// The quota of the account; nil: unlimited.
         package var quota: Quota?
-        /// Requests may go to it while another upstream is late; nil: unless its questions are billed.
+        /// Requests may go to the provider while another upstream is late. Nil: they may unless its questions are
+        /// billed.
         package var hedge: Bool?
         /// How long a request may take, connection setup included; 200 ms to 15 s.
         package var timeout = Duration.seconds(3)
@@ -115,13 +118,13 @@ extension Settings {
         /// The most requests on one connection, 1 to 100,000. Nil: no limit.
         package var connectionRequests: Int?
 
-        /// It is asked only for names that belong to it, and for names that a rule sends to it.
+        /// The provider is asked only for names that belong to it, and for names that a rule sends to it.
         package var hasOwnNames: Bool { !names.isEmpty || namesFile != nil }
 
         /// The vendor counts requests for the account's bill.
         package var isBilled: Bool { account != nil || quota != nil }
 
-        /// The settings without those that only choose questions: a change of these keeps connections and
+        /// The settings without those that only choose questions: a change of the latter keeps connections and
         /// measurements.
         package var endpoint: Self {
             var endpoint = self
@@ -160,16 +163,16 @@ extension Settings.Provider {
             case hmacSHA256 = "hmac-sha256"
         }
 
-        /// Never empty.
+        /// The query, never empty.
         package var query: String
-        /// Up to 16.
+        /// The headers, up to 16.
         package var headers: [String] = []
-        /// Names in one request; 1 to 20.
+        /// The number of names in one request, 1 to 20.
         package var maxNames = 1
         /// Validity of signatures; 1 s to 24 h.
         package var lifetimeSeconds = 300
         package var digest = Digest.none
-        /// Up to 32.
+        /// The signed texts, up to 32.
         package var signed: [String] = []
         package var sorts = false
         package var joiner = ""

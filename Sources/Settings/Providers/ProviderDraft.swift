@@ -38,12 +38,12 @@ struct ProviderDraft: TableDraft {
     var timeout = Duration.seconds(3)
     var idle = Duration.seconds(10)
     var connectionRequests: Int?
-    /// A subtable that follows the other keys.
+    /// The template, a subtable that follows the other keys.
     var template: Settings.Provider.Template?
 }
 
 extension ProviderDraft {
-    /// For writing: omits keys that the dialect does not use.
+    /// Creates the draft for writing: omits keys that the dialect does not use.
     init(_ provider: Settings.Provider) {
         let dialect = provider.dialect
         self.init(
@@ -66,7 +66,7 @@ extension ProviderDraft {
             template: provider.template)
     }
 
-    /// Nil if a required key is missing.
+    /// The provider; nil if a required key is missing.
     var provider: Settings.Provider? {
         guard let name, let dialect, let url else { return nil }
         var dialled = addresses
@@ -87,16 +87,16 @@ extension ProviderDraft {
 }
 
 extension Settings.Provider.Dialect {
-    /// Tencent's paid service accepts names with the expiry time of the request.
+    /// Whether the dialect is one of Tencent's paid service, which accepts names with the expiry time of the request.
     fileprivate var stampsNames: Bool { Settings.Provider.Dialect.stampingNames.contains(self) }
-    /// Tencent's paid service over HTTP.
+    /// Whether the dialect is one of Tencent's paid service over HTTP.
     fileprivate var encrypts: Bool { Settings.Provider.Dialect.encrypting.contains(self) }
-    /// The vendor lists the service nodes for its clients.
+    /// Whether the vendor lists the service nodes for its clients.
     fileprivate var listsNodes: Bool { Settings.Provider.Dialect.listingNodes.contains(self) }
 
     static let encrypting: [Self] = [.dnspodDES, .dnspodAES]
     static let stampingNames = encrypting + [.dnspodHTTPS]
     static let listingNodes = [.alicloud, .alicloudV2] + stampingNames + [.volcengine, .baidu, .ucloud]
-    /// Volcengine's list is a trial, and off in its SDK.
+    /// Whether the listed nodes are used by default. Volcengine's list is a trial, and off in its SDK.
     fileprivate var usesNodes: Bool { listsNodes && self != .volcengine }
 }

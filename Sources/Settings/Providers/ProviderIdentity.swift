@@ -1,13 +1,15 @@
-// What the providers of two machines have in common if they give the same answers in the same way, for a fleet.
+// The properties that the providers of two machines share if they give the same answers in the same way, for a fleet.
 
 import DNSWire
 
 extension Settings.Provider {
-    /// Dialect, URL and account, whose questions a vendor limits and counts together, whatever key signs them.
+    /// Dialect, URL and account. A vendor limits and counts the questions of an account together, whatever key signs
+    /// them.
     package var accountIdentity: String { "\(dialect.rawValue) \(url) \(account ?? "")" }
 
-    /// All settings that decide its answers or the way to it. Settings that are listed here do neither, or count by
-    /// themselves: the parameters of a name, the client subnet, and the contents of `ca-file`. A new setting counts.
+    /// All settings that decide the provider's answers or the way to it. Settings that are listed here do neither, or
+    /// are compared by themselves: the parameters of a name, the client subnet, and the contents of `ca-file`. A new
+    /// setting counts.
     package var identity: String {
         var common = endpoint
         common.name = ""

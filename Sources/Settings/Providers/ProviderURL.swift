@@ -14,7 +14,7 @@ extension Settings {
         package let isSecure: Bool
         package let host: Host
         package let port: UInt16
-        /// Starts with "/"; no query, because dialects add their own.
+        /// The path, which starts with "/"; no query, because dialects add their own.
         package let path: String
 
         package init(isSecure: Bool = true, host: Host, port: UInt16? = nil, path: String) {
@@ -24,7 +24,7 @@ extension Settings {
             self.path = path
         }
 
-        /// RFC 8484 section 6 sets no bound; a longer URL is an error in the file.
+        /// Maximum size of a URL. RFC 8484 section 6 sets no bound; a longer URL is an error in the file.
         static let maxBytes = 1024
 
         package init?(_ text: String) {
@@ -61,13 +61,13 @@ extension Settings {
             return (text[..<colon.lowerBound].lowercased(), text[colon.upperBound...].prefix { $0 != "/" })
         }
 
-        /// The port part starts at its colon.
+        /// Splits an authority. The port part starts at its colon.
         private static func hostText(in authority: Substring) -> (text: Substring, portStart: Substring.Index?) {
             let portStart = authority.lastIndex { $0 == ":" || $0 == "]" }.flatMap { authority[$0] == ":" ? $0 : nil }
             return (authority[..<(portStart ?? authority.endIndex)], portStart)
         }
 
-        /// Printable ASCII without the delimiters of user names, queries, fragments and templates.
+        /// Whether the byte is printable ASCII without the delimiters of user names, queries, fragments and templates.
         private static func isPlain(_ byte: UInt8) -> Bool {
             (0x21...0x7E).contains(byte) && !"@?#{}\\\"<>^`|".utf8.contains(byte)
         }
@@ -90,7 +90,7 @@ extension Settings {
 }
 
 extension Settings.ProviderURL.Host {
-    /// A name, an IPv4 address, or an IPv6 address in brackets.
+    /// Parses a name, an IPv4 address, or an IPv6 address in brackets.
     init?(_ text: String) {
         if text.hasPrefix("["), text.hasSuffix("]") {
             guard let address = Address(String(text.dropFirst().dropLast())), address.isIPv6 else {
@@ -116,7 +116,7 @@ extension Settings.ProviderURL: CustomStringConvertible {
 }
 
 extension Settings.ProviderURL.Host: CustomStringConvertible {
-    /// In URL syntax.
+    /// The host in URL syntax.
     package var description: String {
         switch self {
         case .name(let name): name

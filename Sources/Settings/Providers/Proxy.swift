@@ -12,11 +12,11 @@ extension Settings.Provider {
         }
 
         package let scheme: Scheme
-        /// 1 to 255 bytes (RFC 1929) that need no escapes in a URL; nil: no authentication.
+        /// The user name of 1 to 255 bytes (RFC 1929) that need no escapes in a URL; nil: no authentication.
         package let user: String?
         package let endpoint: SocketAddress
 
-        /// RFC 1929 section 2.
+        /// Maximum size of a user name (RFC 1929 section 2).
         private static let maxUserBytes = 255
 
         package init(scheme: Scheme, user: String? = nil, endpoint: SocketAddress) {
@@ -25,7 +25,7 @@ extension Settings.Provider {
             self.endpoint = endpoint
         }
 
-        /// "SCHEME://[USER@]ADDR:PORT", optionally followed by "/".
+        /// Parses "SCHEME://[USER@]ADDR:PORT", optionally followed by "/".
         package init?(_ text: String) {
             guard let separator = text.firstRange(of: "://") else { return nil }
             guard let scheme = Scheme(rawValue: text[..<separator.lowerBound].lowercased()) else { return nil }
@@ -44,7 +44,7 @@ extension Settings.Provider {
             self.init(scheme: scheme, user: user, endpoint: endpoint)
         }
 
-        /// Printable ASCII without the delimiters of a user name and the URL escape character.
+        /// Whether the byte is printable ASCII without the delimiters of a user name and the URL escape character.
         private static func isPlain(_ byte: UInt8) -> Bool {
             (0x21...0x7E).contains(byte) && !":@/?#[]%\\\"".utf8.contains(byte)
         }

@@ -5,9 +5,9 @@ import DNSWire
 extension Settings.Provider {
     /// What a question does when the budget or quota is used up.
     package enum WhenUsedUp: String, CaseIterable, Sendable {
-        /// It waits for its turn.
+        /// The question waits for its turn.
         case wait
-        /// Another provider is asked. Without one, it waits for its turn or gets an expired answer.
+        /// Another provider is asked. Without one, the question waits for its turn or gets an expired answer.
         case next
         /// The system resolver may answer.
         case system
@@ -18,7 +18,7 @@ extension Settings.Provider {
             case day, month
         }
 
-        /// 1 or more.
+        /// The number of questions, 1 or more.
         package let questions: Int
         package let period: Period
 
@@ -34,7 +34,7 @@ extension Settings.Provider.Quota: CustomStringConvertible {
 }
 
 extension Format<Settings.Provider.Quota> {
-    /// More than any vendor's largest package.
+    /// Maximum number of questions, more than any vendor's largest package has.
     private static let maxQuestions = 1_000_000_000_000
 
     private static func remedy(_ count: Int?) -> String? {

@@ -1,5 +1,5 @@
-// What a vendor's custom resolution depends on beside the name: parameters for all requests to a provider, and for
-// those about the names of a rule.
+// The inputs of a vendor's custom resolution beside the name: parameters for all requests to a provider, and parameters
+// for requests about the names of a rule.
 
 import DNSWire
 
@@ -7,7 +7,7 @@ extension Settings {
     package struct RequestParameters: Hashable, Sendable {
         /// Alibaba's custom parameters; the names begin with "sdns-". Up to 10 and 1,000 bytes.
         package var query: [String: String] = [:]
-        /// Up to 5 and 64 bytes.
+        /// Up to 5 tags and 64 bytes.
         package var tags: [String] = []
         package var appID: String?
 
@@ -15,8 +15,8 @@ extension Settings {
 
         package init() {}
 
-        /// Returns these parameters with those of `other` added; those win over tags, an app id and a query parameter
-        /// of the same name.
+        /// Returns these parameters with those of `other` added. Those of `other` replace tags, an app id and a query
+        /// parameter of the same name.
         func overridden(by other: RequestParameters) -> RequestParameters {
             var merged = self
             merged.query.merge(other.query) { $1 }
@@ -28,7 +28,7 @@ extension Settings {
 }
 
 extension Settings.RequestParameters: CustomStringConvertible {
-    /// Equal for equal parameters, in this and every other process.
+    /// The text, equal for equal parameters, in this and every other process.
     package var description: String {
         let query = query.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
         return "\(query) \(tags.joined(separator: ",")) \(appID ?? "")"
@@ -74,7 +74,7 @@ extension Settings.RequestParameters {
         var list = keys.filter { $0.isSet && !$0.dialects.contains(dialect) }.map { key, _, dialects in
             (key: key, text: found + Dialect.allowed(dialects))
         }
-        // How its header carries more than one is not published.
+        // It is not published how Volcengine's header carries more than one tag.
         if dialect == .volcengine, tags.count > 1 { list.append((key: "tags", text: found + "allowed: one tag")) }
         return list
     }
@@ -157,7 +157,7 @@ extension SettingsErrors {
                         + "names")
             }
             for match in rule.match {
-                // Of two rules for a name, the first one counts.
+                // Of two rules for a name, the first rule counts.
                 let others = ofNames[name]?[match] ?? .init()
                 ofNames[name, default: [:]][match] = rule.parameters.overridden(by: others)
             }
@@ -177,7 +177,8 @@ extension SettingsErrors {
         judgeSizes(of: providers, rules, elements)
     }
 
-    /// A rule's query parameters are added to those of its provider and of rules for names above.
+    /// Checks the sizes of a rule's query parameters together with those of its provider and of rules for names above,
+    /// to which they are added.
     private mutating func judgeSizes(
         of providers: [Settings.Provider], _ rules: [Settings.Rule], _ elements: [TOMLNode]
     ) {

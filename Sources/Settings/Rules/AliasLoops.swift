@@ -1,4 +1,4 @@
-// Finds rules whose `cname` leads back to them.
+// Finds rules whose `cname` leads back to the same rules.
 
 import DNSWire
 
@@ -13,14 +13,14 @@ extension SettingsErrors {
 }
 
 extension [Settings.Rule] {
-    /// The same for the rules that the clients of each view have together.
+    /// Returns the alias loops among the rules that the clients of each view have together.
     ///
     /// - Parameter nameservers: the names that belong to nameservers.
     func aliasLoopsOfViews(beside nameservers: Set<Name>) -> [(index: Int, fault: String)] {
         let views = Set(map(\.view))
         var loops: [Int: String] = [:]
         for view in views.union([nil]) {
-            // The view's own come first, as they precede the others.
+            // The rules of the view come first, as they precede the others.
             let order =
                 indices.filter { self[$0].view == view && view != nil } + indices.filter { self[$0].view == nil }
             let rules = order.map { self[$0] }
@@ -29,9 +29,9 @@ extension [Settings.Rule] {
         return loops.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// The places of these rules, and what is wrong with each.
+    /// Returns the places of the rules with alias loops, and the fault of each.
     ///
-    /// - Parameter nameservers: the names that belong to nameservers: these ask their servers, without an alias.
+    /// - Parameter nameservers: the names that belong to nameservers, which are asked without an alias.
     func aliasLoops(beside nameservers: Set<Name> = []) -> [(index: Int, fault: String)] {
         guard contains(where: { $0.cname != nil }) else { return [] }
         var ruleOfName: [Name: Int] = [:]
@@ -57,7 +57,7 @@ extension [Settings.Rule] {
         }
     }
 
-    /// The rule that decides about the name: that of the longest match; nil: none, or a nameserver has the name.
+    /// The rule that decides about the name, by the longest match; nil: there is none, or a nameserver has the name.
     private static func rule(for name: Name, _ ruleOfName: [Name: Int], beside nameservers: Set<Name>) -> Int? {
         for match in sequence(first: name, next: \.parent) {
             if nameservers.contains(match) { return nil }

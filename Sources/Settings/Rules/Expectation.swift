@@ -1,13 +1,13 @@
-// A rule's `expect`: what genuine answers for its names are like. Written as an inline table or as [rule.expect].
+// A rule's `expect`: the properties of genuine answers for its names. Written as an inline table or as [rule.expect].
 
 package import DNSWire
 
 extension Settings {
     package struct Expectation: Equatable, Sendable {
         package var cname: Bool?
-        /// 1 s to 7 days, in whole seconds.
+        /// The maximum TTL, 1 s to 7 days, in whole seconds.
         package var maxTTL: Duration?
-        /// Up to 64; empty: any address.
+        /// Networks of the addresses, up to 64; empty: any address.
         package var within: [Prefix] = []
 
         package init() {}
@@ -15,9 +15,9 @@ extension Settings {
 }
 
 extension Settings.Expectation {
-    /// Longer ones say nothing: caches keep no answer longer (RFC 8767 section 4).
+    /// The bounds of the maximum TTL. A longer one has no effect: caches keep no answer longer (RFC 8767 section 4).
     private static let ttls = Duration.seconds(1)...Duration.seconds(7 * 24 * 3600)
-    /// Compared one by one with each address.
+    /// Maximum number of networks, which are compared one by one with each address.
     private static let maxNetworks = 64
 
     static let keys: [Key<Settings.Expectation>] = [
@@ -28,7 +28,7 @@ extension Settings.Expectation {
 }
 
 extension Format<Settings.Expectation> {
-    /// The empty table exempts names from the expectation of a rule for a shorter name.
+    /// The format of `expect`. The empty table exempts names from the expectation of a rule for a shorter name.
     static let expectation: Format = {
         let allowed =
             "a table of cname (true or false), max-ttl (a duration from 1s to 168h) and within (an array of networks "

@@ -1,4 +1,4 @@
-// A rule's `answer`, `cname`, `txt` and `srv`: what the daemon itself answers for its names.
+// A rule's `answer`, `cname`, `txt` and `srv`: the daemon's own answer for its names.
 
 package import DNSWire
 
@@ -15,7 +15,7 @@ extension Settings.Rule {
         }
 
         case refusal(Refusal)
-        /// 1 to 16.
+        /// The addresses, 1 to 16.
         case addresses([Address])
     }
 
@@ -24,15 +24,15 @@ extension Settings.Rule {
         case blocked, censored, filtered
     }
 
-    /// A reply with all of them fits one datagram in most cases.
+    /// The bounds of the number of records. A reply with all of them fits one datagram in most cases.
     static let recordCounts = 1...16
 
-    /// No upstream is asked for the names.
+    /// Whether the daemon answers itself, so that no upstream is asked for the names.
     var answersItself: Bool { answer != nil || cname != nil || !txt.isEmpty || !srv.isEmpty }
 
     private static let answerKeys = ["answer", "extended-error", "cname", "txt", "srv"]
 
-    /// Keys that exclude each other.
+    /// Keys that contradict each other.
     var answerContradictions: [(key: String?, text: String)] {
         let records = [("txt", !txt.isEmpty), ("srv", !srv.isEmpty)].filter(\.1).map(\.0)
         let list: [(key: String?, text: String)]
@@ -59,7 +59,7 @@ extension Settings.Rule {
         return list + needlessKeys
     }
 
-    /// Keys about upstreams have no effect on names that the daemon answers.
+    /// Keys about upstreams, which have no effect on names that the daemon answers.
     private var needlessKeys: [(key: String?, text: String)] {
         let given = Settings.Rule.keys.filter { $0.write(self) != nil }.map(\.name)
         if extendedError != nil, answer == nil {
@@ -113,7 +113,7 @@ extension Format<Settings.Rule.OwnAnswer> {
 }
 
 extension Format<String> {
-    /// Fits on a line of a settings file even with every character escaped.
+    /// Maximum size of a text: it fits on a line of a settings file even with every character escaped.
     private static let maxTextBytes = 2000
 
     static let recordText = Format.text(

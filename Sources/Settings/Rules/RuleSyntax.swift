@@ -4,7 +4,7 @@
 package import DNSWire
 
 extension Settings.Rule {
-    /// Why words are no rule; the text is for operators.
+    /// The reason why words are no rule; the text is for operators.
     package struct WordsError: Error, Equatable, Sendable {
         package let text: String
 
@@ -13,15 +13,18 @@ extension Settings.Rule {
         }
     }
 
-    /// More than there are keys is a mistake.
+    /// Maximum number of words. More words than keys are a mistake.
     private static let maxWords = 32
-    /// The names are given apart; requests of a provider have their parameters from its settings.
+    /// Keys that words cannot have: the names are given apart, and requests of a provider have their parameters from
+    /// its settings.
     private static let fileOnlyKeys = ["match", "match-file", "query", "tags", "app-id", "view"]
 
     /// - Parameters:
-    ///   - words: values as in the file, or without their quotes and brackets; commas separate the elements of a list.
+    ///   - words: the words, with values as in the file, or without their quotes and brackets; commas separate the
+    ///     elements of a list.
     ///   - providers: the names that `resolver` may have.
-    ///   - others: the rules beside which this one applies; one for the same name gives way. Read only for an alias.
+    ///   - others: the rules beside which this rule applies; a rule for the same name gives way. Read only for an
+    ///     alias.
     package init(
         for name: Name, words: [String], providers: [String], nameservers: [String],
         beside others: @autoclosure () -> [Settings.Rule]
@@ -72,8 +75,9 @@ extension Settings.Rule {
         return (key, String(word[word.index(after: equals)...]))
     }
 
-    /// Returns the first form of the value that the key takes: as it is, as a string, and both as an array. A string or
-    /// an array of strings if it takes none, so that the error names what was given. Commas belong to a text.
+    /// Returns the first form of the value that the key takes: as it is, as a string, and both as an array. If the key
+    /// takes none, returns a string or an array of strings, so that the error names the given value. Commas belong to a
+    /// text.
     private static func literal(_ value: String, for key: String) -> String {
         let parts =
             key == "txt" ? [value] : value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)

@@ -1,13 +1,14 @@
 // Finds the known name that a mistyped name most likely means ("did you mean ...?").
 
-/// Longer names are not typing errors, and the comparison time is proportional to both lengths.
+/// Maximum size of a compared name. Longer names are not typing errors, and the comparison time is proportional to both
+/// lengths.
 private let maxComparedBytes = 40
 
 /// The shortest prefix that matches a known name.
 private let minBeginningBytes = 3
 
-/// Returns nil if no name is near. Accepts a prefix, or an edit distance of at most a third of the name's length, and
-/// at least one.
+/// Returns the nearest known name; nil if no name is near. Accepts a prefix, or an edit distance of at most a third of
+/// the name's length, and at least one.
 package func nearestName(to name: String, among known: [String]) -> String? {
     guard name.utf8.count <= maxComparedBytes else { return nil }
     if name.utf8.count >= minBeginningBytes, let whole = known.first(where: { $0.hasPrefix(name) }) { return whole }

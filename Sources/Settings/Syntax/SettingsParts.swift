@@ -1,11 +1,11 @@
-// Divides the text of a settings file into its tables and keys, so that `httpdnsctl setup` can keep those that it does
-// not ask about.
+// Divides the text of a settings file into its tables and keys, so that `httpdnsctl setup` can keep the parts that it
+// does not ask about.
 
 package struct SettingsPart: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
         /// A key above the tables.
         case key
-        /// A table or an element of an array of tables, with its header and without those below it.
+        /// A table or an element of an array of tables, with its header and without the tables below it.
         case table
         /// A key of one of the tables that are divided.
         case keyOfTable(String)
@@ -14,12 +14,12 @@ package struct SettingsPart: Equatable, Sendable {
     package let kind: Kind
     /// The key at the top of the settings, such as "rule", or the key in the table.
     package let key: String
-    /// With the comments directly above.
+    /// The text of the part, with the comments directly above it.
     package let text: String
     /// Numbers of the lines without these comments, from 1.
     package let lines: ClosedRange<Int>
 
-    /// Whether it is an element of an array of tables.
+    /// Whether the part is an element of an array of tables.
     package var isElement: Bool { statements.drop { $0 == " " || $0 == "\t" }.hasPrefix("[[") }
 
     /// The lines without comments and empty lines.
@@ -39,8 +39,8 @@ package struct SettingsPart: Equatable, Sendable {
 
     fileprivate static func isComment(_ line: Substring) -> Bool { line.first { !$0.isWhitespace } == "#" }
 
-    /// Returns the parts in the order of the file; nil if it is not TOML. Comments that stand apart belong to no part,
-    /// or to the table that they are in.
+    /// Returns the parts in the order of the file; nil if the text is not TOML. Comments that stand apart belong to no
+    /// part, or to the table that they are in.
     ///
     /// - Parameter divided: tables whose keys are parts of their own.
     package static func all(in bytes: [UInt8], dividing divided: Set<String>) -> [SettingsPart]? {
@@ -61,7 +61,7 @@ package struct SettingsPart: Equatable, Sendable {
 private struct Starts {
     let lines: [Substring]
     let divided: Set<String>
-    /// By the number of the line, from 0.
+    /// The parts by the numbers of their lines, from 0.
     private var found: [Int: (kind: SettingsPart.Kind, key: String)] = [:]
 
     init(lines: [Substring], divided: Set<String>) { (self.lines, self.divided) = (lines, divided) }
@@ -77,9 +77,9 @@ private struct Starts {
         }
     }
 
-    /// Adds the headers of a table and of those below it.
+    /// Adds the headers of a table and of the tables below it.
     ///
-    /// - Returns: whether there are any: `a.b = 1` and `a = {b = 1}` make tables without.
+    /// - Returns: whether there are any headers: `a.b = 1` and `a = {b = 1}` make tables without headers.
     private mutating func addHeaders(_ node: TOMLNode, _ key: String, _ document: borrowing TOMLDocument) -> Bool {
         let children: [TOMLNode]
         var hasAny = false
@@ -116,7 +116,7 @@ private struct Starts {
         }
     }
 
-    /// The first of the comments directly above a line; the line itself if there are none.
+    /// Returns the first of the comments directly above a line; the line itself if there are none.
     private func comments(above line: Int) -> Int {
         var first = line
         while first > 0, SettingsPart.isComment(lines[first - 1]) { first -= 1 }

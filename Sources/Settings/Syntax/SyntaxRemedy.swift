@@ -5,15 +5,15 @@ import DNSWire
 
 /// A common mistake that stopped the parser.
 struct SyntaxMistake {
-    /// Both count from 1.
+    /// Line and column count from 1.
     let line: Int
     let column: Int
     private let finding: String
-    /// Without the value.
+    /// The finding without the value.
     private let hiddenFinding: String
     /// The text to write; follows the finding.
     private let remedy: String
-    /// In place of the remedy, if further mistakes would be left.
+    /// The text in place of the remedy, if further mistakes would be left.
     private var unsureRemedy = ""
     /// A word as it is in the file, and the string that it becomes.
     private var word: (written: String, string: String)?
@@ -21,15 +21,15 @@ struct SyntaxMistake {
     private let front: [UInt8]
     /// The file up to the mistake, without it and with the arrays around it closed.
     let corrected: [UInt8]
-    /// The whole file, without the mistake; nil if the remedy is right whatever follows.
+    /// The whole file, without the mistake; nil if the remedy is right whatever text follows.
     private var whole: [UInt8]?
-    /// Where the parser refuses what the mistake becomes: the word and the arrays around it.
+    /// The places at which the parser refuses the corrected text: the word and the arrays around it.
     let places: [Place]
 
-    /// Line and column.
+    /// A line and a column.
     typealias Place = (Int, Int)
 
-    /// Nil if the error is none of the known mistakes.
+    /// Finds the mistake; nil if the error is none of the known mistakes.
     ///
     /// - Parameter text: the file, in UTF-8.
     init?(_ error: TOMLDocument.SyntaxError, in text: ArraySlice<UInt8>) {
@@ -58,10 +58,10 @@ struct SyntaxMistake {
             places = [(line, column)] + (array?.places ?? [])
             return
         }
-        // A string in an array, for example, may have a fault of its own.
+        // A string in an array, for example, may have a mistake of its own.
         guard let array, error.reason.contains("array") else { return nil }
         if isInArray, let next = rest.first, next.isQuote || word?.isKey == false {
-            // A comma would only follow another: the string in front of the place has no end.
+            // A comma would only follow another one: the string in front of the place has no end.
             guard ![",", "["].contains(array.lastElement.suffix(1)) else { return nil }
             (line, column) = (error.line, error.column)
             (finding, remedy) = ("a , is missing in the array", ": write , behind \(array.lastElement)")
@@ -89,7 +89,7 @@ struct SyntaxMistake {
 
     /// The keys of the value that holds the mistake, from the root's key on; nil if the parser finds none.
     var keys: [String]? {
-        // No setting has this value.
+        // The marker is a value that no setting has.
         let marker = "\0value\0"
         return (try? TOMLDocument((front + Array(tomlString(marker).utf8))[...]))?.root.keys(of: marker)
     }
@@ -111,7 +111,7 @@ struct SyntaxMistake {
 }
 
 extension TOMLNode {
-    /// The keys of a string, from this table's key on; the elements of an array have none of their own.
+    /// The keys of a string, from this table's key on; the elements of an array have no keys of their own.
     fileprivate func keys(of text: String) -> [String]? {
         switch value {
         case .string(text): return []
@@ -126,28 +126,28 @@ extension TOMLNode {
     }
 }
 
-/// What a user writes in place of a string: letters and digits without quotes, or a text in typographic quotes.
+/// A word that a user writes in place of a string: letters and digits without quotes, or a text in typographic quotes.
 private struct BareWord {
     let text: String
-    /// With its quotes.
+    /// The word with its quotes.
     let written: String
-    /// The line in front of it.
+    /// The line in front of the word.
     let before: ArraySlice<UInt8>
-    /// Counts from 1.
+    /// The column of the word, from 1.
     let column: Int
-    /// Whether it is an endpoint such as [::1]:53, whose brackets look like those of an array.
+    /// Whether the word is an endpoint such as [::1]:53, whose brackets look like those of an array.
     let isBracketed: Bool
-    /// Whether a = follows.
+    /// Whether a "=" follows the word.
     let isKey: Bool
-    /// The index behind it.
+    /// The index behind the word.
     let end: Int
     /// The last byte in front of the word that is no blank.
     private let previous: UInt8?
 
-    /// Longer words would be cut in the message.
+    /// Maximum size of a word. Longer words would be cut in the message.
     private static let maxBytes = 60
 
-    /// Nil if the place is not in a word.
+    /// Finds the word; nil if the place is not in a word.
     init?(between before: ArraySlice<UInt8>, and rest: ArraySlice<UInt8>) {
         let typographic = BareWord.inTypographicQuotes(rest)
         let head = before.suffix(typographic == nil ? before.reversed().prefix(while: \.isOfWord).count : 0)
@@ -167,12 +167,12 @@ private struct BareWord {
         column = front.characters + 1
         isKey = after.first { !$0.isBlank } == UInt8(ascii: "=")
         end = after.startIndex
-        // Nothing else would tell the user that they are there.
+        // A word with such characters is not quoted, as no message would tell the user that they are there.
         guard !text.unicodeScalars.contains(where: { isUnseen($0) || $0.properties.isWhitespace }) else { return nil }
         previous = self.before.last { !$0.isBlank }
     }
 
-    /// The text up to the next typographic quote; nil if it does not begin with one.
+    /// Returns the text up to the next typographic quote; nil if the text does not begin with one.
     private static func inTypographicQuotes(
         _ rest: ArraySlice<UInt8>
     ) -> (text: ArraySlice<UInt8>, written: ArraySlice<UInt8>)? {
@@ -186,7 +186,7 @@ private struct BareWord {
         written == text ? "found \(text); a string needs quotes" : "found the typographic quotes of \(written)"
     }
 
-    /// Whether it stands where a value should, and is neither a number nor a date.
+    /// Whether the word stands where a value should, and is neither a number nor a date.
     func isString(inArray: Bool) -> Bool {
         guard !isKey,
             written != text || text.utf8.first?.isDigit == false || text.utf8.contains(where: \.isLetter) || isAddress
@@ -203,9 +203,9 @@ private struct BareWord {
 
 /// The arrays that are open at the end of some lines.
 private struct OpenArray {
-    /// Of their brackets, the innermost last.
+    /// The places of the opening brackets, the innermost last.
     let places: [SyntaxMistake.Place]
-    /// The lines up to the outermost one.
+    /// The lines up to the outermost array.
     let front: [UInt8]
     /// The lines up to the last element, with the arrays closed.
     let corrected: [UInt8]
@@ -213,10 +213,10 @@ private struct OpenArray {
     let lastElement: String
     /// A line with a table header follows, which no array holds.
     let isBeforeHeader: Bool
-    /// That close them.
+    /// The brackets that close the arrays.
     var brackets: [UInt8] { Array(repeating: UInt8(ascii: "]"), count: places.count) }
 
-    /// Nil if no array is open.
+    /// Finds the open arrays; nil if no array is open.
     init?(in lines: some Collection<ArraySlice<UInt8>>) {
         var open: [(number: Int, before: ArraySlice<UInt8>)] = []
         var lastElement = "["
@@ -283,7 +283,7 @@ extension ArraySlice<UInt8> {
         return self[...(closingQuote ?? endIndex - 1)]
     }
 
-    /// U+2018 to U+201F.
+    /// Whether the text begins with one of U+2018 to U+201F.
     fileprivate var beginsWithTypographicQuote: Bool {
         let bytes = Array(prefix(3))
         return bytes.count == 3 && bytes[0] == 0xE2 && bytes[1] == 0x80 && (0x98...0x9F).contains(bytes[2])
@@ -303,6 +303,6 @@ extension UInt8 {
     fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 || self == 0x0D }
     fileprivate var isQuote: Bool { self == UInt8(ascii: "\"") || self == UInt8(ascii: "'") }
     fileprivate var isLetter: Bool { (0x61...0x7A).contains(self | 0x20) }
-    /// Bytes of other characters belong to it.
+    /// Whether a word may have the byte. Bytes of characters outside ASCII belong to words.
     fileprivate var isOfWord: Bool { isDigit || isLetter || self >= 0x80 || "-_.:/".utf8.contains(self) }
 }

@@ -35,7 +35,7 @@ struct TOMLNode {
         bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
     }
 
-    /// - Parameter text: without a byte order mark.
+    /// - Parameter text: the text without a byte order mark.
     init(_ text: ArraySlice<UInt8>) throws(SyntaxError) {
         try TOMLDocument.requireUTF8(text)
         var problem = unsafe ctoml_problem()
@@ -63,7 +63,7 @@ struct TOMLNode {
         return (Int(place.line), Int(place.column))
     }
 
-    /// CTOML expects valid UTF-8.
+    /// Throws if the text is not UTF-8, which CTOML expects.
     private static func requireUTF8(_ text: ArraySlice<UInt8>) throws(SyntaxError) {
         let wrong: Int
         do {
@@ -80,7 +80,7 @@ struct TOMLNode {
             reason: "a byte that is not UTF-8")
     }
 
-    /// CTOML bounds the nesting, and thereby the recursion.
+    /// Builds the tree. CTOML bounds the nesting, and thereby the recursion.
     private static func tree(_ nodes: UnsafeBufferPointer<ctoml_node>, at index: Int) -> TOMLNode {
         let node = unsafe nodes[index]
         let children = unsafe node.first_child..<(node.first_child + node.child_count)
