@@ -1,15 +1,15 @@
-// Decides from the addresses that providers report for this machine to which carrier the network in use leads. A value
+// Decides which carrier the network in use leads to, from the addresses that providers report for this machine. A value
 // without clock and I/O.
 //
-// A carrier is told by the prefix of its addresses: a /16 of IPv4, a /32 of IPv6. One provider may lie, and one reply
-// may be odd. So another prefix counts once two providers have reported it, unless as many others reported the present
-// prefix meanwhile. One provider is enough, after 2 s, only if none of the others can contradict it: none reported the
-// present prefix within the last 5 min, and no two agree on a third. Reports survive a network change: a provider that
-// the others have contradicted does not convince on the next network either.
+// A carrier is identified by the prefix of its addresses: a /16 of IPv4, a /32 of IPv6. One provider may lie, and one
+// reply may be odd. So another prefix counts once two providers have reported it, unless as many others reported the
+// present prefix meanwhile. One provider is enough, after 2 s, only if no other provider can contradict it: none
+// reported the present prefix within the last 5 min, and no two agree on a third prefix. Reports survive a network
+// change: a provider that the others have contradicted does not convince on the next network either.
 
 package import DNSWire
 
-/// The prefixes of a carrier's addresses, as far as they are known.
+/// The known prefixes of a carrier's addresses.
 package struct Carrier: Equatable, Sendable {
     package private(set) var prefixes: [Prefix] = []
 
@@ -20,7 +20,7 @@ package struct Carrier: Equatable, Sendable {
         address.isPrivate ? nil : Prefix(around: address, length: address.recordType == .a ? 16 : 32)
     }
 
-    /// Replaces the prefix of this one's family. At most one per family, IPv4 first.
+    /// Replaces the prefix of the new one's family. There is at most one per family, IPv4 first.
     package mutating func set(_ prefix: Prefix) {
         let other = prefixes.filter { $0.address.recordType != prefix.address.recordType }
         prefixes = prefix.address.recordType == .a ? [prefix] + other : other + [prefix]
@@ -29,10 +29,10 @@ package struct Carrier: Equatable, Sendable {
     package func prefix(of family: RecordType) -> Prefix? { prefixes.first { $0.address.recordType == family } }
 }
 
-/// Another carrier than the one of the network in use.
+/// A carrier other than that of the network in use.
 package struct OtherCarrier: Equatable, Sendable {
     package let prefix: Prefix
-    /// The last reply that came through the former carrier. What was learned since may be the other one's.
+    /// The last reply that came through the former carrier. Data learned since then may be the other carrier's.
     package let since: Instant
 
     package init(prefix: Prefix, since: Instant) {
@@ -48,7 +48,7 @@ package struct ExitReports: Sendable {
         package let address: Address
         package let at: Instant
         fileprivate let prefix: Prefix
-        /// Of the consecutive replies with this prefix: when the first one came, and how many there were.
+        /// When the first of the consecutive replies with this prefix came, and how many there were.
         fileprivate let since: Instant
         fileprivate let count: Int
         /// When this provider last reported the present carrier.
@@ -57,14 +57,14 @@ package struct ExitReports: Sendable {
         fileprivate var family: RecordType { address.recordType }
     }
 
-    /// The last of each provider and family, the latest last.
+    /// The last report of each provider and family, the latest last.
     private var reports: [Report] = []
     /// The confirmed prefixes of the network in use.
     package private(set) var carrier = Carrier()
     private var enteredAt: Instant
     /// When the present carrier was reported last.
     private var carrierSeenAt: Instant
-    /// No other carrier counts until then.
+    /// The instant before which no other carrier counts.
     private var heldUntil: Instant
 
     package init(now: Instant) {
@@ -89,7 +89,7 @@ package struct ExitReports: Sendable {
         heldUntil = isOtherCarrier ? now + NetworkBounds.carrierHold : now
     }
 
-    /// Records what a provider reported. The first confirmed prefix of a family completes `carrier`.
+    /// Records an address that a provider reported. The first confirmed prefix of a family completes `carrier`.
     ///
     /// - Returns: another carrier, if it is confirmed. The caller then enters another network.
     package mutating func reported(_ address: Address, by provider: Int, now: Instant) -> OtherCarrier? {
@@ -118,7 +118,7 @@ package struct ExitReports: Sendable {
             // Another provider reported the present carrier meanwhile.
             contradicting = others.count { other in other.carrierAt.map { $0 >= report.since } ?? false }
         } else {
-            // One that reports another prefix each time contradicts nothing.
+            // A provider that reports another prefix each time contradicts nothing.
             contradicting = others.count { $0.prefix != report.prefix && $0.count > 1 && $0.at >= enteredAt }
         }
         guard agreeing == 0 else { return agreeing + 1 > contradicting }
@@ -127,8 +127,8 @@ package struct ExitReports: Sendable {
             && !canContradict(report, others)
     }
 
-    /// Whether other providers may know better than this one. A preferred provider answers most requests, so the last
-    /// reports of the others may be minutes old.
+    /// Whether other providers may have newer information than this one. A preferred provider answers most requests, so
+    /// the last reports of the others may be minutes old.
     private func canContradict(_ report: Report, _ others: [Report]) -> Bool {
         let recent = others.filter { $0.prefix != report.prefix && report.at - $0.at < NetworkBounds.carrierHold }
         return recent.contains { other in

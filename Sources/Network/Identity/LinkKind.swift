@@ -3,7 +3,7 @@
 import DNSWire
 
 extension NetworkTables {
-    /// How an interface is used; nil if there is none.
+    /// Returns how an interface is used; nil if there is no such interface.
     package func use(of interface: String) -> LinkUse? {
         links.first { $0.name == interface }.map { link in
             LinkUse(
@@ -30,7 +30,8 @@ extension NetworkTables.Link {
     /// Whether neighbours have a hardware address that identifies them.
     var hasHardwareAddresses: Bool { ![.cellular, .tunnel].contains(networkKind) }
 
-    /// Many modems report Ethernet; the names that systemd and the kernel give them identify them.
+    /// Whether the link is cellular. Many modems report Ethernet; the names that systemd and the kernel give them
+    /// identify them.
     private var isCellular: Bool {
         hardwareType == Link.rawIP || ["wwan", "rmnet"].contains(kind) || name.hasPrefix("ww")
             || name.hasPrefix("rmnet")
@@ -51,7 +52,7 @@ extension NetworkTables.Link {
 
 package struct LinkUse: Equatable, Sendable {
     package let isTunnel: Bool
-    /// A default route or a part of one leads over it.
+    /// A default route or a part of one uses the interface.
     package let hasDefaultRoute: Bool
 }
 

@@ -1,6 +1,6 @@
-// Discovery of the network's NAT64 prefix: whether one is needed, when to ask for it (RFC 7050), and what router
-// advertisements say (RFC 8781), which take precedence. A value without clock and socket; the caller sends the
-// question and reports its result.
+// Discovery of the network's NAT64 prefix: whether one is needed, when to ask for it (RFC 7050), and which prefixes
+// router advertisements have (RFC 8781). The latter take precedence. A value without clock and socket; the caller sends
+// the question and reports its result.
 
 package import DNSWire
 
@@ -12,7 +12,7 @@ package struct NAT64Discovery: Equatable, Sendable {
     private var isAsking = false
     private var failuresInARow = 0
     private var network: NetworkID?
-    /// Prefixes by network, least recently used first: a known one is used at once and verified in the background.
+    /// Prefixes by network, least recently used first: a known prefix is used at once and verified in the background.
     private var known: [Known] = []
 
     private struct Known: Equatable {
@@ -20,7 +20,7 @@ package struct NAT64Discovery: Equatable, Sendable {
         let prefixes: [NAT64Prefix]
     }
 
-    /// RFC 7050 section 3; only the network's own resolver can answer it.
+    /// The question of RFC 7050 section 3; only the network's own resolver can answer it.
     package static let question = Question(wellKnownName, .aaaa)
 
     private static let wellKnownName: Name = {
@@ -28,15 +28,15 @@ package struct NAT64Discovery: Equatable, Sendable {
         return name
     }()
 
-    /// The same number of networks as elsewhere.
+    /// Maximum number of networks, as elsewhere.
     private static let maxKnown = 8
-    /// A network has one, or two during a renumbering; the bound protects memory.
+    /// Maximum number of prefixes. A network has one, or two during a renumbering; the bound protects memory.
     private static let maxPrefixes = 4
     /// The question is repeated this long before the answer expires (RFC 7050 section 3).
     private static let refreshLead: Duration = .seconds(10)
     /// Bounds on the answer's lifetime: at most one question a minute, at least one a day.
     private static let lifetimes = Duration.seconds(60)...Duration.seconds(24 * 3600)
-    /// "No NAT64" is verified within the hour, because the network's operator may add it.
+    /// Maximum lifetime of "no NAT64": it is verified within the hour, because the network's operator may add it.
     private static let maxNegative: Duration = .seconds(3600)
     /// Pause after silence or a failure, doubling from the floor to the ceiling.
     private static let pauseFloor: Duration = .seconds(1)
@@ -44,10 +44,10 @@ package struct NAT64Discovery: Equatable, Sendable {
 
     package init() {}
 
-    /// Notes another network, or changed routes. A question in flight is to be dropped.
+    /// Records another network, or changed routes. A question in flight is to be dropped.
     ///
     /// - Parameters:
-    ///   - network: nil if networks are not distinguished.
+    ///   - network: the network; nil if networks are not distinguished.
     ///   - advertised: the prefixes of router advertisements.
     /// - Returns: whether the prefixes in force have changed on this network.
     @discardableResult
@@ -78,7 +78,7 @@ package struct NAT64Discovery: Equatable, Sendable {
         isAsking = true
     }
 
-    /// Notes the answer of the network's resolver: addresses, or none.
+    /// Records the answer of the network's resolver: addresses, or none.
     ///
     /// - Parameter ttlSeconds: how long the answer may be kept.
     /// - Returns: whether the prefixes in force have changed.
@@ -95,7 +95,7 @@ package struct NAT64Discovery: Equatable, Sendable {
         return prefixes != before
     }
 
-    /// Notes a failure. Known prefixes stay in force, because NAT64 does not depend on the nameserver.
+    /// Records a failure. Known prefixes stay in force, because NAT64 does not depend on the nameserver.
     package mutating func failed(now: Instant) {
         guard isAsking else { return }
         isAsking = false

@@ -18,11 +18,11 @@ struct NetworkAttachment: Equatable {
         source = nil
     }
 
-    /// Nil without a default route.
+    /// Creates the attachment; nil without a default route.
     ///
     /// - Parameters:
-    ///   - before: attachment at the last read, if there was a default route then.
-    ///   - inForce: attachment of the current epoch.
+    ///   - before: the attachment at the last read, if there was a default route then.
+    ///   - inForce: the attachment of the current epoch.
     init?(_ routed: RoutedLinks, searchDomains: [String], before: NetworkAttachment?, inForce: NetworkAttachment) {
         guard let wayOut = routed.wayOut else { return nil }
         let seen = NetworkIdentity(routed, wayOut, searchDomains: searchDomains)
@@ -32,7 +32,7 @@ struct NetworkAttachment: Equatable {
             seen.gatewayHardware == nil && before?.link == link && before?.identity.hasSameWayOut(as: seen) ?? false
         identity = isForgotten ? seen.with(gatewayHardware: before?.identity.gatewayHardware) : seen
 
-        // Keeps the previous address as long as the interface has it, even if the interface gets others.
+        // The previous address is kept as long as the interface has it, even if the interface gets others.
         let addresses = wayOut.addresses.map(\.address).filter { $0.recordType == .a }
         let last = [before ?? inForce, inForce].first { $0.identity.hasSameWayOut(as: seen) }?.source
         source = addresses.first { $0 == last } ?? addresses.first
@@ -44,7 +44,7 @@ struct NetworkAttachment: Equatable {
 
     func cause(after before: NetworkAttachment) -> NetworkCause {
         let (old, new) = (before.identity, identity)
-        // An epoch without a route is only ever the first one.
+        // An epoch without a route is always the first one.
         guard old.kind != .none else { return .restored }
         guard old.hasSameWayOut(as: new), old.gatewayHardware == new.gatewayHardware else { return .route }
         if old.tunnels != new.tunnels || old.exits != new.exits { return .vpn }

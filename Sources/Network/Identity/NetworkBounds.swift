@@ -15,7 +15,7 @@ package enum NetworkBounds {
     static let maxTunnels = 16
     /// Maximum number of search domains in an identity: the classic limit of resolv.conf.
     static let maxSearchDomains = 6
-    /// RFC 1035 section 2.3.4, as text.
+    /// Maximum size of a search domain as text (RFC 1035 section 2.3.4).
     static let maxSearchDomainBytes = 253
     /// Maximum size of an identity as text, for one line of a report. The note has room for `maxKnown` of them.
     static let maxWordsBytes = 240

@@ -3,12 +3,12 @@
 package import DNSWire
 
 package struct NetworkChange: Equatable, Sendable {
-    /// May equal the previous identity, after a sleep or an interruption.
+    /// The new identity, which may equal the previous one after a sleep or an interruption.
     package let identity: NetworkIdentity
     package let cause: NetworkCause
     /// When the first default route of this change appeared. Clients wait from here on.
     package let usableSince: Instant
-    /// Nil unless the carrier is the cause.
+    /// The other carrier; nil unless it is the cause.
     package let carrier: OtherCarrier?
 
     package init(identity: NetworkIdentity, cause: NetworkCause, usableSince: Instant, carrier: OtherCarrier? = nil) {
@@ -21,15 +21,15 @@ package struct NetworkChange: Equatable, Sendable {
 
 /// Cause of a change, for statistics. If several apply, the first of wake, restored, route, vpn, domain counts.
 package enum NetworkCause: String, CaseIterable, Sendable {
-    /// Another interface, gateway, prefix or local address.
+    /// Another interface, gateway, prefix or local address is in use.
     case route
-    /// The same default route, and another VPN or none.
+    /// The default route is the same, with another VPN or none.
     case vpn
     /// The default route was missing at the start, or for longer than `NetworkBounds.gap`.
     case restored
     case wake
     /// Only the search domains differ.
     case domain
-    /// The same route, behind which another carrier was found (`ExitReports`).
+    /// The route is the same, and leads to another carrier (`ExitReports`).
     case carrier
 }

@@ -9,9 +9,9 @@
 //                     or 1 s after the first step:
 //                     `changed`, or `unchanged`
 //
-// An attachment is a network identity and the local address that connections use. `inForce` is the epoch's, `present`
-// the latest one; nil without a default route, which starts no epoch. A default route that returns starts a new epoch
-// if it was missing for longer than `NetworkBounds.gap`.
+// An attachment is a network identity and the local address that connections use. `inForce` is the epoch's attachment,
+// `present` the latest one; nil without a default route. The loss of the default route starts no epoch. A default route
+// that returns starts a new epoch if it was missing for longer than `NetworkBounds.gap`.
 
 package import DNSWire
 
@@ -26,15 +26,15 @@ package struct NetworkEpochs: Sendable {
     }
 
     package enum Action: Equatable, Sendable {
-        /// Sent at once, if it differs from the last one sent.
+        /// The reachable destinations, sent at once if they differ from the last ones sent.
         case reach(NetworkReach)
-        /// Sent once for each gateway with an unknown hardware address.
+        /// Find out the hardware address of a gateway; sent once for each gateway with an unknown one.
         case solicit(gateway: Address, link: Int)
         /// The epoch may have ended: `unchanged` or `changed` follows within `NetworkBounds.settleLimit`.
         case unsettled
         case unchanged
-        /// A new epoch. Without a preceding `unsettled` after a wake, or when the epoch's gateway has revealed its
-        /// hardware address.
+        /// A new epoch has begun. There is no `unsettled` before this after a wake, or when the epoch's gateway has
+        /// revealed its hardware address.
         case changed(NetworkChange)
 
         package var isChange: Bool { if case .changed = self { true } else { false } }
@@ -55,7 +55,7 @@ package struct NetworkEpochs: Sendable {
     package private(set) var steps = 0
     /// Since when the present default route has been usable, counted anew after a wake.
     private var usableSince: Instant
-    /// Nil while there is a default route.
+    /// When the default route was lost; nil while there is one.
     private var lostSince: Instant?
     /// Cause that starts the next epoch even if the attachment is the same.
     private var reasonToBegin: NetworkCause?
@@ -193,7 +193,7 @@ extension NetworkEpochs {
         if let present, present != inForce || reasonToBegin != nil {
             begin(present, actions: &actions)
         } else {
-            // Also without any default route: the epoch lasts until there is another one.
+            // The epoch lasts until there is another attachment, even without any default route.
             phase = .settled
             actions.append(.unchanged)
         }

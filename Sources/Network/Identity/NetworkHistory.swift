@@ -8,12 +8,12 @@ package import DNSWire
 
 package struct KnownNetwork: Equatable, Sendable {
     package let id: NetworkID
-    /// The network with the same identity whose carrier was found first: `id`, or that of another carrier's network.
+    /// The network with the same identity whose carrier was found first: `id`, or the ID of another carrier's network.
     package let link: NetworkID
     package fileprivate(set) var carrier = Carrier()
-    /// `NetworkIdentity.words` of its last visit.
+    /// `NetworkIdentity.words` of the last visit.
     package fileprivate(set) var words: String
-    /// Seconds since 1970.
+    /// Times of the visits, in seconds since 1970.
     package fileprivate(set) var firstSeen: Int64
     package fileprivate(set) var lastSeen: Int64
     /// Number of visits.
@@ -24,7 +24,7 @@ package struct PastChange: Equatable, Sendable {
     package let id: NetworkID
     package let words: String
     package let cause: NetworkCause
-    /// Since 1970.
+    /// Seconds since 1970.
     package let wallSeconds: Int64
     /// Time from the first usable route to the first fresh answer. Nil: the next change came first.
     package fileprivate(set) var recovery: Duration?
@@ -33,7 +33,7 @@ package struct PastChange: Equatable, Sendable {
 package struct NetworkHistory: Equatable, Sendable {
     package private(set) var known: [KnownNetwork] = []
     package private(set) var changes: [PastChange] = []
-    /// Since the start.
+    /// Number of changes by cause, since the start.
     package private(set) var countByCause: [NetworkCause: UInt64] = [:]
     package private(set) var lastRecovery: Duration?
 
@@ -51,7 +51,9 @@ package struct NetworkHistory: Equatable, Sendable {
 
     package func carrier(of id: NetworkID) -> Carrier { known.first { $0.id == id }?.carrier ?? Carrier() }
 
-    /// - Returns: false if that is known, or the network is not.
+    /// Records the carrier of a network.
+    ///
+    /// - Returns: false if the carrier is known, or the network is not.
     package mutating func found(_ carrier: Carrier, of id: NetworkID) -> Bool {
         guard let index = known.firstIndex(where: { $0.id == id }), known[index].carrier != carrier else {
             return false
@@ -61,15 +63,15 @@ package struct NetworkHistory: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - link: see `KnownNetwork`; nil: `id`.
-    ///   - cause: nil for the network at program start.
+    ///   - link: the network with the same identity, as in `KnownNetwork`; nil: `id`.
+    ///   - cause: the cause of the change; nil for the network at program start.
     /// - Returns: networks that are no longer known.
     package mutating func entered(
         _ id: NetworkID, onLink link: NetworkID? = nil, _ identity: NetworkIdentity, cause: NetworkCause?,
         wallSeconds: Int64
     ) -> [NetworkID] {
         if let cause { noteChange(to: id, identity, cause, wallSeconds) }
-        // Without a default route nothing is learned.
+        // Without a default route no network is recorded.
         guard identity != .isolated else { return [] }
         if let last = known.indices.first { known[last].lastSeen = wallSeconds }
         var network =
@@ -83,7 +85,7 @@ package struct NetworkHistory: Equatable, Sendable {
         return forgetOldest()
     }
 
-    /// Sets the recovery time of the latest change; ignored if there is none, or its time is set.
+    /// Sets the recovery time of the latest change; ignored if there is no change, or its time is set.
     package mutating func recovered(after duration: Duration) {
         guard let first = changes.indices.first, changes[first].recovery == nil else { return }
         changes[first].recovery = duration
@@ -125,11 +127,10 @@ package struct NetworkHistory: Equatable, Sendable {
     }
 }
 
-// As text, for a note in the store: a line for each known network, latest first, such as
-// "known id=6f2c1a09 link=6f2c1a09 first=1700000000 last=1700003600 times=3 carrier=203.0.0.0/16 words=wifi, gateway
-// 192.168.1.1".
+// The text for a note in the store: a line for each known network, latest first, such as "known id=6f2c1a09
+// link=6f2c1a09 first=1700000000 last=1700003600 times=3 carrier=203.0.0.0/16 words=wifi, gateway 192.168.1.1".
 extension NetworkHistory {
-    /// At most `NetworkBounds.maxNoteBytes`: eight lines of 410 bytes.
+    /// The text has at most `NetworkBounds.maxNoteBytes`: eight lines of 410 bytes.
     package var encoded: String {
         known.map {
             let carrier = $0.carrier.prefixes.map { " carrier=\($0)" }.joined()
@@ -138,8 +139,9 @@ extension NetworkHistory {
         }.joined(separator: "\n")
     }
 
-    /// Skips lines and fields with other names, because a later release may add some. Anything else that `encoded`
-    /// does not write is damage and leaves the history empty: the owner of an entry must not be guessed.
+    /// Restores the history. Skips lines and fields with other names, because a later release may add some. Any other
+    /// text that `encoded` does not write is damage and leaves the history empty: the owner of an entry must not be
+    /// guessed.
     package init(restoring text: String) {
         guard text.utf8.count <= NetworkBounds.maxNoteBytes else { return }
         for line in text.split(separator: "\n") where line.hasPrefix("known ") {
@@ -180,6 +182,6 @@ extension KnownNetwork {
             id: id, link: link, carrier: carrier, words: words, firstSeen: first, lastSeen: last, times: times)
     }
 
-    /// A larger number is damage: it means a change every second for thirty years.
+    /// Maximum number of visits. A larger number is damage: it means a change every second for thirty years.
     private static let maxTimes = 1_000_000_000
 }

@@ -1,4 +1,4 @@
-// Short name of a network: a salted hash of its identity. Reveals nothing about it without the salt.
+// Short name of a network: a salted hash of its identity. It reveals nothing about the identity without the salt.
 
 package struct NetworkID: Hashable, Sendable {
     package let rawValue: UInt32
@@ -16,12 +16,12 @@ package struct NetworkID: Hashable, Sendable {
     package init?(_ text: String) {
         guard let value = UInt32(text, radix: 16) else { return nil }
         rawValue = value
-        // Rejects a sign, another length, and capitals.
+        // This rejects a sign, another length, and capitals.
         guard description == text else { return nil }
     }
 }
 
-/// Eight hexadecimal digits.
+/// The text is eight hexadecimal digits.
 extension NetworkID: CustomStringConvertible {
     package var description: String {
         let digits = String(rawValue, radix: 16)

@@ -4,7 +4,7 @@
 package import DNSWire
 
 // Interface names and the set of all addresses change many times a day through containers, bridges and lifetimes. The
-// gateway's hardware address tells one 192.168.1.1 from another.
+// gateway's hardware address distinguishes networks with the gateway 192.168.1.1.
 package struct NetworkIdentity: Hashable, Sendable {
     package enum Kind: UInt8, CaseIterable, Sendable {
         case none, ethernet, wifi, cellular, tunnel, other
@@ -12,18 +12,19 @@ package struct NetworkIdentity: Hashable, Sendable {
 
     /// Kind of the interface with the default route; a VPN's only if there is no other.
     package let kind: Kind
-    /// Nil for point-to-point links and for cellular networks, whose gateway changes as often as the address.
+    /// The gateway; nil for point-to-point links and for cellular networks, whose gateway changes as often as the
+    /// address.
     package let gateway: Address?
-    /// Nil: not known yet, or nonexistent.
+    /// The gateway's hardware address; nil: not known yet, or nonexistent.
     package let gatewayHardware: [UInt8]?
-    /// Prefix of the interface's address, in the gateway's family; a /64 for IPv6. Nil if it is only the machine's own
-    /// address, and on cellular networks.
+    /// Prefix of the interface's address, in the gateway's family; a /64 for IPv6. Nil if the prefix is only the
+    /// machine's own address, and on cellular networks.
     package let prefix: Prefix?
-    /// VPN interfaces that are up and lead to more than a single address; sorted, `NetworkBounds.maxTunnels`.
+    /// VPN interfaces that are up and lead to more than a single address; sorted, at most `NetworkBounds.maxTunnels`.
     package let tunnels: [String]
     /// The entries of `tunnels` with a default route: they determine how the Internet is reached. Sorted.
     package let exits: [String]
-    /// Lower case, sorted, `NetworkBounds.maxSearchDomains`.
+    /// Search domains in lower case, sorted, at most `NetworkBounds.maxSearchDomains`.
     package let searchDomains: [String]
 
     package init(
@@ -39,10 +40,10 @@ package struct NetworkIdentity: Hashable, Sendable {
         self.searchDomains = searchDomains
     }
 
-    /// No default route.
+    /// The identity without a default route.
     package static let isolated = NetworkIdentity(kind: .none)
 
-    /// - Parameter searchDomains: normalised.
+    /// - Parameter searchDomains: the normalised search domains.
     init(_ routed: RoutedLinks, _ wayOut: WayOut, searchDomains: [String]) {
         let kind = wayOut.link.networkKind
         let isFleeting = kind == .cellular
@@ -52,7 +53,7 @@ package struct NetworkIdentity: Hashable, Sendable {
             searchDomains: searchDomains)
     }
 
-    /// The gateway's hardware address is known, or there is none.
+    /// Whether the gateway's hardware address is known, or there is none.
     package var isComplete: Bool { gateway == nil || gatewayHardware != nil || kind == .tunnel }
 
     /// Whether `other` is this network after its gateway has revealed its hardware address.
@@ -73,7 +74,7 @@ extension NetworkIdentity {
     package var canonicalBytes: [UInt8] {
         var bytes: [UInt8] = [NetworkIdentity.formOfBytes, kind.rawValue]
         func append(_ field: [UInt8]) {
-            // Fields are shorter than this: names, addresses, and domains of 253 bytes.
+            // Fields are shorter than this limit: names, addresses, and domains of 253 bytes.
             let field = field.prefix(Int(UInt16.max))
             bytes += [UInt8(field.count >> 8), UInt8(field.count & 0xFF)]
             bytes += field
@@ -88,7 +89,8 @@ extension NetworkIdentity {
         return bytes
     }
 
-    /// Changes with the meaning of the bytes, so that networks of an older release are not mistaken for others.
+    /// A number that changes with the meaning of the bytes, so that networks of an older release are not mistaken for
+    /// others.
     private static let formOfBytes: UInt8 = 1
 
     /// Text for reports: "wifi, gateway 192.168.1.1 (0a:1b:2c:3d:4e:5f), 192.168.1.0/24, VPN wg0, search
@@ -112,8 +114,8 @@ extension NetworkIdentity {
 
 /// Normalises search domains, which come from an untrusted network.
 enum SearchDomains {
-    /// Lower case, without the final dot, sorted, no duplicates. Drops domains that are not printable ASCII, too
-    /// long, or over the limit.
+    /// Returns the domains in lower case, without the final dot, sorted, without duplicates. Drops domains that are not
+    /// printable ASCII, too long, or over the limit.
     static func normal(_ domains: [String]) -> [String] {
         let usable = domains.map { $0.hasSuffix(".") ? $0.dropLast() : $0[...] }.filter { domain in
             (1...NetworkBounds.maxSearchDomainBytes).contains(domain.utf8.count)

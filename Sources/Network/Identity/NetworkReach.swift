@@ -11,11 +11,11 @@ package struct NetworkReach: Hashable, Sendable {
         self.prefixes = prefixes
     }
 
-    /// Used without a network monitor: every address is worth a try.
+    /// The reach without a network monitor: every address may be dialled.
     package static let everything = NetworkReach(prefixes: Set(["0.0.0.0/0", "::/0"].compactMap { Prefix($0) }))
 
-    /// Destinations of routes over interfaces that are up, and their on-link blocks. Omits prefixes within others: a
-    /// container's network adds nothing to a default route.
+    /// Takes the destinations of routes over interfaces that are up, and their on-link blocks. Omits prefixes within
+    /// others: a container's network adds nothing to a default route.
     package init(of tables: NetworkTables) {
         let links = tables.usableLinks
         let routed = tables.routes.filter { links[$0.link] != nil }.map(\.destination)
@@ -26,7 +26,7 @@ package struct NetworkReach: Hashable, Sendable {
     }
 
     private static func outermost(_ prefixes: Set<Prefix>) -> Set<Prefix> {
-        // Shortest first: with a default route most blocks need one comparison.
+        // The shortest prefixes come first: with a default route most blocks need one comparison.
         let lengths = Set(prefixes.map(\.length)).sorted()
         return prefixes.filter { prefix in
             !lengths.prefix { $0 < prefix.length }.contains { length in

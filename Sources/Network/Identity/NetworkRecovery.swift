@@ -43,15 +43,15 @@ package struct NetworkRecovery: Sendable {
         wait = Wait(cause: change.cause, usableSince: change.usableSince)
     }
 
-    /// Notes that a client needs a fresh answer. Without this the whole time since the route counts.
+    /// Records that a client needs a fresh answer. Without this call the whole time since the route counts.
     package mutating func requested(now: Instant) {
         guard let wait, wait.requestedSince == nil else { return }
         self.wait?.requestedSince = now
     }
 
-    /// Notes a fresh upstream answer.
+    /// Records a fresh upstream answer.
     ///
-    /// - Returns: nil unless it is the first one after a change.
+    /// - Returns: the cause and the time; nil unless the answer is the first one after a change.
     package mutating func learned(now: Instant) -> (cause: NetworkCause, recovery: Duration)? {
         guard let wait else { return nil }
         self.wait = nil

@@ -5,7 +5,7 @@ import DNSWire
 struct RoutedLinks {
     /// The default route; nil if no family has one.
     let wayOut: WayOut?
-    /// Names, sorted.
+    /// Names of the VPN interfaces, sorted.
     let tunnels: [String]
     let exits: [String]
 
@@ -41,7 +41,7 @@ struct RoutedLinks {
         return WayOut(best.route, best.link, tables)
     }
 
-    /// In the order of the fields; the last ones make the result independent of the tables' order.
+    /// Compares the fields in their order; the last ones make the result independent of the tables' order.
     private static func precedes(
         _ first: (route: NetworkTables.Route, link: NetworkTables.Link),
         _ second: (route: NetworkTables.Route, link: NetworkTables.Link)
@@ -80,11 +80,11 @@ struct WayOut {
         prefix = addresses.first.flatMap(WayOut.prefix)
     }
 
-    /// Nil for a single address: it is the machine's own and does not identify the network.
+    /// Returns the prefix; nil for a single address, which is the machine's own and does not identify the network.
     private static func prefix(_ address: NetworkTables.InterfaceAddress) -> Prefix? {
         switch address.address {
         case .v4: Prefix(around: address.address, length: address.prefixLength).flatMap { $0.length < 31 ? $0 : nil }
-        // Always a /64, whether the address has its own length (/128 by DHCPv6) or the network's.
+        // The prefix is always a /64, whether the address has its own length (/128 by DHCPv6) or the network's.
         case .v6: Prefix(around: address.address, length: 64)
         }
     }

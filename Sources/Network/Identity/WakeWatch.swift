@@ -7,14 +7,14 @@ package struct WakeWatch: Sendable {
     private var asleep: Duration
 
     /// - Parameters:
-    ///   - sinceBoot: the clock that counts suspended time.
-    ///   - awake: the clock that does not.
+    ///   - sinceBoot: the time of the clock that counts suspended time.
+    ///   - awake: the time of the clock that does not count it.
     package init(sinceBoot: Duration, awake: Duration) {
         asleep = sinceBoot - awake
     }
 
     /// - Parameter lateBy: how late the loop came; zero if it had no deadline.
-    /// - Returns: length of the absence; nil if there was none.
+    /// - Returns: the length of the absence; nil if there was none.
     package mutating func read(sinceBoot: Duration, awake: Duration, lateBy: Duration) -> Duration? {
         let slept = sinceBoot - awake - asleep
         asleep = sinceBoot - awake

@@ -17,7 +17,7 @@ package struct KernelMirror {
     /// Links that may be wireless and are not checked yet.
     private var uncheckedLinks: Set<Int> = []
     private var isChanged = false
-    /// Number of reports of links, addresses and routes that were dropped for want of room.
+    /// Number of reports of links, addresses and routes that were dropped for lack of room.
     private var leftOut = 0
 
     private struct Link: Equatable {
@@ -31,15 +31,15 @@ package struct KernelMirror {
         }
     }
 
-    /// Container hosts have some hundreds. Uplinks are created at boot, so they come first.
+    /// Maximum number of links. Container hosts have some hundreds. Uplinks are created at boot, so they come first.
     static let maxLinks = 4096
     static let maxAddresses = 4096
-    /// Routers announce one prefix, and a second one while renumbering.
+    /// Maximum number of prefixes. Routers announce one, and a second one while renumbering.
     static let maxNAT64Prefixes = 16
 
     package init() {}
 
-    /// Applies all messages of a datagram. Unknown ones are ignored.
+    /// Applies all messages of a datagram. Unknown messages are ignored.
     package mutating func take(_ bytes: Span<UInt8>, now: Instant) {
         var messages = NetlinkMessages()
         while let message = messages.next(in: bytes) { take(message, bytes, now: now) }
@@ -83,7 +83,7 @@ extension KernelMirror {
         return isChanged
     }
 
-    /// Returns new gateways. Earlier neighbour reports about them were ignored, because they were no gateways then.
+    /// Returns new gateways. Earlier neighbour reports about them were ignored, because they were not gateways yet.
     mutating func takeNewGateways() -> [NeighbourReport.Place] { routes.takeNewGateways() }
 
     /// Returns the new links with their names.

@@ -10,12 +10,12 @@ struct LinkReport: Equatable {
     let hardwareType: Int
     let name: String
     let kind: String
-    /// Administratively up. If it is down, no route uses the interface.
+    /// The interface is administratively up. If it is down, no route uses the interface.
     let isSwitchedOn: Bool
     let isUp: Bool
 
-    /// Nil for messages that do not concern the interface itself: bridges report their ports, and wireless drivers
-    /// their events, with the same message type.
+    /// Parses a message. Nil for messages that do not concern the interface itself: bridges report their ports, and
+    /// wireless drivers their events, with the same message type.
     init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
         guard let header = bytes.load(ifinfomsg.self, in: payload), Int32(header.ifi_family) == AF_UNSPEC else {
             return nil
@@ -52,7 +52,8 @@ struct LinkReport: Equatable {
 
 struct AddressReport {
     let place: Place
-    /// Neither tentative nor a duplicate. An optimistic address may be used before its test has ended (RFC 4429).
+    /// The address is neither tentative nor a duplicate. An optimistic address may be used before its test has ended
+    /// (RFC 4429).
     let isUsable: Bool
 
     struct Place: Hashable {
@@ -61,7 +62,7 @@ struct AddressReport {
         let prefixLength: Int
     }
 
-    /// Nil for families other than IPv4 and IPv6.
+    /// Parses a message; nil for families other than IPv4 and IPv6.
     init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
         guard let header = bytes.load(ifaddrmsg.self, in: payload) else { return nil }
         let link = Int(header.ifa_index)

@@ -16,8 +16,8 @@ struct NeighbourReport {
         let address: Address
     }
 
-    /// Nil for families other than IPv4 and IPv6 (bridges report learned addresses in the same way), and for proxy
-    /// entries.
+    /// Parses a message. Nil for families other than IPv4 and IPv6 (bridges report learned addresses in the same way),
+    /// and for proxy entries.
     init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
         guard let header = bytes.load(ndmsg.self, in: payload), Int32(header.ndm_flags) & NTF_PROXY == 0 else {
             return nil
@@ -50,7 +50,7 @@ struct NAT64PrefixReport: Equatable {
     /// Zero if the router withdraws the prefix.
     let lifetimeSeconds: Int64
 
-    /// Nil for any other option, and for a prefix that RFC 6052 section 2.2 does not allow.
+    /// Parses a message. Nil for any other option, and for a prefix that RFC 6052 section 2.2 does not allow.
     init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
         let size = MemoryLayout<nduseroptmsg>.size
         guard let header = bytes.load(nduseroptmsg.self, in: payload), Int32(header.nduseropt_family) == AF_INET6

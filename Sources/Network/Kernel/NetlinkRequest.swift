@@ -9,7 +9,7 @@ enum NetlinkRequest {
     /// Returns a request for all objects of a kind (NLM_F_DUMP).
     ///
     /// - Parameters:
-    ///   - type: RTM_GETLINK and the like.
+    ///   - type: the type of the request, such as RTM_GETLINK.
     ///   - headerBytes: size of the struct after the message header for this kind; its first field is the family.
     static func everything(_ type: Int, headerBytes: Int, family: Int32, sequence: UInt32) -> [UInt8] {
         let header = [UInt8(family)] + [UInt8](repeating: 0, count: headerBytes - 1)
@@ -42,7 +42,7 @@ struct NetlinkAnswer {
     private(set) var isComplete = false
     /// The kernel's tables changed during the dump, so it may be incomplete (NLM_F_DUMP_INTR).
     private(set) var wasInterrupted = false
-    /// Error number; 0 for none.
+    /// Error number; 0 if there was no error.
     private(set) var code: Int32 = 0
 
     /// - Parameter sequence: sequence number of the request. Answers to other requests are ignored.
@@ -51,7 +51,7 @@ struct NetlinkAnswer {
         while let message = messages.next(in: bytes) {
             guard message.sequence == sequence else { continue }
             if message.flags & NLM_F_DUMP_INTR != 0 { wasInterrupted = true }
-            // Both types carry a negative error number, or zero for none.
+            // Both types have a negative error number, or zero for no error.
             if message.type == Int(NLMSG_ERROR) || message.type == Int(NLMSG_DONE) {
                 code = 0 &- (bytes.load(Int32.self, in: message.payload) ?? 0)
                 isComplete = true

@@ -2,7 +2,7 @@
 
 package import DNSWire
 
-/// `RouteWatch` sorts each list, so that equal tables compare as equal.
+/// The tables. `RouteWatch` sorts each list, so that equal tables compare as equal.
 package struct NetworkTables: Equatable, Sendable {
     package var links: [Link]
     package var addresses: [InterfaceAddress]
@@ -26,7 +26,8 @@ package struct NetworkTables: Equatable, Sendable {
         /// The driver's name: "veth", "wireguard", "tun", "bridge"; empty for plain hardware.
         package let kind: String
         package let isWireless: Bool
-        /// Administratively up and with a carrier as far as the driver knows (IFF_UP, IFF_LOWER_UP and IFF_RUNNING).
+        /// The link is administratively up and has a carrier as far as the driver knows (IFF_UP, IFF_LOWER_UP and
+        /// IFF_RUNNING).
         package let isUp: Bool
 
         package init(index: Int, name: String, hardwareType: Int, kind: String, isWireless: Bool, isUp: Bool) {
@@ -56,7 +57,7 @@ package struct NetworkTables: Equatable, Sendable {
     /// every link has.
     package struct Route: Equatable, Sendable {
         package let destination: Prefix
-        /// Nil if the destination is on the link. May be IPv6 for an IPv4 destination (RTA_VIA).
+        /// The gateway; nil if the destination is on the link. It may be IPv6 for an IPv4 destination (RTA_VIA).
         package let gateway: Address?
         /// The link of the first hop whose link is up, else of the first hop.
         package let link: Int
@@ -91,14 +92,14 @@ package struct NetworkTables: Equatable, Sendable {
 package struct AdvertisedPrefix: Equatable, Sendable {
     package let link: Int
     package let prefix: NAT64Prefix
-    /// End of its lifetime, unless the router announces it again.
+    /// End of the prefix's lifetime, unless the router announces it again.
     package let end: Instant
 }
 
 // Sort order of the lists.
 
 extension Address {
-    /// IPv4 first.
+    /// The sort key of an address, IPv4 first.
     var order: (UInt64, UInt64, UInt64) {
         switch self {
         case .v4(let value): (0, 0, UInt64(value))

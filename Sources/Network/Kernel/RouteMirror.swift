@@ -1,8 +1,8 @@
 // Copy of the kernel's routes, updated by its messages.
 //
-// The kernel does not report all removals of IPv4 routes. Unreported ones: their link is switched off, the link loses
-// its last address, or (before Linux 6.8) their source address goes. This type derives them. IPv6 removals are reported
-// unless skip_notify_on_dev_down is set.
+// The kernel does not report all removals of IPv4 routes. It reports none if a link is switched off, if it loses its
+// last address, or (before Linux 6.8) if the routes' source address is removed. This type derives these removals. IPv6
+// removals are reported unless skip_notify_on_dev_down is set.
 //
 // Invariants: no list in `paths` is empty. Each is in the kernel's order and includes routes that are not unicast,
 // because a replacement takes the place of the first path. `gateways` and `uses` count the hops of all paths, `count`
@@ -15,19 +15,20 @@ struct RouteMirror {
     private(set) var gateways: [NeighbourReport.Place: Int] = [:]
     private var uses: [Int: Int] = [:]
     private var count = 0
-    /// Number of routes dropped for want of room since the last full read.
+    /// Number of routes dropped for lack of room since the last full read.
     private(set) var leftOut = 0
     /// New gateways since the last call of `takeNewGateways`.
     private(set) var newGateways: [NeighbourReport.Place] = []
 
-    /// A backbone router has a million routes; the first thousands are enough to identify a network. At about 300 bytes
-    /// each, this takes 2.5 MiB.
+    /// Maximum number of routes, which take about 300 bytes each, 2.5 MiB in all. A backbone router has a million
+    /// routes; the first thousands are enough to identify a network.
     static let maxRoutes = 8192
-    /// Default routes, and the halves of one that VPNs install, identify the network. They have separate room.
+    /// Maximum number of routes with default routes and the halves of one that VPNs install. These identify the
+    /// network, so they have separate room.
     private static let maxRoutesWithDefaults = 2 * maxRoutes
     private static let longestDefault = 1
 
-    /// - Parameter replaces: NLM_F_REPLACE; `appends`: NLM_F_APPEND.
+    /// - Parameter replaces: the flag NLM_F_REPLACE; `appends`: NLM_F_APPEND.
     /// - Returns: whether the visible routes have changed.
     mutating func add(_ report: RouteReport, replaces: Bool, appends: Bool) -> Bool {
         let before = paths[report.key] ?? []
@@ -55,7 +56,7 @@ struct RouteMirror {
             }
             after.removeAll { $0.type == report.path.type && $0.hops.isEmpty }
         } else if let index = after.firstIndex(of: report.path) {
-            // If there is none, its removal was derived before.
+            // If the path is missing, its removal was derived before.
             after.remove(at: index)
         }
         return put(after, for: report.key, before: before)
@@ -78,6 +79,8 @@ struct RouteMirror {
         }
     }
 
+    /// Removes the routes with a source address that was removed.
+    ///
     /// - Parameter table: the only table in which the kernel looks for routes with that source.
     mutating func sourceWent(_ address: Address, table: UInt32) -> Bool {
         guard !address.isIPv6 else { return false }
@@ -121,7 +124,7 @@ struct RouteMirror {
     private mutating func put(_ after: [RouteReport.Path], for key: RouteReport.Key, before: [RouteReport.Path]) -> Bool
     {
         guard after != before else { return false }
-        // Count the new hops first, so that a gateway that stays does not count as new.
+        // The new hops are counted first, so that a gateway that stays does not count as new.
         after.forEach { path in path.hops.forEach { use($0) } }
         before.forEach { path in path.hops.forEach { release($0) } }
         paths[key] = after.isEmpty ? nil : after

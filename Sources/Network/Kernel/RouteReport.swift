@@ -9,7 +9,7 @@ struct RouteReport {
     let key: Key
     let path: Path
 
-    /// Identity of a route. Several paths may share a key (`ip route append`).
+    /// Key of a route. Several paths may share a key (`ip route append`).
     struct Key: Hashable {
         let table: UInt32
         let destination: Prefix
@@ -20,9 +20,9 @@ struct RouteReport {
     }
 
     struct Path: Equatable {
-        /// RTN_UNICAST, RTN_BLACKHOLE and the like.
+        /// The type: RTN_UNICAST, RTN_BLACKHOLE and others.
         let type: UInt8
-        /// One hop, or several for multipath; mostly empty for routes that are not unicast. In the kernel's order. IPv6
+        /// One hop, or several for multipath, in the kernel's order; mostly empty for routes that are not unicast. IPv6
         /// hops are sorted, because their order differs between messages and dumps.
         var hops: [Hop]
         /// Source address for packets without one (RTA_PREFSRC).
@@ -44,11 +44,11 @@ struct RouteReport {
         }
     }
 
-    /// More hops than operators configure. Further ones are ignored.
+    /// Maximum number of hops, more than operators configure. Further hops are ignored.
     static let maxHops = 64
 
-    /// Nil for irrelevant routes: other families, the table "local", cached copies, and link-local and multicast IPv6
-    /// destinations, which every link has.
+    /// Parses a message. Nil for irrelevant routes: other families, the table "local", cached copies, and link-local
+    /// and multicast IPv6 destinations, which every link has.
     init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
         guard let header = bytes.load(rtmsg.self, in: payload), header.rtm_flags & UInt32(RTM_F_CLONED) == 0 else {
             return nil

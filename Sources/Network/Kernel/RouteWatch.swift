@@ -7,7 +7,8 @@ package import LinuxIO
 
 package final class RouteWatch {
     private let news: NetlinkSocket
-    /// Separate from the notifications: an answer is complete at once and older than any notification read after it.
+    /// The socket for requests, separate from the notifications: an answer is complete at once and older than any
+    /// notification read after it.
     private let questions: NetlinkSocket
     private var sequence: UInt32 = 0
     private var mirror = KernelMirror()
@@ -15,18 +16,20 @@ package final class RouteWatch {
     private var isKnownOld = true
     private var mustReadAnew = true
 
-    /// A burst of a thousand interfaces takes about 2 MiB of kernel memory. After an overflow, everything is read anew.
+    /// Size of the receive buffer. A burst of a thousand interfaces takes about 2 MiB of kernel memory. After an
+    /// overflow, everything is read again.
     private static let receiveBufferBytes: Int32 = 1 << 20
-    /// Datagrams read in one turn. The rest keeps the descriptor readable, so that other descriptors have their turn.
+    /// Maximum number of datagrams read in one turn. The rest keeps the descriptor readable, so that other descriptors
+    /// have their turn.
     private static let maxDatagramsPerTurn = 1024
-    /// Full reads in a row. Tables that change faster are followed by notifications alone.
+    /// Maximum number of full reads in a row. Tables that change faster are followed by notifications alone.
     private static let maxReadings = 3
-    /// Gateways requested one by one. If there are more, all neighbours are read.
+    /// Maximum number of gateways requested one by one. If there are more, all neighbours are read.
     private static let maxGatewaysAsked = 16
 
     /// Subscribes first and then reads everything, so that no change is missed.
     ///
-    /// - Throws: EMFILE, ENFILE, ENOBUFS; EAFNOSUPPORT where netlink is not allowed.
+    /// - Throws: EMFILE, ENFILE, ENOBUFS; EAFNOSUPPORT if netlink is not allowed.
     package convenience init() throws(SystemError) {
         try self.init(receiveBufferBytes: RouteWatch.receiveBufferBytes)
     }
@@ -43,10 +46,10 @@ package final class RouteWatch {
         _ = try takeChanges()
     }
 
-    /// Readable when the tables may have changed.
+    /// The descriptor is readable when the tables may have changed.
     package var descriptor: Int32 { news.descriptor }
 
-    /// The tables at the last `takeChanges`. At most 4096 links and addresses and 8192 routes; default routes have
+    /// The tables at the last `takeChanges`, with at most 4096 links and addresses and 8192 routes; default routes have
     /// separate room.
     package var tables: NetworkTables {
         if isKnownOld {
@@ -60,11 +63,11 @@ package final class RouteWatch {
     /// is not reported as a change.
     package var nat64Prefixes: [AdvertisedPrefix] { mirror.nat64Prefixes }
 
-    /// Reads the pending messages. After an overflow everything is read anew.
+    /// Reads the pending messages. After an overflow everything is read again.
     ///
     /// - Returns: whether `tables` or `nat64Prefixes` may have changed. Also true for a change that was undone in
     ///   the same turn.
-    /// - Throws: ENOBUFS, ENOMEM and the like. Nothing is lost: the next call continues.
+    /// - Throws: errors such as ENOBUFS and ENOMEM. No change is lost: the next call continues.
     package func takeChanges() throws(SystemError) -> Bool {
         let now = Clock.now()
         let isDrained = try takeNews(now)
@@ -136,7 +139,8 @@ package final class RouteWatch {
         return isChanged
     }
 
-    /// cfg80211 links each of its interfaces to a radio in sysfs; netlink's link messages do not say it.
+    /// Whether the interface is wireless: cfg80211 links each of its interfaces to a radio in sysfs; netlink's link
+    /// messages do not say it.
     private static func isWireless(_ name: String) -> Bool {
         unsafe access("/sys/class/net/\(name)/phy80211", F_OK) == 0
     }

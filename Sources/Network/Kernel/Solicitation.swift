@@ -1,14 +1,14 @@
-// Makes the kernel resolve a neighbour's hardware address, which it does only when it has something to send.
+// Makes the kernel resolve a neighbour's hardware address, which it does only when it has a packet to send.
 
 package import DNSWire
 import Glibc
 import LinuxIO
 
 extension RouteWatch {
-    /// Discard (RFC 863): the peer drops the datagram or reports a closed port; both suffice.
+    /// The port of the service discard (RFC 863): the peer drops the datagram or reports a closed port; both suffice.
     private static let discardPort: UInt16 = 9
 
-    /// Sends one empty datagram. Failures are ignored: it is a hint.
+    /// Sends one empty datagram. Failures are ignored: the datagram is a hint.
     package static func solicit(_ gateway: Address, link: Int) {
         let interface = Int32(truncatingIfNeeded: link)
         let scopeID = gateway.isLinkLocal6 ? UInt32(bitPattern: interface) : 0
