@@ -1,14 +1,14 @@
-// Owners of SQLite's two handles: a connection and a prepared statement. Turn each result code into a value or a
-// `StoreFailure`.
+// The owners of SQLite's two handles: a connection and a prepared statement. They turn each result code into a value or
+// a `StoreFailure`.
 
 import CSQLite
 
 @safe struct Database: ~Copyable {
     fileprivate let handle: OpaquePointer
 
-    /// How long to wait while another process, such as sqlite3, holds the file.
+    /// Time to wait while another process, such as sqlite3, holds the file.
     private static let busyTimeoutMilliseconds: Int32 = 1_000
-    /// The longest row: 64 KiB of records, the name twice, a list of addresses. A longer one is damaged.
+    /// Maximum size of a row: 64 KiB of records, the name twice, a list of addresses. A longer row is damaged.
     private static let maxRowBytes: Int32 = 256 * 1024
 
     /// Opens an existing file, for one thread.
@@ -28,7 +28,7 @@ import CSQLite
         unsafe handle = database
     }
 
-    /// Open statements keep the connection alive until they are closed.
+    /// Closes the connection. Open statements keep it alive until they are closed.
     deinit {
         unsafe sqlite3_close_v2(handle)
     }
@@ -39,7 +39,7 @@ import CSQLite
         guard code == SQLITE_OK else { throw unsafe StoreFailure(code: code, on: handle) }
     }
 
-    /// Returns the first column of the first row; 0 without a row.
+    /// Returns the first column of the first row; 0 if there is no row.
     func number(_ sql: String) throws(StoreFailure) -> Int64 {
         let statement = try Statement(sql, on: self)
         return try statement.step() ? statement.integer(0) : 0

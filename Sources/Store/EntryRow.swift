@@ -3,7 +3,7 @@
 import DNSWire
 
 enum EntryRow {
-    /// Its parameters are set by `bind`, in the same order.
+    /// The statement that writes a row. `bind` sets its parameters in the same order.
     static let insert = """
         INSERT OR REPLACE INTO entries(
             question, type_number, partition, provenance, stored_ms, lifetime, demand, rcode, answers, authorities,
@@ -11,14 +11,14 @@ enum EntryRow {
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
-    /// Its columns are read by `read`, in the same order.
+    /// The statement that reads rows. `read` reads its columns in the same order.
     static let select = """
         SELECT question, type_number, partition, provenance, stored_ms, lifetime, demand, rcode, answers, authorities,
             is_cut, body, checksum
         FROM entries LIMIT ?
         """
 
-    /// The address column is for operators only; 16 are enough.
+    /// Maximum number of addresses in the address column, which is for operators only.
     private static let maxShownAddresses = 16
 
     static func bind(_ entry: StoredEntry, to statement: borrowing Statement) {
@@ -44,7 +44,7 @@ enum EntryRow {
         statement.bind(addresses.count > maxShownAddresses ? shown + " ..." : shown, at: 16)
     }
 
-    /// Returns nil for a row that `bind` cannot have written.
+    /// Returns the entry of a row; nil for a row that `bind` cannot have written.
     static func read(_ statement: borrowing Statement) -> StoredEntry? {
         let wire = statement.bytes(0)
         guard let name = Name(wire: wire), let type = UInt16(exactly: statement.integer(1)),
@@ -69,7 +69,7 @@ enum EntryRow {
         return isInRange && checksum(of: entry, wire) == statement.integer(12) ? entry : nil
     }
 
-    /// The name in the form of the key column.
+    /// Returns the name in the form of the key column.
     static func key(_ name: Name) -> [UInt8] { name.wire.map(\.lowercased) }
 
     private static func checksum(of entry: StoredEntry, _ question: [UInt8]) -> Int64 {
@@ -87,9 +87,9 @@ enum EntryRow {
     }
 }
 
-/// Detects damage, not forgery: a process that can write the file can also write a valid checksum. Each step is
-/// reversible, so a change of one word is always found. A variant of FNV-1a over words instead of bytes. Hash
-/// arithmetic must wrap, so it is unchecked.
+/// Checksum of a row, a variant of FNV-1a over words instead of bytes. It detects damage, not forgery: a process that
+/// can write the file can also write a valid checksum. Each step is reversible, so a change of one word is always
+/// found. Hash arithmetic must wrap, so it is unchecked.
 struct RowChecksum {
     private(set) var state: UInt64 = 0xCBF2_9CE4_8422_2325
 

@@ -13,9 +13,10 @@ package struct LoadCounts: Equatable, Sendable {
 
 /// Size limits of the file and its log.
 struct StoreBounds {
-    /// 256 MiB hold a million usual entries. At this size the file counts as full.
+    /// Maximum size of the file: 256 MiB hold a million usual entries. At this size the file counts as full.
     var maxFileBytes = 256 << 20
-    /// SQLite checkpoints the log at 4 MiB; it grows beyond that only during a long read by another process.
+    /// Maximum size of the log. SQLite checkpoints it at 4 MiB; it grows beyond that only during a long read by another
+    /// process.
     var maxLogBytes = 32 << 20
 }
 
@@ -24,7 +25,7 @@ struct StoreBounds {
 package struct EntryStore: ~Copyable {
     private var place: StorePlace
     private let bounds: StoreBounds
-    /// Nil before the first use and after a failed open.
+    /// The open file; nil before the first use and after a failed open.
     private var tables: EntryTables?
     private var setAside: [SetAside] = []
 
@@ -48,8 +49,8 @@ package struct EntryStore: ~Copyable {
         }
     }
 
-    /// Passes all entries to `body`, in no particular order, with the time of the last write (nil: never). If the
-    /// file is damaged, stops early and renames it; the entries passed before are valid.
+    /// Passes all entries to `body`, in no particular order, with the time of the last write (nil: never). If the file
+    /// is damaged, stops early and renames it; the entries passed before that are valid.
     package mutating func load(
         atMost rows: Int, _ body: (StoredEntry, _ lastWrittenMilliseconds: Int64?) -> Void
     ) throws(StoreFailure) -> LoadCounts {
@@ -68,13 +69,13 @@ package struct EntryStore: ~Copyable {
         return counts
     }
 
-    /// Removes, then writes, in one transaction. Of entries with one key the last one stays. Removals apply to
-    /// entries only.
+    /// Removes entries, then writes the new ones, in one transaction. Of entries with one key the last one stays.
+    /// Removals apply to entries only.
     ///
     /// - Parameters:
-    ///   - partitions: networks of which entries are removed.
+    ///   - partitions: the networks of which entries are removed.
     ///   - notes: values by name; nil removes the note. Each must fit (`NoteRow.fits`).
-    /// - Returns: how many notes were rejected because the file holds the maximum number.
+    /// - Returns: the number of notes that were rejected because the file holds the maximum number.
     @discardableResult
     package mutating func write(
         _ batch: [StoredEntry], removing removals: [QuestionScope] = [], partitions: [PartitionRemoval] = [],
@@ -94,10 +95,10 @@ package struct EntryStore: ~Copyable {
         }
     }
 
-    /// Removes the entries that expired before the given time. Then removes those that expire first until at most
-    /// `rows` are left. Entries that expire in the same millisecond are removed together.
+    /// Removes the entries that expired before the given time. After that, removes the entries that expire first until
+    /// at most `rows` are left. Entries that expire in the same millisecond are removed together.
     ///
-    /// - Returns: how many rows were removed.
+    /// - Returns: the number of rows that were removed.
     package mutating func prune(
         expiredBeforeMilliseconds: Int64, keepingAtMost rows: Int
     ) throws(StoreFailure) -> Int {
@@ -134,10 +135,10 @@ package struct EntryStore: ~Copyable {
         return opened
     }
 
-    /// Throws failures that do not concern the file's content to the caller.
+    /// Renames the file and starts a new one if the failure is about the file's content; otherwise throws the failure.
     private mutating func beginAnew(after failure: StoreFailure) throws(StoreFailure) {
         guard case .unusable(let finding) = failure else { throw failure }
-        // Closed first: SQLite removes the log by its name, which may soon belong to the new file.
+        // The file is closed first: SQLite removes the log by its name, which may soon belong to the new file.
         tables = nil
         setAside.append(try place.setAside(finding: finding))
         _ = try open()

@@ -19,16 +19,16 @@ final class EntryTables {
     private let removeNote: Statement
 
     private static let pageBytes = 4_096
-    /// Pages returned to the file system in one prune; the rest wait for the next one.
+    /// Maximum number of pages returned to the file system in one prune; the rest wait for the next prune.
     private static let maxFreedPages = 4_096
-    /// SQLite truncates a larger log to this size.
+    /// Size of the idle log: SQLite truncates a larger log to this size.
     private static let maxIdleLogBytes = 4 << 20
 
-    /// - Parameter path: an existing file, possibly empty.
+    /// - Parameter path: the path of an existing file, possibly empty.
     init(path: String, maxFileBytes: Int) throws(StoreFailure) {
         let database = try Database(path: path)
         let finding = try Schema.finding(database)
-        // Must be set while the file is empty. Free pages can then be returned to the file system later.
+        // This must be set while the file is empty. Free pages can then be returned to the file system later.
         if finding == .fresh { try database.run("PRAGMA auto_vacuum = INCREMENTAL") }
         // WAL with NORMAL: a crash or power loss may lose the last batches, but never part of one. Only a checkpoint
         // waits for the disk.
@@ -42,7 +42,7 @@ final class EntryTables {
         case .withoutNotes: try Schema.addNotes(to: database)
         case .current: break
         }
-        // Set after the tables exist, so that a file at its maximum size still gets them.
+        // This is set after the tables exist, so that a file at its maximum size still gets them.
         try database.run("PRAGMA max_page_count = \(maxFileBytes / EntryTables.pageBytes)")
         insert = try Statement(EntryRow.insert, on: database)
         select = try Statement(EntryRow.select, on: database)
@@ -73,7 +73,7 @@ final class EntryTables {
         self.database = database
     }
 
-    /// - Returns: how many rows were skipped.
+    /// - Returns: the number of rows that were skipped.
     func load(atMost rows: Int, _ body: (StoredEntry) -> Void) throws(StoreFailure) -> Int {
         defer { select.reset() }
         select.bind(rows, at: 1)
@@ -89,7 +89,7 @@ final class EntryTables {
         return written == 0 ? nil : written
     }
 
-    /// - Returns: all valid notes, and how many rows were skipped.
+    /// - Returns: all valid notes, and the number of rows that were skipped.
     func notes() throws(StoreFailure) -> (whole: [String: String], skipped: Int) {
         defer { selectNotes.reset() }
         var (whole, skipped): ([String: String], Int) = ([:], 0)
@@ -99,7 +99,7 @@ final class EntryTables {
         return (whole, skipped)
     }
 
-    /// - Returns: how many notes were rejected for lack of room.
+    /// - Returns: the number of notes that were rejected for lack of room.
     func write(
         _ batch: [StoredEntry], removing removals: [QuestionScope], partitions: [PartitionRemoval],
         notes: [String: String?], nowMilliseconds: Int64
@@ -112,8 +112,8 @@ final class EntryTables {
                 removePartition.bind(partition.storedSinceMilliseconds, at: 2)
                 try removePartition.run()
             }
-            // Older entries first: a provider's answer replaces an earlier answer of the system resolver, not a later
-            // one.
+            // Older entries come first: a provider's answer replaces an earlier answer of the system resolver, not a
+            // later one.
             for entry in batch.sorted(by: { $0.storedAtMilliseconds < $1.storedAtMilliseconds }) {
                 EntryRow.bind(entry, to: insert)
                 try insert.run()
@@ -142,7 +142,7 @@ final class EntryTables {
         return refused
     }
 
-    /// - Returns: how many rows were removed.
+    /// - Returns: the number of rows that were removed.
     func prune(expiredBeforeMilliseconds: Int64, keepingAtMost rows: Int) throws(StoreFailure) -> Int {
         var removed = 0
         try database.transaction { () throws(StoreFailure) in

@@ -2,30 +2,31 @@
 // provider's list of service nodes. Validates every row.
 
 package enum NoteRow {
-    /// A few for the daemon and for each provider of a machine; 256 for forgery evidence against sources; 32 for rules
-    /// added at run time. At most 1.5 MiB in total, read at the start.
+    /// Maximum number of notes: a few for the daemon and for each provider of a machine; 256 for forgery evidence
+    /// against sources; 32 for rules added at run time. They take at most 1.5 MiB in total, read at the start.
     package static let maxCount = 64 + 256 + 32
-    /// Names are chosen by the daemon: words, followed by the name of a provider or of a host, as in "addresses of
-    /// dns.example". A host name has up to 253 bytes.
+    /// Maximum size of a name. The daemon chooses names: words, followed by the name of a provider or of a host, as in
+    /// "addresses of dns.example". A host name has up to 253 bytes.
     package static let maxNameBytes = 13 + 253
-    /// More than a hundred addresses with ports. Larger data needs its own table.
+    /// Maximum size of a value: more than a hundred addresses with ports. Larger data needs its own table.
     package static let maxValueBytes = 4_096
 
-    /// A NUL byte would end the text when SQLite binds it.
+    /// Whether a note fits. A NUL byte would end the text when SQLite binds it.
     package static func fits(name: String, value: String?) -> Bool {
         let value = value ?? ""
         return (1...maxNameBytes).contains(name.utf8.count) && value.utf8.count <= maxValueBytes
             && !name.utf8.contains(0) && !value.utf8.contains(0)
     }
 
-    /// Its parameters are set by `bind`, in the same order. Does nothing if the table is full.
+    /// The statement that writes a row. `bind` sets its parameters in the same order. It does nothing if the table is
+    /// full.
     static let insert = """
         INSERT OR REPLACE INTO notes(name, value, checksum)
         SELECT ?1, ?2, ?3
         WHERE (SELECT count(*) FROM notes WHERE name <> ?1) < \(maxCount)
         """
 
-    /// Its columns are read by `read`, in the same order.
+    /// The statement that reads rows. `read` reads its columns in the same order.
     static let select = "SELECT name, value, checksum FROM notes ORDER BY name LIMIT \(maxCount)"
 
     static func bind(_ name: String, _ value: String, to statement: borrowing Statement) {
@@ -34,7 +35,7 @@ package enum NoteRow {
         statement.bind(checksum(name, value), at: 3)
     }
 
-    /// Returns nil for a row that `bind` cannot have written.
+    /// Returns the note of a row; nil for a row that `bind` cannot have written.
     static func read(_ statement: borrowing Statement) -> (name: String, value: String)? {
         let (name, value) = (statement.text(0), statement.text(1))
         guard fits(name: name, value: value), checksum(name, value) == statement.integer(2) else { return nil }

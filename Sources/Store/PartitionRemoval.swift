@@ -2,7 +2,7 @@
 
 package struct PartitionRemoval: Equatable, Sendable {
     package let partition: UInt32
-    /// Older entries stay. Since 1970.
+    /// The earliest time of entries that are removed, since 1970; older entries stay.
     package let storedSinceMilliseconds: Int64
 
     package init(_ partition: UInt32, storedSinceMilliseconds: Int64 = .min) {

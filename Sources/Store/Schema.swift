@@ -1,10 +1,10 @@
-// The tables of the file and the check that it is ours. A change to a table must raise `version` and add the
-// migration here.
+// The tables of the file and the check that the file is a store of this daemon. A change to a table must raise
+// `version` and add the migration here.
 
 enum Schema {
-    /// "HTDN" in the file header, where file(1) finds it too.
+    /// The application ID: "HTDN" in the file header, where file(1) finds it too.
     static let applicationID: Int64 = 0x4854_444E
-    /// Version 1 had no notes table.
+    /// The present version. Version 1 had no notes table.
     static let version: Int64 = 2
 
     /// One row for each answer and key. Loaded columns come first; later ones are for operators and cost nothing at
@@ -35,7 +35,7 @@ enum Schema {
         ) STRICT, WITHOUT ROWID
         """
 
-    /// One row: the time of the last write.
+    /// A table with one row: the time of the last write.
     private static let history = """
         CREATE TABLE history(
             id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -43,7 +43,7 @@ enum Schema {
         ) STRICT
         """
 
-    /// `checksum` covers name and value.
+    /// The table of notes. `checksum` covers name and value.
     private static let notes = """
         CREATE TABLE notes(
             name TEXT PRIMARY KEY,
@@ -54,16 +54,16 @@ enum Schema {
 
     /// The state of a file.
     enum Finding {
-        /// An empty database.
+        /// The file is an empty database.
         case fresh
-        /// Version 1, without the notes table.
+        /// The file has version 1, without the notes table.
         case withoutNotes
         case current
     }
 
-    /// Reads only.
+    /// Returns the state of the file. Only reads it.
     ///
-    /// - Throws: `unusable` unless the tables are exactly ours.
+    /// - Throws: `unusable` unless the tables are exactly those of this schema.
     static func finding(_ database: borrowing Database) throws(StoreFailure) -> Finding {
         let id = try database.number("PRAGMA application_id")
         let found = try database.number("PRAGMA user_version")

@@ -1,4 +1,4 @@
-// Why the file cannot be read or written. The daemon keeps serving from memory in each case.
+// The reason why the file cannot be read or written. The daemon keeps serving from memory in each case.
 
 import CSQLite
 
@@ -16,14 +16,14 @@ package enum StoreFailure: Error, Hashable, Sendable {
     /// Another error of the disk or of SQLite.
     case other(String)
 
-    /// Call immediately after the failed SQLite call.
+    /// Creates the failure of an SQLite call; must be called immediately after it.
     init(code: Int32, on database: OpaquePointer?) {
         let systemCode = unsafe database.map { unsafe sqlite3_system_errno($0) } ?? 0
         let text = unsafe database.flatMap { unsafe sqlite3_errmsg($0) }.map { unsafe String(cString: $0) } ?? ""
         self = StoreFailure.meaning(code, systemCode: systemCode, text: text)
     }
 
-    /// Call immediately after the failed system call.
+    /// Creates the failure of a system call; must be called immediately after it.
     init(systemCall call: String, code: Int32) {
         let text = unsafe "\(call): \(String(cString: strerror(code)))"
         self = StoreFailure.outOfSpace.contains(code) ? .full : .forbidden(text)

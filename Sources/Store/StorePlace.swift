@@ -3,7 +3,7 @@
 
 import CSQLite
 
-/// A renamed file and the reason.
+/// The path of a renamed file, and the reason for the renaming.
 package struct SetAside: Equatable, Sendable {
     package let path: String
     package let newPath: String
@@ -12,8 +12,8 @@ package struct SetAside: Equatable, Sendable {
 
 struct StorePlace: ~Copyable {
     let path: String
-    /// Open and locked (flock) from the first use on; -1 before. A separate lock file: closing any descriptor of the
-    /// database itself would release SQLite's own locks (POSIX).
+    /// The lock file, open and locked (flock) from the first use on; -1 before. It is a separate file: closing any
+    /// descriptor of the database itself would release SQLite's own locks (POSIX).
     private var lock: Int32 = -1
     private var identity: Identity?
 
@@ -23,9 +23,9 @@ struct StorePlace: ~Copyable {
         let inode: UInt
     }
 
-    /// Enough for diagnosis, and few enough that a failing disk is not filled.
+    /// Maximum number of renamed files: enough for diagnosis, and few enough that a failing disk is not filled.
     static let maxSetAside = 9
-    /// Private to the daemon: answers reveal which names the users look up.
+    /// The mode of the file, private to the daemon: answers reveal which names the users look up.
     private static let mode: UInt32 = 0o600
 
     init(path: String) {
@@ -48,8 +48,8 @@ struct StorePlace: ~Copyable {
         lock = descriptor
     }
 
-    /// Creates an empty file with our mode if there is none. SQLite would use its own mode, and gives its other files
-    /// the mode of this one.
+    /// Creates an empty file with `mode` if there is none. SQLite would use its own mode, and gives its other files the
+    /// mode of this file.
     mutating func prepare() throws(StoreFailure) {
         let descriptor = try StorePlace.open(path)
         _ = close(descriptor)
@@ -59,7 +59,7 @@ struct StorePlace: ~Copyable {
     /// True if the prepared file is still at its path.
     var isInPlace: Bool { identity != nil && identity == currentIdentity() }
 
-    /// The size of SQLite's log; 0 without one.
+    /// The size of SQLite's log; 0 if there is none.
     var logBytes: Int {
         var status = stat()
         return unsafe lstat(path + "-wal", &status) == 0 ? Int(status.st_size) : 0

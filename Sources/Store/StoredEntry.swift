@@ -39,12 +39,12 @@ package struct StoredEntry: Equatable, Sendable {
         self.demand = demand.isFinite ? max(demand, 0) : 0
     }
 
-    /// Returns the age after a restart. If the clock has run backwards, the downtime is unknown. Then the entry
+    /// Returns the age after a restart. If the clock was set back, the downtime is unknown. In this case the entry
     /// counts as expired by at least its known age, so its lifetime never grows.
     ///
     /// - Parameters:
-    ///   - nowMilliseconds: wall time.
-    ///   - lastWrittenMilliseconds: wall time when the file was last written; nil: never.
+    ///   - nowMilliseconds: the present wall time.
+    ///   - lastWrittenMilliseconds: the wall time when the file was last written; nil: never.
     package func ageMilliseconds(nowMilliseconds: Int64, lastWrittenMilliseconds: Int64?) -> Int64 {
         let range = StoredEntry.wallMilliseconds
         let now = min(max(nowMilliseconds, range.lowerBound), range.upperBound)
@@ -54,6 +54,6 @@ package struct StoredEntry: Equatable, Sendable {
         return max(knownAge, hasRunBackwards ? Int64(lifetimeSeconds) * 1000 : 0)
     }
 
-    /// A synchronised clock steps back by less than this.
+    /// Tolerance for a clock that steps back: a synchronised clock steps back by less than this.
     private static let clockToleranceMilliseconds: Int64 = 5_000
 }
