@@ -2,7 +2,7 @@
 
 package struct DoctorReport: Encodable, Equatable, Sendable {
     package struct Finding: Encodable, Equatable, Sendable {
-        /// "fault", "warning", "note"
+        /// The severity: "fault", "warning" or "note".
         package let gravity: String
         package let subject: String
         package let text: String
@@ -15,7 +15,7 @@ package struct DoctorReport: Encodable, Equatable, Sendable {
             self.remedy = remedy.shown(maxBytes: Finding.maxTextBytes)
         }
 
-        /// Enough for a path, an excerpt of the file and an explanation.
+        /// Maximum size of a text: enough for a path, an excerpt of the file and an explanation.
         private static let maxTextBytes = 1024
     }
 

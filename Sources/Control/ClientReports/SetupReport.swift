@@ -1,21 +1,21 @@
-// The result of `setup`: what was written, what the daemon says to it, and what the operator does next.
+// The result of `setup`: the written files, the daemon's reaction, and the next steps of the operator.
 
 package struct SetupReport: Codable, Equatable, Sendable {
-    /// The daemon at the control socket.
+    /// The reaction of the daemon at the control socket.
     package enum Daemon: String, Codable, Sendable {
         case absent
-        /// It runs with another settings file.
+        /// The daemon runs with another settings file.
         case readsAnotherFile = "reads-another-file"
         case reloaded
-        /// It has not read the file, because this user may not have it do so.
+        /// The daemon has not read the file, because this user may not reload it.
         case doesNotReload = "does-not-reload"
-        /// It keeps its former settings.
+        /// The daemon keeps its former settings.
         case refuses
     }
 
-    /// Absolute, as the other paths.
+    /// The path of the file; all paths are absolute.
     package let path: String
-    /// Where the former file is kept; nil without one.
+    /// The path at which the former file is kept; nil if there was none.
     package let former: String?
     /// Lines of the former file that the new one does not have, with their keys.
     package var leftOut: [String] = []
@@ -31,7 +31,7 @@ package struct SetupReport: Codable, Equatable, Sendable {
     package var needRestart: [String] = []
     /// Why the daemon refuses the settings, or to read them.
     package var findings: [String] = []
-    /// Commands, in their order.
+    /// The next commands, in their order.
     package var next: [String] = []
 
     package init(path: String, former: String?) {
@@ -51,9 +51,9 @@ package struct SetupReport: Codable, Equatable, Sendable {
     /// Whether the take-over follows: names would not resolve by these settings otherwise.
     package var takesOver: Bool { isTakeOverAsked && daemon == .reloaded }
 
-    /// Sets the commands that follow.
+    /// Sets the next commands.
     ///
-    /// - Parameter isStandardFile: the service reads this file.
+    /// - Parameter isStandardFile: true if the service reads this file.
     package mutating func setNext(isStandardFile: Bool) {
         let use = takesOver ? [] : ["sudo httpdnsctl system use"]
         let path = shellWord(path)
@@ -73,12 +73,13 @@ package struct SetupReport: Codable, Equatable, Sendable {
 
     package func rendered(asJSON: Bool) -> String { asJSON ? json(self) : text }
 
-    /// The next commands as text; empty without any. Not part of the text above, because a take-over comes in between.
+    /// The next commands as text; empty if there are none. Not part of the text above, because a take-over comes in
+    /// between.
     package var nextText: String {
         next.isEmpty ? "" : SetupReport.shown(["Next:"] + next.map { "    \($0)" })
     }
 
-    /// Empty if the new file has everything.
+    /// The left-out lines as text; empty if the new file has all lines.
     package var leftOutText: String { SetupReport.shown(leftOutLines) }
 
     private var leftOutLines: [String] {

@@ -23,7 +23,7 @@ package struct SystemReport: Codable, Equatable, Sendable {
     package var answering: [String]
     /// The files that were changed after `system use`.
     package var changed: [String]
-    /// Where the daemon listens, by its own report, if that is not port 53; resolv.conf cannot name it.
+    /// The daemon's own report of its listen addresses, if their port is not 53; resolv.conf cannot name such a port.
     package var otherPorts: [String]
 
     package init(
@@ -77,7 +77,7 @@ package struct SystemWorkReport: Codable, Equatable, Sendable {
     package var steps: [String]
     package var remarks: [String]
 
-    /// Enough for the longest path and some text.
+    /// Maximum size of a line: enough for the longest path and some text.
     package static let maxLineBytes = 5000
 
     package init(isDone: Bool, steps: [String], remarks: [String]) {

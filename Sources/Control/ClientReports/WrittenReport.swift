@@ -6,7 +6,7 @@ package struct WrittenReport: Encodable, Equatable, Sendable {
     /// Sections without content, each with the reason.
     private let missing: [String]
 
-    /// PATH_MAX of Linux.
+    /// Maximum size of a path: PATH_MAX of Linux.
     private static let maxPathBytes = 4096
 
     package init(path: String, bytes: Int, missing: [String]) {

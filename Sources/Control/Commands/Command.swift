@@ -4,26 +4,26 @@ package import DNSWire
 
 package enum Command: Equatable, Sendable {
     case status
-    /// Rendered for Prometheus, or as text or JSON as the request says.
+    /// The counters, rendered for Prometheus, or as text or JSON as the request says.
     case stats(asPrometheus: Bool)
     /// Explains how the daemon answers a question, and why.
-    /// - Parameter client: whose view counts; nil: this machine.
+    /// - Parameter client: the client whose view counts; nil: this machine.
     case explain(Name, RecordType, client: Address?)
     case query(QueryTerms)
-    /// Values that change every second, for a full-screen display.
+    /// The values that change every second, for a full-screen display.
     case top
     /// The lookups in flight.
     case inflight
-    /// Queries as they arrive, until the client disconnects. Nil: for all names.
+    /// The queries as they arrive, until the client disconnects. Nil: for all names.
     case watch(NamePattern?, showsClients: Bool)
     /// The events that the flight recorder holds.
     case recorder(showsClients: Bool)
-    /// Nil: the level stays until the next change.
+    /// Sets the log level for a time. Nil: it stays until the next change.
     case log(LogLevel, seconds: Int?)
     case reload
-    /// Cache entries, in one of three forms.
+    /// The cache entries, in one of three forms.
     case cache(CacheView, QuestionScope)
-    /// With `wholeFleet`, on all members of the fleet.
+    /// Removes cache entries; with `wholeFleet`, on all members of the fleet.
     case flush(QuestionScope, wholeFleet: Bool = false)
     /// Takes 1 to `maxPrefetchNames` names.
     case prefetch([Name])
@@ -31,7 +31,7 @@ package enum Command: Equatable, Sendable {
     case rule(RuleAction)
     case providers(ProvidersAction)
     case network(NetworkView)
-    /// The fleet: this member and the others. The members come from Redis.
+    /// The fleet: this member and the others, which Redis lists.
     case fleet
     /// Probes the addresses of a name now, and reports each result. Causes network traffic.
     case verify(Name)
@@ -45,7 +45,7 @@ package enum Command: Equatable, Sendable {
     /// Help for one command. Nil: for all commands.
     case help(Word?)
 
-    /// One screen of names; longer lists belong in the settings.
+    /// Maximum number of names: one screen; longer lists belong in the settings.
     package static let maxPrefetchNames = 100
 
     /// The first word of a request line.
@@ -53,7 +53,7 @@ package enum Command: Equatable, Sendable {
         case status, stats, cache, flush, prefetch, httpdns, rule, providers, network, fleet, verify, verdicts, report,
             evidence
         case whois, explain, query, top, inflight, watch, recorder, log, reload, help
-        /// Run by httpdnsctl itself, with or without a daemon.
+        /// Commands that httpdnsctl runs itself, with or without a daemon.
         case system, doctor, setup
         case reportBug = "report-bug"
 
@@ -95,8 +95,8 @@ package enum Command: Equatable, Sendable {
         }
     }
 
-    /// Whether only root and the daemon's own user and group may run it: it changes state, causes traffic, or shows
-    /// clients' queries.
+    /// Whether only root and the daemon's own user and group may run the command: it changes state, causes traffic, or
+    /// shows clients' queries.
     package var isReserved: Bool {
         switch self {
         case .flush, .prefetch, .httpdns, .providers(.reset), .providers(.test), .verify, .log, .reload: true
@@ -125,7 +125,7 @@ package enum Command: Equatable, Sendable {
 package struct QueryTerms: Equatable, Sendable {
     package let name: Name
     package let type: RecordType
-    /// Nil: resolve as for a client.
+    /// The provider to ask; nil: resolve as for a client.
     package let provider: String?
     /// Whether the cache is bypassed.
     package let skipsCache: Bool

@@ -176,7 +176,7 @@ extension Command.Word {
 }
 
 extension Command.Word {
-    /// A command line that works as it is; a test parses each.
+    /// A command line that works unchanged; a test parses each.
     package var example: String {
         switch self {
         case .status: "status"
@@ -212,6 +212,6 @@ extension Command.Word {
 }
 
 extension CommandForm {
-    /// "error, warning, info, debug"
+    /// The log levels: "error, warning, info, debug".
     static let levels = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
 }

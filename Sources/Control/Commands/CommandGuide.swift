@@ -80,7 +80,7 @@ struct HelpReport: Codable, Equatable, Sendable {
 }
 
 extension Command.Word {
-    /// The usage that refusals show.
+    /// The usage of the command, as refusals show it.
     var usage: String {
         let usages = forms.map(\.usage)
         return usages == [rawValue] ? "--json" : usages.joined(separator: ", ")

@@ -4,7 +4,7 @@
 package import DNSWire
 
 package enum HTTPDNSSwitch: Equatable, Sendable {
-    /// Nil means all names; a name stands for its subdomains too, and is never the root. Nil seconds mean until `on`.
+    /// Nil means all names; a name includes its subdomains, and is never the root. Nil seconds mean until `on`.
     case off(Name?, seconds: Int?)
     case on(Name?)
 
@@ -12,7 +12,7 @@ package enum HTTPDNSSwitch: Equatable, Sendable {
         case off, on
     }
 
-    /// At most 30 days; a longer pause belongs in the settings.
+    /// The bounds of the time: at most 30 days; a longer pause belongs in the settings.
     static let seconds = 1...30 * 86_400
 
     /// Parses "30s", "10m", "2h" or "1d". Nil for any other text, and for a value out of range.

@@ -10,27 +10,28 @@ package enum Invocation: Equatable, Sendable {
     case readRecords(path: String, wantsJSON: Bool, showsClients: Bool)
     /// Shows or changes which nameserver this machine uses.
     case system(SystemAction, socket: String, wantsJSON: Bool)
-    /// Nil settings: the daemon's default path.
+    /// Runs the checks. Nil settings: the daemon's default path.
     case doctor(settings: String?, socket: String, wantsJSON: Bool)
     /// The arguments after `setup`, which httpdnsctl reads.
     case setup([String], socket: String, wantsJSON: Bool)
-    /// Nil output: a file named after the time.
+    /// Writes a report. Nil output: a file named after the time.
     case reportBug(output: String?, settings: String?, socket: String, wantsJSON: Bool)
-    /// Nil: the overview of all commands.
+    /// Shows help. Nil: the overview of all commands.
     case help(Command.Word?, wantsJSON: Bool)
     case showVersion
     case showUsage
 
     package static let defaultSocket = "/run/httpdnsd/control.sock"
     package static let socketVariable = "HTTPDNSD_SOCKET"
-    /// As the file of `report-bug`.
+    /// The name for standard output in place of the file of `report-bug`.
     package static let standardOutput = "-"
 
-    /// Options precede the command. All arguments after it belong to the command, and the daemon checks them.
+    /// Parses a command line. Options precede the command. All arguments after it belong to the command, and the daemon
+    /// checks them.
     ///
     /// - Parameters:
-    ///   - arguments: without the name of the program.
-    ///   - socket: value of `socketVariable`; nil or empty: the default socket.
+    ///   - arguments: the arguments without the name of the program.
+    ///   - socket: the value of `socketVariable`; nil or empty: the default socket.
     package init(arguments: [String], socket preset: String? = nil) throws(UsageError) {
         var socket = preset.flatMap { $0.isEmpty ? nil : $0 } ?? Invocation.defaultSocket
         var wantsJSON = false
@@ -100,7 +101,7 @@ package enum Invocation: Equatable, Sendable {
         }
     }
 
-    /// Nil unless the words are `help`, `help COMMAND` or a command with `--help` or `-h`.
+    /// Parses a request for help. Nil unless the words are `help`, `help COMMAND` or a command with `--help` or `-h`.
     private static func help(_ words: [String], wantsJSON: Bool) throws(UsageError) -> Invocation? {
         let isOption = { (word: String) in word == "--help" || word == "-h" }
         let rest = words.filter { !isOption($0) }
@@ -133,7 +134,7 @@ package enum Invocation: Equatable, Sendable {
 
     private static let watchOption = "--watch"
 
-    /// Nil unless the command is `recorder read`.
+    /// Parses `recorder read`; nil for any other command.
     private static func recordFile(_ words: [String], wantsJSON: Bool) throws(UsageError) -> Invocation? {
         guard words.starts(with: ["recorder", "read"]) else { return nil }
         let options: Set<String> = ["--json", "--clients"]

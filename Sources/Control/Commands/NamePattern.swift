@@ -3,13 +3,13 @@
 package import DNSWire
 
 package struct NamePattern: Equatable, Sendable {
-    /// Enough for some labels and stars. The cost of a match grows with this length.
+    /// Maximum size of a pattern: enough for some labels and stars. The cost of a match grows with this length.
     static let maxBytes = 64
-    /// In lower case, without a final dot.
+    /// The pattern in lower case, without a final dot.
     private let pattern: [UInt8]
 
-    /// Compiles a pattern: `*` matches any number of characters, dots included, and `?` matches one. Nil if it is
-    /// empty, too long, or not printable ASCII.
+    /// Compiles a pattern: `*` matches any number of characters, dots included, and `?` matches one. Nil if the pattern
+    /// is empty, too long, or not printable ASCII.
     package init?(_ text: String) {
         let bytes = Array(text.lowercased().utf8)
         guard !bytes.isEmpty, bytes.count <= NamePattern.maxBytes, bytes.allSatisfy({ (0x21...0x7e).contains($0) })
@@ -30,7 +30,7 @@ package struct NamePattern: Equatable, Sendable {
     /// Matches iteratively: after a mismatch the last star takes one more character. Steps are at most pattern length
     /// times name length.
     ///
-    /// - Parameter steps: the steps that are left; the result is nil if they are used up.
+    /// - Parameter steps: the remaining steps; the result is nil if they are used up.
     package func matches(_ text: [UInt8], steps: inout Int) -> Bool? {
         var (place, next) = (0, 0)
         var star: (next: Int, place: Int)?

@@ -9,9 +9,9 @@ package enum Reply: Sendable {
     case metrics(StatsReport)
     /// The data of the status page, always JSON.
     case figures(FiguresReport)
-    /// The data of its charts, always JSON.
+    /// The data of the status page's charts, always JSON.
     case history(HistoryReport)
-    /// The names on it, always JSON.
+    /// The names on the status page, always JSON.
     case names(NamesReport)
     /// The number of cache entries that were removed.
     case removed(Int)
@@ -37,7 +37,7 @@ package enum Reply: Sendable {
     case reloaded(ReloadReport)
     /// The complaints about the settings.
     case notReloaded([String])
-    /// Help for one command; nil: for all.
+    /// Help for one command; nil: for all commands.
     case help(Command.Word?)
     case refusal(Refusal)
 
@@ -81,18 +81,18 @@ package enum Reply: Sendable {
         return (decoded(String(decoding: answer, as: UTF8.self)) as QueryReport?)?.error != nil
     }
 
-    /// The refusal must be the last line.
+    /// Returns the complaints and the refusal, which must be the last line.
     private static func notReloaded(_ complaints: [String], asJSON: Bool) -> String {
         let reason = "settings not reloaded, the old ones stay in force"
         guard !asJSON else { return json(ReloadRefusal(error: reason, findings: complaints)) }
         return complaints.map { $0.shown(maxBytes: maxComplaintBytes) + "\n" }.joined() + "error: \(reason)\n"
     }
 
-    /// Enough for a path and an excerpt of the file.
+    /// Maximum size of a complaint: enough for a path and an excerpt of the file.
     private static let maxComplaintBytes = 4096
 }
 
-/// Nil if the text does not have the form of `Value`.
+/// Decodes JSON; nil if the text does not have the form of `Value`.
 func decoded<Value: Decodable>(_ text: String) -> Value? {
     try? JSONDecoder().decode(Value.self, from: Data(text.utf8))
 }

@@ -8,7 +8,8 @@ package struct Request: Equatable, Sendable {
     package let command: Command
     package let wantsJSON: Bool
 
-    /// Longer lines are refused. Enough for the maximum number of names in one command, each of maximum length.
+    /// Maximum size of a line. Longer lines are refused. It is enough for the maximum number of names in one command,
+    /// each of maximum length.
     package static let maxLineBytes = 32 * 1024
 
     package init(_ command: Command, wantsJSON: Bool = false) {
@@ -16,7 +17,7 @@ package struct Request: Equatable, Sendable {
         self.wantsJSON = wantsJSON
     }
 
-    /// Parses NAME [TYPE] as `explain` does, for a caller without a line.
+    /// Parses NAME [TYPE] as `explain` does, for a caller that has no request line.
     package static func question(_ name: String?, _ type: String?) throws(Refusal) -> Question {
         var fields = RequestFields(command: "explain")
         (fields.name, fields.type) = (name, type)
@@ -41,7 +42,7 @@ package struct Request: Equatable, Sendable {
         }
     }
 
-    /// Only the values of rules may have blanks.
+    /// Splits the text into words. Only the values of rules may have blanks.
     private static func words(of text: String) throws(Refusal) -> [String] {
         let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
         guard words.first == Command.Word.rule.rawValue else { return words }

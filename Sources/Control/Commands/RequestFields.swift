@@ -125,7 +125,7 @@ struct RequestFields: Decodable {
         }
     }
 
-    /// NAME [TYPE] of `explain`.
+    /// Returns the question of NAME [TYPE] of `explain`.
     func question() throws(RequestFault) -> Question { Question(try requiredName(.explain), try requestedType()) }
 
     private func requestedType() throws(RequestFault) -> RecordType { try type.map(readType) ?? .a }
@@ -169,7 +169,7 @@ struct RequestFields: Decodable {
         }
     }
 
-    /// Contradictory arguments are refused, because a flush cannot be undone.
+    /// Returns the scope of a flush. Contradictory arguments are refused, because a flush cannot be undone.
     private func flushScope() throws(RequestFault) -> QuestionScope {
         guard all != true else {
             guard name == nil, type == nil, tree != true else {
@@ -194,7 +194,7 @@ struct RequestFields: Decodable {
         return names
     }
 
-    /// Superfluous arguments are refused, as for a flush. `rule` is the former word for `name`.
+    /// Returns the switch. Superfluous arguments are refused, as for a flush. `rule` is the former word for `name`.
     private func httpdnsSwitch() throws(RequestFault) -> HTTPDNSSwitch {
         let usage = Command.Word.httpdns.usage
         guard let verb else { throw RequestFault("httpdns needs a verb; allowed: \(usage)") }
@@ -294,7 +294,7 @@ struct RequestFields: Decodable {
         return seconds
     }
 
-    /// A Unicode name becomes the ASCII name that clients query.
+    /// Parses a name. A Unicode name becomes the ASCII name that clients query.
     private func readName(_ text: String) throws(RequestFault) -> Name {
         guard let name = (try? InternationalName.ascii(text)).flatMap({ Name($0) }) else {
             throw RequestFault(

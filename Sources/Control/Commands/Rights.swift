@@ -5,7 +5,8 @@ package struct Rights: Equatable, Sendable {
     private let userID: UInt32?
     private let groupID: UInt32?
 
-    /// The daemon's own user and group. Nil if other programs share it; such an ID gives no right to change state.
+    /// Takes the daemon's own user and group. Nil if other programs share the ID, which then gives no right to change
+    /// state.
     package init(userID: UInt32?, groupID: UInt32?) {
         self.userID = userID
         self.groupID = groupID
@@ -22,7 +23,7 @@ package struct Rights: Equatable, Sendable {
 
     /// Whether the client may run every command.
     ///
-    /// - Parameter groupID: nil: not known.
+    /// - Parameter groupID: the client's group; nil: unknown.
     package func isTrusted(userID: UInt32, groupID: UInt32?) -> Bool {
         userID == Rights.root || userID == self.userID || groupID.map { $0 == self.groupID } ?? false
     }

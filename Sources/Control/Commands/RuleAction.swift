@@ -3,8 +3,8 @@
 package import DNSWire
 
 package enum RuleAction: Equatable, Sendable {
-    /// For a name with its subdomains, the root for all names. The settings are "KEY=VALUE", one or more, not parsed.
-    /// Nil seconds: until it is removed.
+    /// Adds a rule for a name with its subdomains, the root for all names. The settings are "KEY=VALUE", one or more,
+    /// not parsed. Nil seconds: the rule stays until it is removed.
     case add(Name, [String], seconds: Int?)
     case list
     case remove(Name)
@@ -32,10 +32,10 @@ extension RuleAction.Verb {
     }
 }
 
-/// Words of a line in which double quotes keep blanks together; a backslash between them takes the next character as it
-/// is.
+/// Words of a line in which double quotes keep blanks together; between quotes, a backslash makes the next character
+/// literal.
 enum QuotedWords {
-    /// Nil if a quote is not closed.
+    /// Splits the line; nil if a quote is not closed.
     static func split(_ text: String) -> [String]? {
         var words: [String] = []
         var word: String?

@@ -4,11 +4,11 @@ package struct FleetReport: Codable, Equatable, Sendable {
     /// The server of Redis that is used or tried, as the settings write it.
     package let server: String
     package let site: String
-    /// Why Redis is not used; nil: it is, or it was not tried yet.
+    /// Why Redis is not used; nil: Redis is used, or was not tried yet.
     package let fault: String?
     /// How often Redis was switched off.
     package let trips: Int
-    /// Nil before the first reply of Redis.
+    /// The times of calls; nil before the first reply of Redis.
     package let callMilliseconds: CallTimes?
 
     // The counters of `StatsReport.Fleet`.
@@ -28,13 +28,13 @@ package struct FleetReport: Codable, Equatable, Sendable {
     /// Share of `saved` in the requests that were saved or made; nil if there were none.
     package let hitShare: Double?
 
-    /// This one, and of the others those that were seen last.
+    /// This member, and the other members that were seen last.
     package let members: [Member]
-    /// How many members there are; nil: unknown.
+    /// The number of members; nil: unknown.
     package var membersInAll: Int?
     /// Members of the same site whose settings differ from this member's. Members of different sites share nothing.
     package let drift: Int
-    /// Why the members could not be read; then `members` has this one only.
+    /// Why the members could not be read; in this case `members` has this one only.
     package let membersFault: String?
 
     /// maxmemory-policy of Redis; nil: unknown.
@@ -48,14 +48,14 @@ package struct FleetReport: Codable, Equatable, Sendable {
         didSet { excessRights = excessRights.map { $0.shown(maxBytes: FleetReport.maxWordBytes) } }
     }
 
-    /// A member gives a sign of life every 10 s.
+    /// Time after which a member counts as late. A member gives a sign of life every 10 s.
     package static let lateSeconds = 20
     fileprivate static let maxWordBytes = 64
     private static let maxFaultBytes = 300
 
     /// - Parameters:
-    ///   - members: must have this one, with `isThis`.
-    ///   - membersFault: why the others are missing.
+    ///   - members: the members, which must include this one, with `isThis`.
+    ///   - membersFault: the reason why the other members are missing.
     package init(
         _ state: StatusReport.Fleet, _ counts: StatsReport.Fleet, callMilliseconds: CallTimes?, members: [Member],
         membersFault: String?
@@ -94,7 +94,7 @@ package struct FleetReport: Codable, Equatable, Sendable {
         case excessRights = "excess_rights"
     }
 
-    /// Of this member's calls to Redis, in milliseconds.
+    /// Durations of this member's calls to Redis, in milliseconds.
     package struct CallTimes: Codable, Equatable, Sendable {
         package var p50: Double
         package var p95: Double
@@ -103,24 +103,24 @@ package struct FleetReport: Codable, Equatable, Sendable {
     }
 
     package struct Member: Codable, Equatable, Sendable {
-        /// Host name.
+        /// The host name.
         package let member: String
         package let site: String
-        /// Of httpdnsd.
+        /// The version of httpdnsd.
         package let version: String
         /// Fingerprint of `Settings.commonInFleet`, 8 hexadecimal digits; nil: unknown.
         package let settings: String?
         /// The member that was asked.
         package let isThis: Bool
-        /// Since its last sign of life.
+        /// Seconds since the member's last sign of life.
         package var seenSeconds = 0
-        /// Nil: the member does not tell.
+        /// The uptime; nil: the member does not report it.
         package var uptimeSeconds: Int?
         package var saved = 0
         package var leases = 0
         package var alone = 0
         package var callMillisecondsP95: Double?
-        /// Entries in its cache; nil: the member does not tell.
+        /// Entries in the member's cache; nil: the member does not report them.
         package var entriesInCache: Int?
 
         package init(_ member: String, site: String, version: String, settings: String?, isThis: Bool = false) {
@@ -140,10 +140,10 @@ package struct FleetReport: Codable, Equatable, Sendable {
             case entriesInCache = "in_cache"
         }
 
-        /// For other members, as JSON.
+        /// The record for other members, as JSON.
         package var record: [UInt8] { Array(json(self).utf8) }
 
-        /// Another member, from its `record`; nil for anything else.
+        /// Parses another member's `record`; nil for any other text.
         package init?(record: [UInt8]) {
             guard let member: Member = decoded(String(decoding: record, as: UTF8.self)) else { return nil }
             self.init(member.member, site: member.site, version: member.version, settings: member.settings)

@@ -1,9 +1,10 @@
 // The text of `fleet`: a few lines about this member and the fleet, and a table of the members that matter most.
 
 extension FleetReport {
-    /// One screen. Members with other settings or without a sign of life come first; JSON has all.
+    /// Maximum number of members in the table: one screen. Members with other settings or without a sign of life come
+    /// first; JSON has all.
     static let maxShownMembers = 20
-    /// Names in one line.
+    /// Maximum number of names in one line.
     private static let maxNames = 5
 
     package var text: String {
@@ -69,28 +70,28 @@ extension FleetReport {
             + "\(FleetReport.names(drifting.map(\.member))); compare \(FleetReport.comparison)"
     }
 
-    /// What shows the difference between the settings of two members.
+    /// The commands that show the difference between the settings of two members.
     package static let comparison = "httpdnsd --print-effective and httpdnsctl rule ls there and here"
 
     private func counts(of fact: (Member) -> String) -> [String: Int] {
         members.reduce(into: [:]) { $0[fact($1), default: 0] += 1 }
     }
 
-    /// The first of them: "a, b, c, d, e and 3 more".
+    /// Returns the first names as one text: "a, b, c, d, e and 3 more".
     package static func names(_ names: [String]) -> String {
         let more = names.count - maxNames
         return names.prefix(maxNames).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
     }
 
-    /// The largest first, ties by name, so that the order is stable between calls.
+    /// Returns the counts as text, the largest first, ties by name, so that the order is stable between calls.
     private static func words(_ counts: [String: Int]) -> String {
         let sorted = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         return names(sorted.map { "\($0.key) \(LineFormat.grouped($0.value))" })
     }
 
-    /// "0.21 ms", rounded.
+    /// Returns the rounded time as text: "0.21 ms".
     private static func milliseconds(_ value: Double) -> String {
-        // Anything above is no time of a call.
+        // A larger value cannot be the time of a call.
         let hundredths = Int((min(max(value.isNaN ? 0 : value, 0), 1e6) * 100).rounded())
         return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) ms"
     }
@@ -102,7 +103,7 @@ extension FleetReport {
     ]
 
     private var table: [String] {
-        // Late ones and those with other settings are what an operator looks for.
+        // Late members and members with other settings are those that an operator looks for.
         func rank(_ member: Member) -> Int {
             if member.isThis { return 0 }
             return member.differs(from: own) ? 1 : member.isLate ? 2 : 3

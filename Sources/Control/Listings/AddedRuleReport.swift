@@ -1,13 +1,13 @@
 // A rule that was added at run time, as `rule` shows it.
 
 package struct AddedRuleReport: Codable, Equatable, Sendable {
-    /// "." for all names.
+    /// The name; "." for all names.
     package var name: String
-    /// "KEY=VALUE", as they were given.
+    /// The settings "KEY=VALUE", as they were given.
     package var settings: [String]
-    /// Nil: no time limit.
+    /// The remaining time; nil: no time limit.
     package var secondsLeft: Int?
-    /// The same end in seconds since 1970.
+    /// The end of this time in seconds since 1970.
     package var untilSeconds: Int?
     /// True without a store; nil: the rule is kept across a restart.
     package var endsWithDaemon: Bool?
@@ -32,7 +32,7 @@ package struct AddedRuleReport: Codable, Equatable, Sendable {
 }
 
 extension AddedRuleReport {
-    /// "ads.example: answer=nxdomain, until 2026-11-21 12:34:56Z (10m)"
+    /// The rule as text: "ads.example: answer=nxdomain, until 2026-11-21 12:34:56Z (10m)".
     var text: String {
         let words = settings.map(QuotedWords.quoted).joined(separator: " ")
         return "\(name): \(words.shown(maxBytes: AddedRuleReport.maxTextBytes))\(end)"
@@ -45,7 +45,7 @@ extension AddedRuleReport {
         return ", until \(end) (\(LineFormat.span(seconds: secondsLeft)))\(kept)"
     }
 
-    /// More than one line of a note of the store holds.
+    /// Maximum size of the text, more than one line of a note of the store holds.
     private static let maxTextBytes = 4_096
 
     static func text(_ reports: [AddedRuleReport]) -> String {

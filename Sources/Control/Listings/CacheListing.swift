@@ -1,5 +1,5 @@
 // Cache entries as one answer, rendered page by page. Text ends with a comment line that counts the entries, so that
-// truncation is visible. A list begins with one that names the columns.
+// truncation is visible. A list begins with a comment line that names the columns.
 
 package import DNSWire
 

@@ -4,7 +4,7 @@
 /// One command's answer in pages.
 package protocol Listing: Sendable {
     associatedtype Entry
-    /// Further entries would not be shown.
+    /// Whether further entries would not be shown.
     var isFull: Bool { get }
     /// Returns the next page; empty if there are no entries.
     mutating func page(of entries: [Entry]) -> String

@@ -3,7 +3,7 @@
 package import DNSWire
 
 package struct VerdictListing: Listing {
-    /// Nil: all names with a known state.
+    /// The requested name; nil: all names with a known state.
     package let name: Name?
     private var list: PagedListing
 

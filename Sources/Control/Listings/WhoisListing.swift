@@ -3,7 +3,7 @@
 package import DNSWire
 
 package struct WhoisEntry: Codable, Equatable, Sendable {
-    /// Without the final dot.
+    /// The name without the final dot.
     package let name: String
     package let type: String
     /// "fresh" or "expired" for a cache entry, else the address's rank among those that were probed.
@@ -34,10 +34,10 @@ package struct WhoisEntry: Codable, Equatable, Sendable {
 package struct WhoisListing: Listing {
     package let address: Address
     private var list: PagedListing
-    /// In lower case.
+    /// The listed names in lower case.
     private var names: Set<String> = []
 
-    /// Further names add no information, and each listed name uses memory.
+    /// Maximum number of names. Further names add no information, and each listed name uses memory.
     package static let maxNames = 4_096
 
     package init(_ address: Address, wantsJSON: Bool) {

@@ -1,12 +1,12 @@
 // One address of a name, as text and JSON: the result of its probe, and in lists its rank with the reason.
 
 package struct AddressReport: Codable, Equatable, Sendable {
-    /// Without the final dot.
+    /// The name without the final dot.
     package var name: String
     package var address: String
-    /// Nil if no port was probed.
+    /// The port; nil if none was probed.
     package var port: Int?
-    /// "unprobed" before the first probe. Nil if a probe was requested and has no result.
+    /// The verdict, "unprobed" before the first probe. Nil if a probe was requested and has no result.
     package var verdict: String?
     /// Why a requested probe has no result.
     package var failure: String?
@@ -17,7 +17,7 @@ package struct AddressReport: Codable, Equatable, Sendable {
     package var certificate: CertificateReport?
     /// Time since the probe.
     package var ageSeconds: Int?
-    /// Earliest time of the next probe. Nil: at the next answer with this address.
+    /// Earliest time of the next probe; nil: the next answer with this address causes it.
     package var nextProbeSeconds: Int?
     /// The rank among the addresses of the same name and family, with a short reason. Nil unless requested.
     package var place: String?
@@ -84,7 +84,7 @@ extension AddressReport {
             + "\n"
     }
 
-    /// Detail lines below a row of `verdicts NAME`.
+    /// The detail lines below a row of `verdicts NAME`.
     var details: [String] {
         [detail, certificate.map { "certificate \($0.text)" }].compactMap { $0 }.map { "  \($0)\n" }
     }
@@ -94,9 +94,9 @@ extension AddressReport {
         return address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
     }
 
-    /// Wide enough for most endpoints; a longer one shifts the rest of its line.
+    /// Width of the endpoint column: wide enough for most endpoints; a longer one shifts the rest of its line.
     private static let endpointWidth = 19
-    /// The length of the longest verdict.
+    /// Width of the verdict column: the length of the longest verdict.
     private static let verdictWidth = 19
     private static let widths = [24, endpointWidth, verdictWidth, 6, 9, 6]
 }

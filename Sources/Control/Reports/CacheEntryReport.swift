@@ -5,7 +5,7 @@ package struct CacheEntryReport: Codable, Equatable, Sendable {
         case fresh, expired
     }
 
-    /// Without the final dot.
+    /// The name without the final dot.
     package var name: String
     package var type: String
     /// The name of the response code.
@@ -17,12 +17,13 @@ package struct CacheEntryReport: Codable, Equatable, Sendable {
     package var lifetimeSeconds = 0
     /// The kind of upstream that answered: "provider" or "system".
     package var provenance = ""
-    /// The upstream that answered: a provider's name or "system"; nil if that was forgotten or precedes this process.
+    /// The upstream that answered: a provider's name or "system"; nil if the source was forgotten or the entry precedes
+    /// this process.
     package var source: String?
     /// The number of the network on which the entry was learned.
     package var partition = 0
     package var hits = 0
-    /// Nil unless requested.
+    /// The records; nil unless requested.
     package var records: [Record]?
 
     package init(name: String, type: String, rcode: String) {
@@ -39,7 +40,7 @@ package struct CacheEntryReport: Codable, Equatable, Sendable {
     }
 
     package struct Record: Codable, Equatable, Sendable {
-        /// With the final dot.
+        /// The owner name with the final dot.
         package let name: String
         /// The TTL that a client would get now.
         package let ttlSeconds: Int
@@ -62,7 +63,7 @@ package struct CacheEntryReport: Codable, Equatable, Sendable {
 }
 
 extension CacheEntryReport {
-    /// Whole lines.
+    /// Returns the entry as whole lines.
     func text(as view: CacheView) -> String {
         switch view {
         case .list: return "\(line)\n"

@@ -8,17 +8,17 @@ package struct CertificateReport: Codable, Equatable, Sendable {
     /// The first names of the certificate, at most `maxNames`.
     package let names: [String]
     package let nameCount: Int
-    /// In seconds since 1970.
+    /// The validity period in seconds since 1970.
     package let notBefore: Int64
     package let notAfter: Int64
 
-    /// Enough to recognise the owner; a CDN's certificate has a hundred names.
+    /// Maximum number of names: enough to recognise the owner; a CDN's certificate has a hundred names.
     package static let maxNames = 16
-    /// Names that the text form shows.
+    /// Number of names that the text form shows.
     private static let maxNamesInText = 3
     private static let maxFingerprintBytes = 64
     private static let maxIssuerBytes = 120
-    /// Names may be longer, but this many bytes distinguish them.
+    /// Maximum size of a name. Names may be longer, but this many bytes distinguish them.
     private static let maxNameBytes = 100
 
     package init(fingerprint: String, issuer: String, names: [String], notBefore: Int64, notAfter: Int64) {
@@ -57,7 +57,7 @@ package struct CertificateReport: Codable, Equatable, Sendable {
 }
 
 extension CertificateReport {
-    /// "a.example, b.example (12 names), by CN=..., until 2026-12-01, sha256 ..."
+    /// The certificate as text: "a.example, b.example (12 names), by CN=..., until 2026-12-01, sha256 ...".
     var text: String {
         let shown = names.prefix(CertificateReport.maxNamesInText)
         let count = nameCount > shown.count ? " (\(nameCount) names)" : ""

@@ -1,30 +1,30 @@
 // Forgery evidence, as text, JSON and a note of the store. One source returned an address that failed its probe, and
-// another source's address was verified; or an answer contradicted a rule's `expect`. Sizes are bounded so that it fits
-// into a note; the text is safe to print.
+// another source's address was verified; or an answer contradicted a rule's `expect`. Sizes are bounded so that the
+// evidence fits into a note; the text is safe to print.
 
 package struct EvidenceReport: Codable, Equatable, Sendable {
-    /// Starts at 0 and keeps counting across restarts.
+    /// The number of the evidence, which starts at 0 and keeps counting across restarts.
     package var number: Int
-    /// Seconds since 1970.
+    /// The time in seconds since 1970.
     package let seconds: Int64
-    /// Without the final dot.
+    /// The name without the final dot.
     package let name: String
     package let type: String
-    /// The number of the network on which it was recorded.
+    /// The number of the network on which the evidence was recorded.
     package let network: Int
     /// The forged answer.
     package let mismatched: Claim
-    /// Nil for an answer that contradicts a rule's `expect`.
+    /// The verified answer; nil for an answer that contradicts a rule's `expect`.
     package let verified: Claim?
 
     package struct Claim: Codable, Equatable, Sendable {
-        /// A provider's name, or "system".
+        /// The source: a provider's name, or "system".
         package let source: String
         /// The first addresses of the source's answer.
         package let addresses: [String]
         /// The address that was probed, or that speaks against the answer.
         package let address: String
-        /// 0 without a probe.
+        /// The probed port; 0 without a probe.
         package let port: Int
         package let verdict: String
         package let detail: String
@@ -90,7 +90,7 @@ extension EvidenceReport {
     /// The form that the store keeps.
     package var note: String { String(json(self).dropLast()) }
 
-    /// Nil if `note` cannot have written this text: a note is read from a file.
+    /// Parses a note; nil if `note` cannot have written this text: a note is read from a file.
     package init?(note: String) {
         guard let read: EvidenceReport = decoded(note), (0..<Bound.number).contains(read.number), read.seconds >= 0,
             read.bounded == read
@@ -106,7 +106,8 @@ extension EvidenceReport {
 }
 
 extension EvidenceReport.Claim {
-    /// "alidns returned 192.0.2.66 (name-mismatch; certificate evil.example, by ...), one of 192.0.2.66 192.0.2.67"
+    /// The claim as text: "alidns returned 192.0.2.66 (name-mismatch; certificate evil.example, by ...), one of
+    /// 192.0.2.66 192.0.2.67".
     fileprivate var text: String {
         let words = [detail.isEmpty ? verdict : "\(verdict): \(detail)", certificate.map { "certificate \($0.text)" }]
             .compactMap { $0 }

@@ -2,27 +2,27 @@
 // same lines.
 
 package struct ExplainReport: Codable, Equatable, Sendable {
-    /// Without the final dot.
+    /// The name without the final dot.
     package var name: String
     package var type: String
     // The values of `stage`, as keys of their own in JSON.
     private var partition: Int?
     private var order: String?
     private var probe: String?
-    /// Nil unless a captive portal is suspected.
+    /// Why a captive portal is suspected; nil if none is.
     package var portal: String?
     /// The upstreams that the question goes to, and why.
     package var route = ""
     /// The names of the matching rules, the longest first, and their combined settings.
     package var rules: [String] = []
     package var ruleSays: [String] = []
-    /// Where each of these rules comes from.
+    /// The origins of these rules.
     package var ruleOrigins: [String] = []
-    /// The provider's entry before the system resolver's.
+    /// The cache entries, the provider's before the system resolver's.
     package var entries: [Entry] = []
     /// Which member of the fleet gave the last provider's answer, and when; nil: none.
     package var fleet: String?
-    /// The most recent first.
+    /// The last answers and failures of the sources, the most recent first.
     package var sources: [SourceAnswer] = []
     package var addresses: [AddressReport] = []
     /// When and for how long the expired answer is served.
@@ -30,7 +30,7 @@ package struct ExplainReport: Codable, Equatable, Sendable {
     package var failure: Failure?
     /// Why the system resolver answered instead of a provider, most recently.
     package var standIn: String?
-    /// Nil if the daemon runs and no demand is recorded.
+    /// The state of the refresh; nil if the daemon runs and no demand is recorded.
     package var refresh: String?
     package var next: [String] = []
     /// Recent events about the name, the most recent last.
@@ -46,13 +46,13 @@ package struct ExplainReport: Codable, Equatable, Sendable {
         self.stage = stage
     }
 
-    /// What explains the question, and what only that knows.
+    /// The origin of the explanation, with the facts that only this origin has.
     package enum Stage: Equatable, Sendable {
         /// A running daemon, which answers from this partition of its cache. The order in force has its reason; nil:
         /// providers first, as by default.
         case running(partition: Int, order: String? = nil)
-        /// The check of settings before a start, without network and cache: the upstreams that one query may ask, in
-        /// their order, and which addresses will be probed. Nil if the daemon itself would answer.
+        /// The check of settings before a start, without network and cache. It has the upstreams that one query may
+        /// ask, in their order, and the addresses that will be probed. Nil if the daemon itself would answer.
         case check(order: String?, probe: String?)
     }
 
@@ -87,9 +87,9 @@ package struct ExplainReport: Codable, Equatable, Sendable {
         package var ageSeconds = 0
         package var lifetimeSeconds = 0
         package var hits = 0
-        /// "provider" or "system".
+        /// The kind of upstream: "provider" or "system".
         package var provenance: String
-        /// Nil if the source is no longer known.
+        /// The source; nil if it is no longer known.
         package var source: String?
         /// The TTL in the source's answer.
         package var serverTTLSeconds: Int?
@@ -114,14 +114,14 @@ package struct ExplainReport: Codable, Equatable, Sendable {
         package var ageSeconds: Int
         package var milliseconds: Int?
         package var ttlSeconds: Int?
-        /// "no data" and the like. Nil for an answer with records and for a failure.
+        /// The kind of a negative answer, such as "no data". Nil for an answer with records and for a failure.
         package var negative: String?
         package var addresses: [String] = []
         /// Addresses that a public name must not have; they were removed.
         package var filtered: [String] = []
-        /// How it contradicts a rule's expect; nil if it does not. It was not used.
+        /// How the answer contradicts a rule's expect; nil if it does not. A contradicting answer was not used.
         package var contradiction: String?
-        /// Whether it gave the same addresses as the entry; nil if there is nothing to compare.
+        /// Whether the answer has the same addresses as the entry; nil if there is nothing to compare.
         package var agrees: Bool?
         /// Whether the entry was made from this answer.
         package var isKept = false

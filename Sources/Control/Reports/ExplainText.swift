@@ -7,7 +7,7 @@ extension ExplainReport {
         package let fact: String
     }
 
-    /// Usually fits on one screen.
+    /// The whole text, which usually fits on one screen.
     package var text: String {
         var text = "\(name) \(type)\n"
         var last = ""
@@ -53,7 +53,7 @@ extension ExplainReport {
         return facts.flatMap { word, facts in facts.map { Line(word: word, fact: $0) } }
     }
 
-    /// The length of the longest label, plus two blanks.
+    /// Width of a label: the length of the longest one, plus two blanks.
     private static let wordWidth = 9
 
     private static func padded(_ word: String) -> String {
@@ -78,7 +78,7 @@ extension ExplainReport.Entry {
         ]
     }
 
-    /// Enough for eight addresses of either family.
+    /// Maximum size of the records: enough for eight addresses of either family.
     private static let maxRecordBytes = 320
 }
 

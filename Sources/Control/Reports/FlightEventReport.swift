@@ -5,22 +5,22 @@ import DNSWire
 package import Telemetry
 
 package struct FlightEventReport: Codable, Equatable, Sendable {
-    /// "2026-11-21 12:34:56.123456Z"
+    /// The time: "2026-11-21 12:34:56.123456Z".
     package let time: String
     /// The kind of event: "answered", "fetch-ended", ...
     package let kind: String
-    /// Without the final dot.
+    /// The name without the final dot.
     package let name: String?
     package let type: String?
-    /// Where the answer came from, by the names of `stats`.
+    /// The source of the answer, by the names of `stats`.
     package let source: String?
     package let code: String?
     package let extendedError: Int?
     /// How long a client waited or an operation took.
     package let microseconds: Int?
-    /// The result.
+    /// The result of the event.
     package let outcome: String?
-    /// A provider's name, or "system"; "rule NAME" or "list PATH" if it blocked the name.
+    /// The upstream: a provider's name, or "system"; "rule NAME" or "list PATH" if it blocked the name.
     package let upstream: String?
     package let transport: String?
     /// The client's address.
@@ -36,7 +36,7 @@ package struct FlightEventReport: Codable, Equatable, Sendable {
 
     /// - Parameters:
     ///   - word: the word table that the event was recorded with.
-    ///   - bootMicroseconds: when the machine booted, since 1970.
+    ///   - bootMicroseconds: the time when the machine booted, since 1970.
     package init(
         _ event: FlightEvent, bootMicroseconds: Int64, showsClients: Bool, word: (FlightWord) -> String
     ) {
@@ -77,7 +77,7 @@ extension FlightEventReport {
         return texts.merging(numbers) { text, _ in text }
     }
 
-    /// One row, in columns: "12:34:56.123456Z  answered    www.example.com A  cache, NOERROR, 14 us, udp".
+    /// The event as one row, in columns: "12:34:56.123456Z  answered    www.example.com A  cache, NOERROR, 14 us, udp".
     package var line: String {
         let question = [name, type].compactMap { $0 }.joined(separator: " ")
         let cells = [timeOfDay, kind, question.isEmpty ? "-" : question]

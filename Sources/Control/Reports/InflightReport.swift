@@ -6,7 +6,7 @@ package struct InflightReport: Codable, Equatable, Sendable {
     /// The oldest lookups, at most `maxShown`.
     package var lookups: [Lookup] = []
 
-    /// A few screens; with more lookups than that, the oldest ones show the problem.
+    /// Maximum number of lookups shown: a few screens; with more lookups than that, the oldest ones show the problem.
     package static let maxShown = 256
 
     package init(total: Int) {
@@ -14,13 +14,13 @@ package struct InflightReport: Codable, Equatable, Sendable {
     }
 
     package struct Lookup: Codable, Equatable, Sendable {
-        /// Without the final dot.
+        /// The name without the final dot.
         package var name: String
         package var type: String
         package var ageMilliseconds: Int
         /// Clients that wait for the lookup.
         package var waiters: Int
-        /// Started to refresh the cache, not for a client.
+        /// The lookup was started to refresh the cache, not for a client.
         package var isRefresh: Bool
         package var fetches: [Fetch]
 

@@ -19,7 +19,7 @@ package struct LogLevelReport: Codable, Equatable, Sendable {
         case levelOfSettings = "settings"
     }
 
-    /// "the log's level is debug for 10m, then info"
+    /// The level as text: "log level is debug for 10m, then info".
     package var text: String {
         let start = "log level is \(level.rawValue)"
         if let secondsLeft {

@@ -2,7 +2,7 @@
 
 package struct LogLine: Equatable, Sendable {
     package let level: LogLevel
-    /// A stable name of the event: "provider-down".
+    /// A stable name of the event, such as "provider-down".
     package let event: String
     package let text: String
     /// Further lines, such as the complaints about a settings file.
@@ -10,7 +10,7 @@ package struct LogLine: Equatable, Sendable {
     /// Fields of the event. Their names are none of `time`, `level`, `event`, `text` and `details`.
     package let fields: [String: LogField]
 
-    /// Enough for a list of many nameservers or providers; longer text is truncated.
+    /// Maximum size of a text: enough for a list of many nameservers or providers; longer text is truncated.
     private static let maxTextBytes = 4096
 
     package init(
@@ -23,17 +23,18 @@ package struct LogLine: Equatable, Sendable {
         self.fields = fields.mapValues { $0.shown(maxBytes: LogLine.maxTextBytes) }
     }
 
-    /// For a terminal or a file.
+    /// The message for a terminal or a file.
     package var plain: String { "httpdnsd: \(text)\n" + details.map { "  \($0)\n" }.joined() }
 
-    /// Each line starts with a priority that the journal strips (sd-daemon(3)). The journal adds the program's name.
+    /// The message for the journal. Each line starts with a priority that the journal strips (sd-daemon(3)). The
+    /// journal adds the program's name.
     package var forJournal: String {
         ([text] + details.map { "  \($0)" }).map { "<\(level.priority)>\($0)\n" }.joined()
     }
 
     /// The message as a JSON object on one line.
     ///
-    /// - Parameter milliseconds: since 1970.
+    /// - Parameter milliseconds: the time since 1970.
     package func object(at milliseconds: Int64) -> String {
         var members: [String: LogField] = fields
         members["time"] = .text(LineFormat.timestamp(millisecondsSince1970: milliseconds))

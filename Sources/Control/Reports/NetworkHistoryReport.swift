@@ -1,7 +1,7 @@
 // `network history`: each change of network with its time, its cause, and the time to the first fresh answer.
 
 package struct NetworkHistoryReport: Codable, Equatable, Sendable {
-    /// The oldest first.
+    /// The changes, the oldest first.
     package var changes: [Change]
 
     package init(_ changes: [Change]) {
@@ -9,14 +9,14 @@ package struct NetworkHistoryReport: Codable, Equatable, Sendable {
     }
 
     package struct Change: Codable, Equatable, Sendable {
-        /// Seconds since 1970.
+        /// The time in seconds since 1970.
         package let seconds: Int64
-        /// Empty if the network was lost.
+        /// The ID of the network; empty if the network was lost.
         package let id: String
         package let words: String
-        /// "route", "address", "wake", ...
+        /// The cause: "route", "vpn", "wake", ...
         package let cause: String
-        /// Nil if the next change came before a fresh answer, or no client sent a query.
+        /// The time to the first fresh answer; nil if the next change came before it, or no client sent a query.
         package let recoveryMilliseconds: Int?
 
         package init(seconds: Int64, id: String, words: String, cause: String, recoveryMilliseconds: Int?) {
@@ -35,7 +35,7 @@ package struct NetworkHistoryReport: Codable, Equatable, Sendable {
 }
 
 extension NetworkHistoryReport {
-    /// Ends with a comment that counts the changes, so that truncation is visible.
+    /// The changes as text, which ends with a comment that counts them, so that truncation is visible.
     package var text: String {
         let end = "; \(counted(changes.count, "change", "changes"))"
         guard !changes.isEmpty else { return "\(end)\n" }

@@ -2,13 +2,13 @@
 // Names that networks advertise are escaped here.
 
 package struct NetworkReport: Codable, Equatable, Sendable {
-    /// Nil if the network is not monitored.
+    /// The network in use; nil if the network is not monitored.
     package var current: Current?
     /// All known networks, the one in use included, in the caller's order.
     package var known: [Known]
     /// The addresses that providers report for this machine, the latest last.
     package var exits: [Exit]
-    /// The confirmed prefixes of the carrier of the network in use: "203.0.0.0/16".
+    /// The confirmed prefixes of the carrier of the network in use, such as "203.0.0.0/16".
     package var carrier: [String]
 
     package init(current: Current?, known: [Known] = [], exits: [Exit] = [], carrier: [String] = []) {
@@ -27,9 +27,9 @@ package struct NetworkReport: Codable, Equatable, Sendable {
     }
 
     package struct Current: Codable, Equatable, Sendable {
-        /// Eight hexadecimal digits; empty if there is no network.
+        /// The ID of eight hexadecimal digits; empty if there is no network.
         package let id: String
-        /// "wifi, gateway 192.168.1.1"
+        /// The description, such as "wifi, gateway 192.168.1.1".
         package let words: String
         package let state: State
         /// How long the network has been in use, or how long there has been none.
@@ -38,7 +38,7 @@ package struct NetworkReport: Codable, Equatable, Sendable {
         package let families: [String]
         /// Network changes since the start.
         package let changes: Int
-        /// From the first usable route to the first fresh answer; nil before the first time.
+        /// Time from the first usable route to the first fresh answer; nil before the first time.
         package let lastRecoveryMilliseconds: Int?
         /// Why a captive portal is suspected: "suspected since 12:34:56Z: ...".
         package let portal: String?
@@ -94,12 +94,13 @@ package struct NetworkReport: Codable, Equatable, Sendable {
     package struct Known: Codable, Equatable, Sendable {
         package let id: String
         package let words: String
-        /// Both in seconds since 1970. A nil `lastSeenSeconds` means that the network is in use.
+        /// The first and the last visit in seconds since 1970. A nil `lastSeenSeconds` means that the network is in
+        /// use.
         package let firstSeenSeconds: Int64
         package let lastSeenSeconds: Int64?
         /// How many times the network came into use.
         package let times: Int
-        /// The confirmed prefixes of its carrier.
+        /// The confirmed prefixes of the network's carrier.
         package let carrier: [String]
 
         package init(
@@ -124,9 +125,9 @@ package struct NetworkReport: Codable, Equatable, Sendable {
     /// Size limits in bytes, one output line each.
     enum Bound {
         static let idBytes = 16
-        /// The longest description of a network.
+        /// Maximum size of a network's description.
         static let wordsBytes = 240
-        /// "another way out" and the like.
+        /// Maximum size of a cause.
         static let causeBytes = 60
         static let portalBytes = 300
         static let pathBytes = 4_096
@@ -152,7 +153,8 @@ extension NetworkReport {
 }
 
 extension NetworkReport.Current {
-    /// The line of `status`: "6f2c1a09 (wifi, gateway 192.168.1.1)  for 2h14m  changes 3, last recovery 340 ms".
+    /// The network line of `status`: "6f2c1a09 (wifi, gateway 192.168.1.1)  for 2h14m  changes 3, last recovery 340
+    /// ms".
     var line: String { "\(name)  for \(LineFormat.uptime(seconds: seconds))\(unsettled)  changes \(history)" }
 
     fileprivate var lines: [String] {

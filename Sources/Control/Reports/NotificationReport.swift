@@ -5,13 +5,13 @@ package struct NotificationReport: Codable, Equatable, Sendable {
     package var version = programVersion
     /// The name of the machine.
     package var host: String
-    /// The same in every repetition of a POST, and different in every other POST.
+    /// The ID of the POST: the same in every repetition of the POST, and different in every other POST.
     package var batch: String
     /// When this POST was signed, in seconds since 1970.
     package var sentSeconds: Int64
     /// Events for this receiver that were dropped since the start: the queue was full, or every try failed.
     package var dropped: Int
-    /// In the order in which they happened; at least one.
+    /// The events in the order in which they happened; at least one.
     package var events: [Event]
 
     package init(host: String, batch: String, sentSeconds: Int64, dropped: Int, events: [Event]) {
@@ -33,15 +33,15 @@ package struct NotificationReport: Codable, Equatable, Sendable {
         }
 
         package let event: Kind
-        /// Seconds since 1970.
+        /// The time in seconds since 1970.
         package let seconds: Int64
-        /// As in `httpdnsctl evidence --json`; nil for other events.
+        /// The evidence as in `httpdnsctl evidence --json`; nil for other events.
         package private(set) var evidence: EvidenceReport?
-        /// Outage: the number of providers by their last failure.
+        /// For an outage: the number of providers by their last failure.
         package private(set) var failures: [String: Int]?
-        /// Outage: whether nameservers of the system may answer instead.
+        /// For an outage: whether nameservers of the system may answer instead.
         package private(set) var hasSystemResolver: Bool?
-        /// Recovery: the duration of the outage.
+        /// For a recovery: the duration of the outage.
         package private(set) var outageSeconds: Int?
 
         package enum CodingKeys: String, CodingKey {
@@ -76,6 +76,6 @@ package struct NotificationReport: Codable, Equatable, Sendable {
         }
     }
 
-    /// One line of JSON with sorted keys, without its end.
+    /// The body: one line of JSON with sorted keys, without its line feed.
     package var body: [UInt8] { Array(json(self).utf8.dropLast()) }
 }

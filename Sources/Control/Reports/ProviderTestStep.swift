@@ -12,7 +12,7 @@ package struct ProviderTestStep: Codable, Equatable, Sendable {
     package var connectionWasReused: Bool?
     package var httpVersion: String?
     package var certificate: String?
-    /// One per question that was answered.
+    /// One text per question that was answered.
     package var answers: [String] = []
     package var failure: String?
 

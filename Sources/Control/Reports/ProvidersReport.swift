@@ -2,7 +2,7 @@
 
 package struct ProvidersReport: Codable, Equatable, Sendable {
     package var providers: [StatsReport.Provider]
-    /// Nil if there are none.
+    /// The nameservers; nil if there are none.
     package var nameservers: [StatsReport.Provider]?
 
     package init(_ providers: [StatsReport.Provider], nameservers: [StatsReport.Provider] = []) {
@@ -46,7 +46,7 @@ extension StatsReport.Provider {
             lines.append("addresses " + addresses.map { "\($0.name) \($0.state)" }.joined(separator: ", "))
         }
         if !failures.isEmpty {
-            // The largest first, ties by name, so that the order is stable between calls.
+            // The largest count comes first, ties by name, so that the order is stable between calls.
             let sorted = failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
             lines.append(
                 "failures " + sorted.map { "\($0.key) \(LineFormat.grouped($0.value))" }.joined(separator: ", "))
@@ -78,7 +78,7 @@ extension StatsReport.Provider.Billed {
             + (quota.map { ["quota \($0)\(used)"] } ?? [])
     }
 
-    /// The largest first, ties by cause, so that the order is stable between calls.
+    /// Returns the counts as text, the largest first, ties by cause, so that the order is stable between calls.
     private func words(_ counts: [String: Int]) -> String {
         let sorted = counts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         let causes = sorted.map { "\($0.key) \(LineFormat.grouped($0.value))" }.joined(separator: ", ")

@@ -1,11 +1,11 @@
 // The result of `query`: the records, their source, and how long resolving took.
 
 package struct QueryReport: Codable, Equatable, Sendable {
-    /// Without the final dot.
+    /// The name without the final dot.
     package var name: String
     package var type: String
     package var rcode: String
-    /// "cache", "local", "system", "fallback", or a provider's name.
+    /// The source: "cache", "local", "system", "fallback", or a provider's name.
     package var source: String
     package var milliseconds: Int
     package var records: [CacheEntryReport.Record] = []
@@ -45,7 +45,7 @@ package struct QueryReport: Codable, Equatable, Sendable {
 extension QueryReport {
     package var jsonLine: String { json(self) }
 
-    /// True if no record answers the question (RFC 2308): there is none, or only a CNAME chain.
+    /// True if no record answers the question (RFC 2308): there is no record, or only a CNAME chain.
     private var isNoData: Bool {
         rcode == "NOERROR" && records.allSatisfy { $0.type == "CNAME" && type != "CNAME" }
     }

@@ -4,7 +4,7 @@ package struct QuotaWarning: Codable, Equatable, Sendable {
     package var provider: String
     /// Billed questions in the quota's period.
     package var questions: Int
-    /// As in the settings: "1000000/month".
+    /// The quota as in the settings: "1000000/month".
     package var quota: String
     package var isUsedUp: Bool
 

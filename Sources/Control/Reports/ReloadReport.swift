@@ -44,7 +44,7 @@ package struct ReloadRefusal: Codable, Equatable, Sendable {
         self = refusal
     }
 
-    /// Whether the daemon has read the settings, and found them wrong. It may refuse the request itself instead.
+    /// Whether the daemon has read the settings and found errors. It may refuse the request itself instead.
     package var isOfSettings: Bool { findings != nil }
 
     package var reasons: [String] { findings ?? [error] }

@@ -1,7 +1,7 @@
 // The result of `report`: a program reported that an address failed, and the daemon has probed the address.
 
 package struct ReportOutcome: Codable, Equatable, Sendable {
-    /// Without the final dot.
+    /// The name without the final dot.
     package var name: String
     package var address: String
     /// One result per probed port.
@@ -33,7 +33,7 @@ package struct ReportOutcome: Codable, Equatable, Sendable {
 extension ReportOutcome {
     package var jsonLine: String { json(self) }
 
-    /// "probe agrees: refused; 192.0.2.1 was removed from answers"
+    /// The outcome as text: "probe agrees: refused; 192.0.2.1 was removed from answers".
     package var text: String {
         let opinion =
             switch agrees {

@@ -1,13 +1,13 @@
 // A switch that is off: its names, its end and its reason.
 
 package struct SwitchReport: Codable, Equatable, Sendable {
-    /// "." for all names, else the name at the top of a subtree.
+    /// The scope: "." for all names, otherwise the name at the top of a subtree.
     package var scope: String
-    /// Nil: no time limit.
+    /// The remaining time; nil: no time limit.
     package var secondsLeft: Int?
-    /// The same end in seconds since 1970.
+    /// The end of this time in seconds since 1970.
     package var untilSeconds: Int?
-    /// `byOperator`, or another reason why providers are not asked.
+    /// The reason: `byOperator`, or another reason why providers are not asked.
     package var reason: String
 
     package static let byOperator = "operator"
@@ -29,7 +29,7 @@ package struct SwitchReport: Codable, Equatable, Sendable {
 }
 
 extension SwitchReport {
-    /// "off for all names, until 12:34:56Z (10m)"
+    /// The switch as text: "off for all names, until 12:34:56Z (10m)".
     package var text: String {
         let names = scope == "." ? "all names" : "\(scope) and everything under it"
         return "off for \(names)" + (reason == SwitchReport.byOperator ? ", until \(end)" : ": \(reason)")

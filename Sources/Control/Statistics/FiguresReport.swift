@@ -2,9 +2,9 @@
 
 package struct FiguresReport: Encodable, Sendable {
     package let stats: StatsReport
-    /// Nil if the network is not monitored.
+    /// The network in use; nil if the network is not monitored.
     package let network: NetworkReport.Current?
-    /// The oldest first.
+    /// The recent network changes, the oldest first.
     package let changes: [NetworkHistoryReport.Change]
 
     package init(

@@ -12,13 +12,13 @@ extension StatsReport {
         package var awaited = 0
         /// Requests to providers that this member made, and whose answer may be shared.
         package var made = 0
-        /// Those of them that it made for all.
+        /// Requests of `made` that had a lease, so that other members waited for the answer.
         package var leases = 0
         /// Waits for another member's answer that took too long.
         package var endedLeases = 0
-        /// Requests deferred, as all members together have used the provider's budget up.
+        /// Requests deferred, as all members together have used up the provider's budget.
         package var deferred = 0
-        /// How many members there are.
+        /// The number of members.
         package var members = 0
         /// Requests that began while Redis was not used.
         package var alone = 0

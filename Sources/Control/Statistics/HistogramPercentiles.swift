@@ -1,8 +1,8 @@
-// Percentiles of a histogram, and of what was added to it between two polls.
+// Percentiles of a histogram, and the counts that were added to it between two polls.
 
 extension StatsReport.Histogram {
-    /// Returns what was added since. Without an earlier histogram, that is everything. A count that went backwards
-    /// counts as 0.
+    /// Returns the counts that were added since the earlier histogram, or all counts if there is none. A count that
+    /// decreased counts as 0.
     func since(_ earlier: StatsReport.Histogram?) -> StatsReport.Histogram {
         guard let earlier else { return self }
         var recent = StatsReport.Histogram()
@@ -10,7 +10,7 @@ extension StatsReport.Histogram {
         return recent
     }
 
-    /// Nil without counts.
+    /// The percentiles; nil without counts.
     var percentiles: StatsReport.Percentiles? {
         guard let p50 = percentile(50), let p95 = percentile(95), let p99 = percentile(99) else { return nil }
         var percentiles = StatsReport.Percentiles()
@@ -19,7 +19,7 @@ extension StatsReport.Histogram {
     }
 
     /// Returns the percentile in microseconds, interpolated linearly within its bucket and rounded up; nil without
-    /// counts. Of the last bucket, which has no upper bound, it is the lower bound.
+    /// counts. In the last bucket, which has no upper bound, it is the lower bound.
     func percentile(_ percent: Double) -> Int? {
         let bounds = StatsReport.Histogram.boundsMicroseconds
         let wanted = Double(counts.reduce(0, +)) * percent / 100

@@ -9,7 +9,7 @@ package struct HistoryReport: Encodable, Equatable, Sendable {
     package var counts: [String: Column] = [:]
     /// The 99th percentiles in microseconds, by source of the answer.
     package var latencies: [String: Column] = [:]
-    /// In KiB, at the end of the step.
+    /// The resident memory in KiB, at the end of the step.
     package var memory: [String: Column] = [:]
     /// The usual latency in milliseconds at the end of the step, by provider.
     package var providers: [String: Column] = [:]

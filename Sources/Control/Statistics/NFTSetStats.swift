@@ -10,9 +10,9 @@ extension StatsReport {
         package var dropped = 0
         package var waiting = 0
         package var requests = 0
-        /// Walks through the cache to send what sets may lack.
+        /// Walks through the cache to send addresses that sets may lack.
         package var refills = 0
-        /// By set: 1 if it gets addresses, otherwise 0.
+        /// Whether each set gets addresses: 1, otherwise 0.
         package var ready: [String: Int] = [:]
 
         package init() {}

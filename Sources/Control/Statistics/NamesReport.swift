@@ -2,15 +2,15 @@
 // forgery. Clients chose all of them.
 
 package struct NamesReport: Encodable, Sendable {
-    /// Entries of each list of names.
+    /// Maximum number of entries of each list of names.
     package static let maxShown = 10
     package static let maxEvidence = 5
 
-    /// The most asked first.
+    /// The names asked most, the most asked first.
     package let asked: [TopReport.HotName]
-    /// The latest first.
+    /// The names that failed last, the latest first.
     package let failed: [FailedName]
-    /// The oldest first.
+    /// The evidence of forgery, the oldest first.
     package let evidence: [EvidenceReport]
 
     package init(asked: [TopReport.HotName], failed: [FailedName], evidence: [EvidenceReport]) {
@@ -22,12 +22,12 @@ package struct NamesReport: Encodable, Sendable {
     package struct FailedName: Encodable, Equatable, Sendable {
         package let name: String
         package let type: String
-        /// What clients are told.
+        /// The reason that clients are told.
         package let reason: String
-        /// What the sources said: "alidns: timeout".
+        /// The answers of the sources, such as "alidns: timeout".
         package let sources: [String]
         package let ageSeconds: Int
-        /// Failures in a row.
+        /// Number of failures in a row.
         package let times: Int
         /// A later lookup of the name succeeded.
         package let isOver: Bool
@@ -45,7 +45,7 @@ package struct NamesReport: Encodable, Sendable {
             self.isOver = isOver
         }
 
-        /// The longest name with each of its bytes escaped.
+        /// Maximum size of a text: the longest name with each of its bytes escaped.
         private static let maxTextBytes = 1_100
 
         package enum CodingKeys: String, CodingKey {

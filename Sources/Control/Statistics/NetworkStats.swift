@@ -2,12 +2,12 @@
 
 extension StatsReport {
     package struct Network: Codable, Equatable, Sendable {
-        /// Empty if there is no network, or the network is not monitored.
+        /// The ID of the network; empty if there is none, or the network is not monitored.
         package var id = ""
-        /// "wifi", "ethernet", "cellular", "tunnel" or "other"; empty if `id` is empty.
+        /// The kind: "wifi", "ethernet", "cellular", "tunnel" or "other"; empty if `id` is empty.
         package var kind = ""
         package var changes = 0
-        /// From the first usable route to the first fresh answer; 0 before the first time.
+        /// Time from the first usable route to the first fresh answer; 0 before the first time.
         package var lastRecoveryMilliseconds = 0
         /// Number of changes, by cause.
         package var causes: [String: Int] = [:]

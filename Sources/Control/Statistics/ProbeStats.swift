@@ -5,7 +5,7 @@ extension StatsReport {
         package var done = 0
         /// Completed probes, by verdict.
         package var verdicts: [String: Int] = [:]
-        /// Addresses that answers leave out now: mismatched ones here, unreachable ones in `dropped`.
+        /// Addresses that answers leave out now: mismatched ones. `dropped` has the unreachable ones.
         package var quarantined = 0
         package var dropped = 0
         package var divergences = 0
@@ -22,7 +22,7 @@ extension StatsReport {
         /// Notes of the store that were not valid evidence.
         package var brokenEvidence = 0
         package var reports = Reports()
-        /// From the first packet to the verdict, for probes that were started.
+        /// Durations from the first packet to the verdict, for probes that were started.
         package var durations = Histogram()
 
         package init() {}

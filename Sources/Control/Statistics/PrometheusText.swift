@@ -1,10 +1,11 @@
 // `stats` in the Prometheus text format 0.0.4: help and type of each family, then one line per value. It never contains
 // clients or the names that they query.
 
-// Durations are histograms, which can be added over machines. Percentiles cannot; `stats` shows them to people.
+// Durations are histograms, which can be added over machines. Percentiles cannot be added; `stats` shows them to
+// people.
 
 extension StatsReport {
-    /// Ends with a newline. Families without a value still have their help and type.
+    /// The metrics as text, which ends with a newline. Families without a value still have their help and type.
     package var prometheus: String {
         StatsReport.metrics.map { family in family.text(of: self) }.joined()
     }
@@ -30,7 +31,7 @@ struct MetricFamily: Sendable {
     let help: String
     let samples: @Sendable (StatsReport) -> [MetricSample]
 
-    /// - Parameter name: without `prefix`.
+    /// - Parameter name: the name without `prefix`.
     static func counter(
         _ name: String, _ help: String, _ samples: @escaping @Sendable (StatsReport) -> [MetricSample]
     ) -> MetricFamily {
@@ -57,7 +58,7 @@ struct MetricFamily: Sendable {
 
 /// One sample: a value with its labels.
 struct MetricSample {
-    /// "_bucket", "_sum", "_count"; empty for the family's own name.
+    /// The suffix: "_bucket", "_sum" or "_count"; empty for the family's own name.
     private let suffix: String
     private let labels: [(name: String, value: String)]
     private let value: Double
@@ -94,7 +95,8 @@ struct MetricSample {
         }.joined()
     }
 
-    /// Whole numbers are written without a decimal point, if they are below 2^53 and therefore exact.
+    /// Returns the value as text. Whole numbers are written without a decimal point, if they are below 2^53 and
+    /// therefore exact.
     static func text(of value: Double) -> String {
         if let whole = Int64(exactly: value), abs(value) < 9_007_199_254_740_992 { return "\(whole)" }
         if value.isNaN { return "NaN" }
@@ -110,7 +112,7 @@ extension [MetricSample] {
         }
     }
 
-    /// - Parameter atMost: upper bounds in seconds, ascending, with cumulative counts.
+    /// - Parameter atMost: the upper bounds in seconds, ascending, with cumulative counts.
     init(
         histogram atMost: [(bound: Double, count: Int)], total: Int, sumSeconds: Double,
         _ labels: [(name: String, value: String)]

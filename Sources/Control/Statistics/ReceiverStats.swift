@@ -2,16 +2,16 @@
 
 extension StatsReport {
     package struct Receiver: Codable, Equatable, Sendable {
-        /// "https://alerts.example", without path and query.
+        /// The name: "https://alerts.example", without path and query.
         package var name: String
-        /// "up" or "failing".
+        /// The state: "up" or "failing".
         package var state = "up"
         package var posts = 0
         /// POSTs that failed, by kind.
         package var failures: [String: Int] = [:]
         /// Events that wait, or are in a POST that is not accepted yet.
         package var waiting = 0
-        /// Events.
+        /// Events that the receiver accepted.
         package var accepted = 0
         /// Events lost: the queue was full, or every try failed.
         package var dropped = 0

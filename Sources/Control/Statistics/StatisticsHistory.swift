@@ -3,9 +3,10 @@
 
 package import DNSWire
 
-/// Bounded memory: 360 + 1,440 samples of 68 bytes, and 2 bytes more for each of at most 32 providers: 240 kB.
+/// The history. Its memory is bounded: 360 + 1,440 samples of 68 bytes, and 2 bytes more for each of at most 32
+/// providers: 240 kB.
 package struct StatisticsHistory: Sendable {
-    /// How often the counters are recorded.
+    /// The interval at which the counters are recorded.
     package static let interval: Duration = .seconds(10)
 
     private var hour = SampleRing(stepSeconds: 10, capacity: 360)
@@ -30,7 +31,7 @@ package enum HistorySpan: String, CaseIterable, Sendable {
     case hour = "1h"
     case day = "24h"
 
-    /// - Parameter text: nil: an hour.
+    /// - Parameter text: the name of the span; nil: an hour.
     package init(_ text: String?) throws(Refusal) {
         guard let span = HistorySpan(rawValue: text ?? HistorySpan.hour.rawValue) else {
             let allowed = HistorySpan.allCases.map(\.rawValue).joined(separator: ", ")
@@ -40,7 +41,7 @@ package enum HistorySpan: String, CaseIterable, Sendable {
     }
 }
 
-/// What happened within one step.
+/// The changes within one step.
 private struct Sample: Sendable {
     /// Counts per step, in the order of `HistoryReport.countNames`.
     var counts: InlineArray<10, UInt32>
@@ -53,8 +54,8 @@ private struct Sample: Sendable {
     static let unknown = UInt32.max
 
     /// - Parameters:
-    ///   - earlier: the counters before. A counter that went backwards counts as 0.
-    ///   - share: the part of a step that has passed in between, within `SampleRing.shares`.
+    ///   - earlier: the counters before the step. A counter that decreased counts as 0.
+    ///   - share: the part of a step that has passed since then, within `SampleRing.shares`.
     init(_ stats: StatsReport, since earlier: StatsReport, share: Double) {
         let (new, old) = (HistoryReport.counts(of: stats), HistoryReport.counts(of: earlier))
         counts = InlineArray { index in
@@ -83,8 +84,8 @@ private struct SampleRing: Sendable {
     private var newestStep: Int64 = -1
     private var earlier: (stats: StatsReport, at: Instant)?
 
-    /// A part of a step that is too short for a rate is counted with the next step. After a longer pause, a sample
-    /// would spread the counts over it.
+    /// The bounds of the passed part of a step. A part that is too short for a rate is counted with the next step.
+    /// After a longer pause, a sample would spread the counts over it.
     static let shares = 0.5...2.0
 
     init(stepSeconds: Int64, capacity: Int) {
@@ -111,7 +112,7 @@ private struct SampleRing: Sendable {
         if samples.isEmpty { samples = .init(repeating: nil, count: capacity) }
         let names = Set(named.map(\.name))
         for name in providers.keys where !names.contains(name) { providers[name] = nil }
-        // Steps that passed without a sample; all places at most.
+        // These are the steps that passed without a sample, at most all places.
         let first = max(newestStep + 1, step - Int64(capacity) + 1)
         let skipped = (first..<max(first, step)).map(place)
         for place in skipped { samples[place] = nil }
@@ -130,7 +131,7 @@ private struct SampleRing: Sendable {
 
     func report(now: Instant) -> HistoryReport {
         let current = number(of: now)
-        // A step before the first sample, or older than the ring, has none. Then the report begins later.
+        // A step before the first sample, or older than the ring, has no value. In this case the report begins later.
         let oldest = max(0, current - Int64(capacity) + 1)
         let steps = samples.isEmpty ? [] : Array(oldest...max(oldest, current))
         let places = steps.map { $0 <= newestStep && $0 > newestStep - Int64(capacity) ? place(of: $0) : nil }

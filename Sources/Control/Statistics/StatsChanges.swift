@@ -18,14 +18,14 @@ package struct StatsChanges: Equatable, Sendable {
         counters = Dictionary(numbers.filter { StatsChanges.isCounter($0.0) }) { first, _ in first }
     }
 
-    /// Excludes percentiles, and values that grow with time, since these have no rate.
+    /// Whether a number is a counter. Excludes percentiles, and values that grow with time, since these have no rate.
     private static func isCounter(_ name: String) -> Bool {
         let others = ["latency_us.", "process.", "uptime_s", "schema", "version"]
         return !others.contains { name.hasPrefix($0) } && !name.contains("latency_ms.") && !name.hasSuffix("_ms")
             && !name.contains("durations.")
     }
 
-    /// Whether the daemon was restarted in between, so that the counters cannot be compared.
+    /// Whether the daemon was restarted between the polls, so that the counters cannot be compared.
     package func hasBegunAnew(since earlier: StatsChanges) -> Bool {
         uptimeSeconds < earlier.uptimeSeconds || questions < earlier.questions
     }
@@ -71,7 +71,7 @@ package struct StatsChange: Codable, Equatable, Sendable {
         json(Look(milliseconds: milliseconds, changes: changes))
     }
 
-    /// Some names contain the name of a provider.
+    /// Maximum size of a name. Some names contain the name of a provider.
     private static let maxNameBytes = 200
 
     private struct Look: Encodable {

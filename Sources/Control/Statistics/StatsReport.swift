@@ -36,9 +36,9 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package var probe = Probe()
     package var network = Network()
     package var notify: [Receiver] = []
-    /// Nil without rules that name sets.
+    /// The counters of nftables sets; nil without rules that name sets.
     package var nftset: NFTSets?
-    /// Nil without [fleet].
+    /// The counters of the fleet; nil without [fleet].
     package var fleet: Fleet?
     package var pages = Pages()
     package var log = Log()
@@ -79,9 +79,9 @@ package struct StatsReport: Codable, Equatable, Sendable {
     /// TCP connections of clients.
     package struct Connections: Codable, Equatable, Sendable {
         package var open = 0
-        /// Closed on arrival: the client is not allowed, or no file descriptor was left.
+        /// Connections closed on arrival: the client is not allowed, or no file descriptor was left.
         package var refused = 0
-        /// Closed to make room for a new connection.
+        /// Connections closed to make room for a new one.
         package var evicted = 0
         package init() {}
     }
@@ -93,13 +93,13 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var provider = 0
         package var system = 0
         package var local = 0
-        /// Answered by a rule that blocks the name.
+        /// Responses by a rule that blocks the name.
         package var blocked = 0
-        /// Answered with the fallback addresses of a rule, after all upstreams failed.
+        /// Responses with the fallback addresses of a rule, after all upstreams failed.
         package var fallback = 0
         package var refused = 0
         package var failure = 0
-        /// Clients over their rate limit, told to retry over TCP or with a cookie.
+        /// Responses to clients over their rate limit, which tell them to retry over TCP or with a cookie.
         package var limited = 0
         package init() {}
 
@@ -110,11 +110,11 @@ package struct StatsReport: Codable, Equatable, Sendable {
 
     /// Blocked answers.
     package struct Blocked: Codable, Equatable, Sendable {
-        /// By the name in a rule's `match`.
+        /// Blocked answers by the name in a rule's `match`.
         package var rules: [String: Int] = [:]
-        /// By the path of a list.
+        /// Blocked answers by the path of a list.
         package var lists: [String: Int] = [:]
-        /// By further rules, beyond the first 256 rules and lists that blocked something.
+        /// Blocked answers by further rules, beyond the first 256 rules and lists that blocked a name.
         package var others = 0
         package init() {}
     }
@@ -128,7 +128,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package init() {}
     }
 
-    /// A duration histogram, to be summed or drawn. All histograms have the same buckets.
+    /// A duration histogram. Histograms can be summed, as all have the same buckets.
     package struct Histogram: Codable, Equatable, Sendable {
         /// The upper bounds of the buckets, included: 1 us to 8.4 s, each twice the previous one.
         package static let boundsMicroseconds = (0..<24).map { 1 << $0 }
@@ -156,7 +156,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package struct Cache: Codable, Equatable, Sendable {
         package var entries = 0
         package var bytes = 0
-        /// `cache.size` of the settings.
+        /// The setting `cache.size`.
         package var limitBytes = 0
         package var hits = 0
         package var misses = 0
@@ -217,21 +217,22 @@ package struct StatsReport: Codable, Equatable, Sendable {
     package struct System: Codable, Equatable, Sendable {
         package var requests = 0
         package var failures = 0
-        /// Lookups that it answered instead of the providers, by reason.
+        /// Lookups that the system resolver answered instead of the providers, by reason.
         package var stoodIn: [String: Int] = [:]
         /// Messages that did not match the query: late, damaged or forged.
         package var foreignReplies = 0
         /// Messages that were not sent because too many nameserver sockets were open.
         package var refusedExchanges = 0
-        /// The daemon's checks for loops that came back to it. They are no queries of clients.
+        /// The daemon's checks for loops that came back to it. They are not queries of clients.
         package var returnedChecks = 0
-        /// Times that it returned an address that failed its probe while another source's address was verified.
+        /// Number of times that the system resolver returned an address that failed its probe while another source's
+        /// address was verified.
         package var divergences = 0
         /// Answers that contradicted a rule's expect and were treated as forged.
         package var contradictions = 0
-        /// Credibility of its answers, from 0 to 1; 1 until a forgery is recorded.
+        /// Credibility of the system resolver's answers, from 0 to 1; 1 until a forgery is recorded.
         package var trust = 1.0
-        /// "ADDR:PORT"
+        /// The nameservers, each "ADDR:PORT".
         package var servers: [String] = []
         /// Nameservers that forward back to this daemon and are therefore not asked, "ADDR:PORT".
         package var looping: [String] = []
@@ -255,7 +256,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
     }
 
     package struct Files: Codable, Equatable, Sendable {
-        /// Files with names that are not in force as they are now, and accounts that are left out because of a fault.
+        /// Files with names whose present contents are not in force, and accounts that are left out because of a fault.
         package var faulty = 0
         package init() {}
     }
@@ -274,7 +275,7 @@ package struct StatsReport: Codable, Equatable, Sendable {
         /// The limit of open descriptors (RLIMIT_NOFILE); the bounds on sockets follow from it.
         package var descriptorLimit = 0
         package var threads = 0
-        /// Wall clock times in seconds since 1970: of the start, and of the last change of settings.
+        /// The times of the start and of the last change of settings, by the wall clock in seconds since 1970.
         package var startSeconds = 0
         package var settingsSeconds = 0
         package init() {}
@@ -294,15 +295,16 @@ package struct StatsReport: Codable, Equatable, Sendable {
 extension StatsReport {
     package struct Provider: Codable, Equatable, Sendable {
         package var name: String
-        /// "dns": a nameserver.
+        /// The dialect; "dns": a nameserver.
         package var dialect: String
-        /// "up", "down", "throttled", "blocked", "over-budget", "over-quota", "unmeasured" or "unresolved".
+        /// The state: "up", "down", "throttled", "blocked", "over-budget", "over-quota", "unmeasured" or "unresolved".
         package var state: String
         /// Seconds until the provider is asked again; nil if no end is known.
         package var retrySeconds: Int?
-        /// Recent share of lookups that asked it first, 0...1; nil before its first request, and for a shadow provider.
+        /// Recent share of lookups that asked the provider first, 0...1; nil before its first request, and for a shadow
+        /// provider.
         package var share: Double?
-        /// Share of the last 64 requests that succeeded, 0...1; nil before the first.
+        /// Share of the last 64 requests that succeeded, 0...1; nil before the first request.
         package var success: Double?
         package var requests = 0
         /// Names that were asked for; a request may carry several.
@@ -312,15 +314,16 @@ extension StatsReport {
         /// Completed requests by result: "success" or the kind of failure, such as "server" for SERVFAIL or REFUSED. A
         /// request that failed only for some of its names counts as a success here, and in `failures` too.
         package var results: [String: Int] = [:]
-        /// Times that it returned an address that failed its probe while another source's address was verified.
+        /// Number of times that the provider returned an address that failed its probe while another source's address
+        /// was verified.
         package var divergences = 0
         /// Answers that contradicted a rule's expect and were treated as forged.
         package var contradictions = 0
-        /// Credibility of its answers, from 0 to 1; 1 until a forgery is recorded.
+        /// Credibility of the provider's answers, from 0 to 1; 1 until a forgery is recorded.
         package var trust = 1.0
-        /// 0 before the first measurement.
+        /// The latency; 0 before the first measurement.
         package var latencyMilliseconds = Latency()
-        /// From a request to a usable reply.
+        /// Durations from a request to a usable reply.
         package var durations = Histogram()
         package var connections = Connections()
         package var addresses: [Address] = []
@@ -329,7 +332,7 @@ extension StatsReport {
         package var usesProxy = false
         /// Comparison of a shadow provider's answers; nil for a provider whose answers are used.
         package var shadow: Shadow?
-        /// Nil for a provider without an account and without a quota.
+        /// The billed questions; nil for a provider without an account and without a quota.
         package var billed: Billed?
 
         package init(name: String, dialect: String, state: String) {
@@ -349,7 +352,7 @@ extension StatsReport {
 
         /// An address that the daemon connects to.
         package struct Address: Codable, Equatable, Sendable {
-            /// "ADDR" or "ADDR:PORT"
+            /// The address: "ADDR" or "ADDR:PORT".
             package var name: String
             package var state: String
 
@@ -372,11 +375,11 @@ extension StatsReport {
         /// Questions that the vendor bills, one for each name and address family, by cause: client, refresh, hedge,
         /// measurement.
         package struct Billed: Codable, Equatable, Sendable {
-            /// Since the last midnight, UTC.
+            /// Questions since the last midnight, UTC.
             package var day: [String: Int] = [:]
-            /// Since the first of the month, UTC.
+            /// Questions since the first of the month, UTC.
             package var month: [String: Int] = [:]
-            /// As in the settings; nil: unlimited.
+            /// The quota as in the settings; nil: unlimited.
             package var quota: String?
             /// Used share of the quota, in a fleet by all members; above 1 if it was exceeded.
             package var quotaShare: Double?

@@ -1,7 +1,7 @@
 // `stats` as text: one line per number, generated from the JSON form, so that both have the same keys.
 
 extension StatsReport {
-    /// Sorted dotted names, with the values in one column. A provider's numbers are prefixed with its name.
+    /// The text: sorted dotted names, with the values in one column. A provider's numbers are prefixed with its name.
     package var text: String {
         guard let lines = StatsReport.lines(ofJSON: json(self)) else { return json(self) }
         let width = lines.map(\.name.utf8.count).max() ?? 0
@@ -10,7 +10,7 @@ extension StatsReport {
         }.joined()
     }
 
-    /// Nil if the text is not JSON.
+    /// Returns the lines; nil if the text is not JSON.
     static func lines(ofJSON text: String) -> [(name: String, value: String)]? {
         (decoded(text) as Tree?)?.lines(under: "")
     }
@@ -57,7 +57,7 @@ private enum Tree: Decodable {
         }
     }
 
-    /// Nil unless all of them are numbers.
+    /// Returns the numbers as one text; nil unless all elements are numbers.
     private static func numbers(_ elements: [Tree]) -> String? {
         var texts: [String] = []
         for element in elements {

@@ -4,7 +4,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var version = programVersion
     package var uptimeSeconds: Int
     package var processID: Int
-    /// "ADDR:PORT", each for UDP and TCP.
+    /// The listeners, "ADDR:PORT", each for UDP and TCP.
     package var listeners: [String]
     /// Listeners whose address no interface has; nil if there are none.
     package var missingListeners: [String]?
@@ -22,7 +22,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var switches: [SwitchReport] = []
     /// Quotas of which 80 % or all are used; nil if there are none.
     package var quotas: [QuotaWarning]?
-    /// Nil if the network is not monitored.
+    /// The network in use; nil if the network is not monitored.
     package var network: NetworkReport.Current?
     /// Open file descriptors and their limit; nil from a daemon version without these fields.
     package var openDescriptors: Int?
@@ -38,11 +38,11 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var lists: [List]?
     /// The directory of hosts files and the lease files; nil if there are none.
     package var localNames: [List]?
-    /// What is wrong with accounts that no client's question goes to, and that are therefore left out; nil: nothing.
+    /// The faults of accounts to which no client's question goes, and which are therefore left out; nil: none.
     package var unusedAccounts: [String]?
     /// The sets of nftables that rules name; nil: none does.
     package var nftsets: [NFTSet]?
-    /// Nil without [fleet].
+    /// The fleet; nil without [fleet].
     package var fleet: Fleet?
     /// Why a captive portal is suspected, also if the network is not monitored. Contains host names that the portal
     /// chose.
@@ -83,7 +83,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package struct List: Codable, Equatable, Sendable {
         package var path: String
         package var names: Int
-        /// What is wrong with the file now; nil: it is in force as it is.
+        /// The fault of the file; nil: its present contents are in force.
         package var fault: String?
         /// Lines that are no lines of the format; nil: none.
         package var ignoredLines: Int?
@@ -105,7 +105,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
 
     package struct NFTSet: Codable, Equatable, Sendable {
         package var set: String
-        /// Why it gets no addresses; nil: it gets them.
+        /// Why the set gets no addresses; nil: it gets them.
         package var fault: String?
 
         package init(set: String, fault: String?) {
@@ -118,7 +118,7 @@ package struct StatusReport: Codable, Equatable, Sendable {
         /// The server of Redis that is used or tried, as the settings write it.
         package var server: String
         package var site: String
-        /// Why Redis is not used; nil: it is, or it was not tried yet.
+        /// Why Redis is not used; nil: Redis is used, or was not tried yet.
         package var fault: String?
 
         package init(server: String, site: String, fault: String?) {
@@ -174,7 +174,7 @@ extension StatusReport {
     static let labelWidth = 9
     private static let maxPortalBytes = 300
 
-    /// Facts that only some daemons report.
+    /// The facts that only some daemons report.
     private var further: [(String, String)] {
         let facts: [(String, String?)] = [
             ("named", nameservers.map(StatusReport.line)),

@@ -70,7 +70,7 @@ extension MetricFamily {
 
     static let ofProviderConnections = connections(to: "provider") { $0.providers.map { ($0.name, $0.connections) } }
 
-    /// - Parameter kind: of the upstreams; also the label of their names.
+    /// - Parameter kind: the kind of the upstreams; also the label of their names.
     static func connections(
         to kind: String,
         _ upstreams: @escaping @Sendable (StatsReport) -> [(name: String, StatsReport.Provider.Connections)]

@@ -3,7 +3,7 @@
 import Glibc
 
 package enum LineFormat {
-    /// "3d04h", "4h05m", "5m06s" or "6s": the two largest units.
+    /// Returns the two largest units: "3d04h", "4h05m", "5m06s" or "6s".
     static func uptime(seconds: Int) -> String {
         let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60)
         if days > 0 { return "\(days)d\(twoDigits(hours))h" }
@@ -12,26 +12,26 @@ package enum LineFormat {
         return "\(seconds)s"
     }
 
-    /// "10m", "1h30m", "1d" or "0s": the two largest units, without zero parts.
+    /// Returns the two largest units, without zero parts: "10m", "1h30m", "1d" or "0s".
     package static func span(seconds: Int) -> String {
         let counts = [seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60]
         let parts = zip(counts, ["d", "h", "m", "s"]).drop { $0.0 == 0 }.prefix(2).filter { $0.0 != 0 }
         return parts.isEmpty ? "0s" : parts.map { "\($0.0)\($0.1)" }.joined()
     }
 
-    /// "6f2c1a09", as `network` shows it. If providers are told the client subnet, the number is of one subnet's cache
-    /// partition.
+    /// Returns the number of a network as `network` shows it: "6f2c1a09". If providers are told the client subnet, the
+    /// number is that of one subnet's cache partition.
     static func network(_ number: Int) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: max(0, 8 - digits.count)) + digits
     }
 
-    /// "2026-11-21 12:34:56Z", UTC.
+    /// Returns a time in UTC: "2026-11-21 12:34:56Z".
     package static func moment(secondsSince1970 seconds: Int64) -> String {
         "\(day(secondsSince1970: seconds)) \(timeOfDay(secondsSince1970: Int(seconds)))"
     }
 
-    /// "2026-11-21T12:34:56.789Z" (RFC 3339).
+    /// Returns a time in the form of RFC 3339: "2026-11-21T12:34:56.789Z".
     static func timestamp(millisecondsSince1970 milliseconds: Int64) -> String {
         let (seconds, rest) = (max(milliseconds, 0) / 1000, Int(max(milliseconds, 0) % 1000))
         let clock = timeOfDay(secondsSince1970: Int(seconds)).dropLast()
@@ -40,7 +40,7 @@ package enum LineFormat {
         return "\(day(secondsSince1970: seconds))T\(clock).\(padding)\(digits)Z"
     }
 
-    /// "2026-11-21 12:34:56.123456Z", UTC; times before 1970 count as 1970.
+    /// Returns a time in UTC: "2026-11-21 12:34:56.123456Z". Times before 1970 count as 1970.
     static func preciseMoment(microsecondsSince1970: Int64) -> String {
         let microseconds = max(microsecondsSince1970, 0)
         let rest = microseconds % 1_000_000
@@ -49,13 +49,13 @@ package enum LineFormat {
         return "\(moment(secondsSince1970: (microseconds - rest) / 1_000_000).dropLast()).\(fraction)Z"
     }
 
-    /// "12:34:56Z", UTC.
+    /// Returns a time of day in UTC: "12:34:56Z".
     static func timeOfDay(secondsSince1970 seconds: Int) -> String {
         let parts = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60]
         return parts.map(twoDigits).joined(separator: ":") + "Z"
     }
 
-    /// "2026-11-21", UTC; a date outside the years 0 to 9999 becomes the nearest day within them.
+    /// Returns a date in UTC: "2026-11-21". A date outside the years 0 to 9999 becomes the nearest day within them.
     package static func day(secondsSince1970 seconds: Int64) -> String {
         let (year0, year9999): (Int64, Int64) = (-62_167_219_200, 253_402_300_799)
         var time = time_t(min(max(seconds, year0), year9999))
@@ -65,21 +65,21 @@ package enum LineFormat {
         return "\(String(repeating: "0", count: 4 - year.count))\(year)-\(twoDigits(month))-\(twoDigits(day))"
     }
 
-    /// "4,812": thousands separated by commas.
+    /// Returns a number with thousands separated by commas: "4,812".
     static func grouped(_ number: Int) -> String {
         let digits = Array(String(number.magnitude))
         let groups = stride(from: digits.count, to: 0, by: -3).map { String(digits[max(0, $0 - 3)..<$0]) }
         return (number < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
     }
 
-    /// "3.1 MiB": one decimal, truncated; whole bytes below 1 KiB.
+    /// Returns a size with one decimal, truncated: "3.1 MiB"; whole bytes below 1 KiB.
     static func size(bytes: Int) -> String {
         let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
         guard let (unit, name) = units.first(where: { bytes >= $0.0 }) else { return "\(bytes) B" }
         return "\(bytes / unit).\(bytes % unit * 10 / unit) \(name)"
     }
 
-    /// "96.4 %", truncated so that 100 % means all; nil if the whole is not positive.
+    /// Returns a share, truncated so that 100 % means all: "96.4 %"; nil if the whole is not positive.
     static func percent(_ part: Int, of whole: Int) -> String? {
         guard whole > 0 else { return nil }
         let permille = part / whole * 1000 + part % whole * 1000 / whole

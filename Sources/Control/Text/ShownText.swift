@@ -10,7 +10,7 @@ func quoted(_ text: String) -> String {
     return "\"\(shown)\"" + (text.unicodeScalars.count > maxShown ? "..." : "")
 }
 
-/// Returns the text as one word of a shell's command line; in quotes if that needs some.
+/// Returns the text as one word of a shell's command line; in quotes if the shell needs them.
 package func shellWord(_ text: String) -> String {
     let isPlain = text.utf8.allSatisfy { byte in
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
@@ -22,7 +22,7 @@ package func shellWord(_ text: String) -> String {
 
 extension String {
     /// Escapes invisible characters, keeps the letters of every script, and truncates to `maxBytes` of a JSON string.
-    /// Idempotent: applied again, it changes nothing.
+    /// The function is idempotent.
     package func shown(maxBytes: Int) -> String {
         let pieces = unicodeScalars.lazy.map { $0.isVisible ? String($0) : $0.escaped(asASCII: true) }
         let cutMark = "..."

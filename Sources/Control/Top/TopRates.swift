@@ -8,14 +8,14 @@ struct TopRates {
     }
 
     private let later: StatsReport
-    /// Nil: rates are since the start.
+    /// The earlier counters; nil: rates are since the start.
     private let earlier: StatsReport?
     private let seconds: Double
 
     init(_ report: TopReport, since earlier: TopReport?) {
         later = report.stats
         let milliseconds = earlier.map { report.bootMilliseconds - $0.bootMilliseconds } ?? 0
-        // The daemon, or the machine, may have been restarted in between.
+        // The daemon, or the machine, may have been restarted between the polls.
         let isComparable = earlier.map { $0.stats.isEarlier(than: report.stats) } ?? false
         self.earlier = isComparable && milliseconds > 0 ? earlier?.stats : nil
         seconds = self.earlier == nil ? Double(max(1, report.stats.uptimeSeconds)) : Double(milliseconds) / 1000
@@ -32,7 +32,7 @@ struct TopRates {
         perSecond { $0.providers.first { $0.name == provider.name }?.requests ?? 0 }
     }
 
-    /// Nil if there was no cache lookup.
+    /// The share of hits; nil if there was no cache lookup.
     var hitShare: String? {
         let hits = later.cache.hits - (earlier?.cache.hits ?? 0)
         let misses = later.cache.misses - (earlier?.cache.misses ?? 0)
@@ -57,7 +57,7 @@ struct TopRates {
         }
     }
 
-    /// Latencies of the sources that have any.
+    /// The latencies of the sources that have any.
     var latencies: [(name: String, text: String)] {
         let sources = [
             ("cache", later.latencyMicroseconds.cache), ("stale", later.latencyMicroseconds.stale),
@@ -77,15 +77,15 @@ struct TopRates {
         return later.durations[source]?.since(before).percentiles
     }
 
-    /// "0", "0.3", "12.5" or "1,204".
+    /// Returns a rate as text: "0", "0.3", "12.5" or "1,204".
     static func text(_ rate: Double) -> String {
-        // Limits the value so that the conversion to Int cannot overflow.
+        // This limits the value so that the conversion to Int cannot overflow.
         let tenths = Int((min(max(rate, 0), 1e12) * 10).rounded())
         return tenths == 0 || tenths >= 1000
             ? LineFormat.grouped((tenths + 5) / 10) : "\(tenths / 10).\(tenths % 10)"
     }
 
-    /// "12us", "1.2ms", "18ms" or "1.5s".
+    /// Returns a duration as text: "12us", "1.2ms", "18ms" or "1.5s".
     static func duration(_ microseconds: Int) -> String {
         switch microseconds {
         case ..<1000: "\(microseconds)us"
@@ -97,7 +97,7 @@ struct TopRates {
 }
 
 extension StatsReport {
-    /// Whether `later` may be a later poll of the same process: no counter went back.
+    /// Whether `later` may be a later poll of the same process: no counter has decreased.
     fileprivate func isEarlier(than later: StatsReport) -> Bool {
         uptimeSeconds <= later.uptimeSeconds && queries.total <= later.queries.total
             && responses.sum <= later.responses.sum

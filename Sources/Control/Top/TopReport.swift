@@ -2,24 +2,24 @@
 
 package struct TopReport: Codable, Equatable, Sendable {
     package var schema = 1
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     package var milliseconds: Int64
-    /// Milliseconds since boot. The interval between two polls is computed from it, because the wall clock may be set
-    /// in between.
+    /// The time in milliseconds since boot. The interval between two polls is computed from it, because the wall clock
+    /// may be set between them.
     package var bootMilliseconds: Int64
     package var stats: StatsReport
-    /// The most queried first, at most `maxHottest`.
+    /// The most queried names, highest rate first, at most `maxHottest`.
     package var hottest: [HotName] = []
-    /// Nil if the network is not monitored.
+    /// The network in use; nil if the network is not monitored.
     package var network: NetworkReport.Current?
-    /// Nil unless a captive portal is suspected.
+    /// Why a captive portal is suspected; nil if none is.
     package var portal: String? {
         didSet { portal = portal?.shown(maxBytes: TopReport.maxPortalBytes) }
     }
     /// The switches that are off.
     package var switches: [SwitchReport] = []
 
-    /// One screen of names.
+    /// Maximum number of names: one screen.
     package static let maxHottest = 20
     private static let maxPortalBytes = 300
 
@@ -48,7 +48,7 @@ package struct TopReport: Codable, Equatable, Sendable {
             self.perSecond = (perSecond * 1000).rounded() / 1000
         }
 
-        /// The longest name with each of its bytes escaped.
+        /// Maximum size of a name: the longest one with each of its bytes escaped.
         private static let maxNameBytes = 1_100
 
         package enum CodingKeys: String, CodingKey {
@@ -57,13 +57,13 @@ package struct TopReport: Codable, Equatable, Sendable {
         }
     }
 
-    /// Parses an answer to `top --json`. Nil for any other text, or for another version's.
+    /// Parses an answer to `top --json`. Nil for any other text, or for the answer of another version.
     package init?(json: [UInt8]) {
         guard let report: TopReport = decoded(String(decoding: json, as: UTF8.self)) else { return nil }
         self = report
     }
 
-    /// Plain text for output that is not a terminal: the rates between two polls, or since the start.
+    /// Returns plain text for output that is not a terminal: the rates between two polls, or since the start.
     package func text(since earlier: TopReport?) -> String {
         let size = TopScreen.Size(columns: TopScreen.plainColumns)
         return TopScreen(self, since: earlier).lines(size).map { "\($0)\n" }.joined()

@@ -3,7 +3,7 @@
 package struct TopScreen {
     package struct Size: Equatable, Sendable {
         package let columns: Int
-        /// Nil: no limit.
+        /// The number of rows; nil: no limit.
         package let rows: Int?
 
         package init(columns: Int, rows: Int? = nil) {
@@ -96,7 +96,7 @@ package struct TopScreen {
         return rows
     }
 
-    /// The `status` command shows the others.
+    /// Maximum number of switches on the screen. The `status` command shows the others.
     private static let maxSwitches = 2
 
     private func spaced(_ pieces: [(String, StyledLine.Style)]) -> [(String, StyledLine.Style)] {

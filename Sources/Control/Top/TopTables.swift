@@ -58,10 +58,10 @@ enum TopTables {
         String(repeating: " ", count: max(0, numberWidth - cell.count)) + cell
     }
 
-    /// Fits "asked/s", and numbers below a million.
+    /// Width of a number: fits "asked/s", and numbers below a million.
     private static let numberWidth = 7
 
-    /// Truncates to `count` lines; the last line says how many are missing.
+    /// Truncates to `count` lines; the last line says how many lines are missing.
     static func fit(_ lines: [StyledLine], _ count: Int) -> [StyledLine] {
         guard lines.count > count else { return lines }
         guard count > 1 else { return [] }
