@@ -3,7 +3,7 @@
 package import Crypto
 package import DNSWire
 
-/// All that a shared answer depends on.
+/// The terms that a shared answer depends on.
 package struct EntryTerms: Equatable, Sendable {
     package let question: Question
     /// Members that see the Internet from one place, such as "sh-a": other sites may be given other addresses.

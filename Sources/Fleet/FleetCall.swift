@@ -4,7 +4,7 @@ package import DNSWire
 
 /// A script to run.
 package struct FleetCall: Equatable, Sendable {
-    /// What the reply is for.
+    /// The purpose of the reply.
     package enum Purpose: Equatable, Sendable {
         /// A request waits for the reply.
         case fetch(SharedFetches.ID)
@@ -32,7 +32,7 @@ package struct FleetCall: Equatable, Sendable {
     static func number(_ value: some BinaryInteger) -> [UInt8] { Array("\(value)".utf8) }
 }
 
-/// What Redis replies to a script. The time is that of Redis's clock.
+/// The reply of Redis to a script. The time is that of Redis's clock.
 package enum FleetReply: Sendable {
     /// - Parameters:
     ///   - demand: millionths of the queries per second that the fleet has for the question.
@@ -79,7 +79,7 @@ package enum FleetReply: Sendable {
     }
 }
 
-/// What Redis knows of the members and tells of itself.
+/// The members that Redis lists, and its own properties.
 package struct FleetMembers: Sendable {
     /// The number of members, also of those that are not in `records`.
     package let count: Int

@@ -48,7 +48,7 @@ package struct FleetKeys: Equatable, Sendable {
     /// Members with one of two keys then find what members with both keys have written, whichever key comes first.
     func names(_ end: String) -> [String] { keys.map { $0.prefix + end } }
 
-    /// The first of `names`.
+    /// Returns the first name of `names`.
     func name(_ end: String) -> String { keys[0].prefix + end }
 
     /// - Parameter keys: one, or two while they are changed; each of at least `minBytes`.
@@ -66,7 +66,7 @@ package struct FleetKeys: Equatable, Sendable {
 }
 
 extension [UInt8] {
-    /// Its length in 4 bytes, in network byte order, and itself.
+    /// Appends the length of the field in 4 bytes, in network byte order, and the field.
     fileprivate mutating func append(field: some Collection<UInt8>) {
         self += UInt32(field.count).bigEndianBytes
         self += field

@@ -1,4 +1,4 @@
-// What a member keeps over restarts, in the store.
+// The notes that a member keeps over restarts, in the store.
 
 /// The raw value names the note in the store.
 package enum FleetNote: String, Sendable {

@@ -1,4 +1,4 @@
-// One member of a fleet: which calls it makes to Redis, what it believes of the replies, and what follows for its
+// One member of a fleet: which calls it makes to Redis, which replies it accepts, and what follows for its
 // requests. Does no I/O: the caller carries out `takeCalls` and `takeOutcomes` after each call, and reports replies.
 
 import Crypto
@@ -30,7 +30,7 @@ package struct Membership: Sendable {
         let tellsAll: Bool
     }
 
-    /// More than any answer's TTL.
+    /// The greatest age if the question was not flushed: more than any answer's TTL.
     private static let anyAge: Duration = .seconds(1 << 32)
     /// The upper bound of the error of Redis's time between two of its replies.
     private static let clockError: Duration = .milliseconds(100)

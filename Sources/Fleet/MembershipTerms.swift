@@ -27,7 +27,7 @@ extension Membership {
         var longestTurnWait: Duration { isLastResort ? Pace.maxWaitOfLastResort : Pace.maxWait }
     }
 
-    /// What follows for the member.
+    /// A consequence for the member.
     package enum Outcome: Equatable, Sendable {
         /// The provider is to be asked.
         case ask(ID)

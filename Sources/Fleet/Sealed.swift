@@ -1,9 +1,9 @@
 // Messages that only members of a fleet can read and make. Redis and the way to it need not be trusted.
 //
-// In network byte order: version (1 byte), ID of the key (4), time by Redis's clock in milliseconds (6), nonce (12),
-// ciphertext, tag (16). The cipher is AES-128-GCM with a random nonce. Its key is the HMAC-SHA256 of purpose, place and
-// all that precedes the nonce, by the key of the fleet, cut to 128 bits. So a change of content, purpose, place or time
-// is found.
+// Fields in network byte order: version (1 byte), ID of the key (4), time by Redis's clock in milliseconds (6), nonce
+// (12), ciphertext, tag (16). The cipher is AES-128-GCM with a random nonce. Its key is the HMAC-SHA256 of purpose,
+// place and all that precedes the nonce, by the key of the fleet, cut to 128 bits. So a change of content, purpose,
+// place or time is found.
 
 import Crypto
 

@@ -1,8 +1,8 @@
-// What members have to know about a provider to share its answers and its budget.
+// The properties of a provider that members need to share its answers and its budget.
 
 package import DNSWire
 
-/// What members share.
+/// The kinds of data that members share.
 package enum SharedKind: String, CaseIterable, Sendable {
     case answers, leases, budget, flush, evidence
 }

@@ -20,7 +20,7 @@ final class ConnectionPool {
     let endpoint: HTTPEndpoint
     private let interest: ConnectionSet.Interest
     private var current: ConnectionSet?
-    /// Nil while dormant, and while no request may use the HTTP/2 client.
+    /// The TLS client; nil while the pool is dormant, and while no request may use the HTTP/2 client.
     private var tls: TLSClient?
     /// The resumption of the last `tls`.
     private var resumption = Resumption.nothing

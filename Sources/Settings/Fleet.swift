@@ -30,7 +30,7 @@ extension Settings {
         /// What is shared; without leases, several members may ask for the same answer at a time.
         package var share = Shared.allCases
 
-        /// As `Provider.secretFiles`.
+        /// The keys that name the file of a secret, as in `Provider.secretFiles`.
         package var secretFiles: [(key: String, file: String)] {
             keyFiles.map { ("key-file", $0) } + (passwordFile.map { [("password-file", $0)] } ?? [])
         }

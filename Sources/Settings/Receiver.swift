@@ -24,7 +24,7 @@ extension Settings {
         /// The absolute path of a file with certificate authorities; nil: the system's.
         package var caFile: String?
 
-        /// As `Provider.secretFiles`.
+        /// The keys that name the file of a secret, as in `Provider.secretFiles`.
         package var secretFiles: [(key: String, file: String)] { keyFile.map { [("key-file", $0)] } ?? [] }
     }
 

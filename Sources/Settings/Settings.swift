@@ -166,7 +166,7 @@ package struct Settings: Equatable, Sendable {
         /// The events that the flight recorder takes.
         package enum Recorder: String, CaseIterable, Sendable {
             case all
-            /// Only clients' queries that failed.
+            /// The recorder takes only clients' queries that failed.
             case failures
             case off
         }
@@ -221,7 +221,7 @@ package struct Settings: Equatable, Sendable {
         /// Allows private addresses in answers of providers.
         package var allowPrivate: Bool?
         package var stale: Bool?
-        /// Also serves expired negative answers.
+        /// Serves expired negative answers, too.
         package var staleNegative: Bool?
         package var prefetch: Bool?
         /// True: also probes private addresses.

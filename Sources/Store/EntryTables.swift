@@ -28,7 +28,7 @@ final class EntryTables {
     init(path: String, maxFileBytes: Int) throws(StoreFailure) {
         let database = try Database(path: path)
         let finding = try Schema.finding(database)
-        // This must be set while the file is empty. Free pages can then be returned to the file system later.
+        // The pragma must be set while the file is empty. Free pages can then be returned to the file system later.
         if finding == .fresh { try database.run("PRAGMA auto_vacuum = INCREMENTAL") }
         // WAL with NORMAL: a crash or power loss may lose the last batches, but never part of one. Only a checkpoint
         // waits for the disk.
@@ -42,7 +42,7 @@ final class EntryTables {
         case .withoutNotes: try Schema.addNotes(to: database)
         case .current: break
         }
-        // This is set after the tables exist, so that a file at its maximum size still gets them.
+        // The limit is set after the tables exist, so that a file at its maximum size still gets them.
         try database.run("PRAGMA max_page_count = \(maxFileBytes / EntryTables.pageBytes)")
         insert = try Statement(EntryRow.insert, on: database)
         select = try Statement(EntryRow.select, on: database)

@@ -148,11 +148,11 @@ package enum LogLevel: String, CaseIterable, Codable, Sendable {
 
 /// The forms in which cache entries are shown.
 package enum CacheView: String, CaseIterable, Sendable {
-    /// One line per entry.
+    /// The list with one line per entry.
     case list = "ls"
     /// All facts of each entry.
     case get
-    /// One line per record.
+    /// The dump with one line per record.
     case dump
 }
 

@@ -55,7 +55,7 @@ package struct EvidenceReport: Codable, Equatable, Sendable {
 
     /// Upper bounds. Together they stay below the size of a note.
     private enum Bound {
-        /// More evidence than a daemon can ever record, and small enough that the next number does not overflow.
+        /// More than a daemon can ever record, and small enough that the next number does not overflow.
         static let number = 1 << 53
         static let nameBytes = 260
         /// Bytes of a type or a verdict.

@@ -4,7 +4,7 @@ package struct ReportOutcome: Codable, Equatable, Sendable {
     /// The name without the final dot.
     package var name: String
     package var address: String
-    /// One result per probed port.
+    /// The results, one per probed port.
     package var found: [AddressReport]
     /// Whether the probe confirms the failure; nil if it is inconclusive.
     package var agrees: Bool?

@@ -112,7 +112,7 @@ private struct SampleRing: Sendable {
         if samples.isEmpty { samples = .init(repeating: nil, count: capacity) }
         let names = Set(named.map(\.name))
         for name in providers.keys where !names.contains(name) { providers[name] = nil }
-        // These are the steps that passed without a sample, at most all places.
+        // Steps that passed without a sample are skipped, at most all places.
         let first = max(newestStep + 1, step - Int64(capacity) + 1)
         let skipped = (first..<max(first, step)).map(place)
         for place in skipped { samples[place] = nil }

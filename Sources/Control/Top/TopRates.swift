@@ -79,7 +79,7 @@ struct TopRates {
 
     /// Returns a rate as text: "0", "0.3", "12.5" or "1,204".
     static func text(_ rate: Double) -> String {
-        // This limits the value so that the conversion to Int cannot overflow.
+        // The value is limited so that the conversion to Int cannot overflow.
         let tenths = Int((min(max(rate, 0), 1e12) * 10).rounded())
         return tenths == 0 || tenths >= 1000
             ? LineFormat.grouped((tenths + 5) / 10) : "\(tenths / 10).\(tenths % 10)"

@@ -12,7 +12,7 @@ package struct FlushElement: Equatable, Sendable {
 }
 
 struct FlushLog: Sendable {
-    /// What follows from a reading of the stream.
+    /// The consequences of a reading of the stream.
     struct Update {
         /// The scopes that are to be flushed.
         var scopes: [QuestionScope] = []
@@ -32,7 +32,7 @@ struct FlushLog: Sendable {
     private static let maxKnown = maxMarks * Flushes.maxCount
 
     private var flushes = Flushes()
-    /// One for each server, the one that was used last at the end. Those of the store come from before the start.
+    /// One mark for each server, the server used last at the end. Marks of the store come from before the start.
     private var marks: [Mark] = []
     /// The store was read, or there is none.
     private(set) var isRestored = false

@@ -203,7 +203,7 @@ final class HTTP2Connection {
         switch tls?.shakeHands() {
         case .none, .underWay?: break
         case .failed(let reason)?:
-            // This sends the alert.
+            // The write sends the alert.
             _ = write(now: now)
             failHandshake(String(decoding: reason.utf8.prefix(Transfer.maxReasonBytes), as: UTF8.self))
         case .done?:

@@ -74,8 +74,8 @@ final class CurlConnections: Connections {
 
     private func act(on descriptor: Int32, events: Int32 = 0, mayTimeOut: Bool = false, now: Instant) {
         guard let raw = unsafe multi?.raw else { return }
-        // This is read before libcurl closes the connections: a transfer that times out may have waited for one of
-        // them.
+        // The ledger is read before libcurl closes the connections: a transfer that times out may have waited for one
+        // of them.
         let hasNeighbour = mayTimeOut && ledger.connections.contains(where: \.isEstablished)
         var running: Int32 = 0
         _ = unsafe curl_multi_socket_action(raw, descriptor, events, &running)

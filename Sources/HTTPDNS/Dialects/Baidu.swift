@@ -115,7 +115,7 @@ package struct Baidu: AddressDialect {
     /// message is absent or "ok".
     private static func error(_ message: JSONValue?) -> DialectError? {
         guard let text = message?.scalarText, text != "ok" else { return nil }
-        // This limits the untrusted text that reaches the log.
+        // The prefix and the filter limit the untrusted text that reaches the log.
         let shown = String(text.unicodeScalars.prefix(40).filter { $0.isASCII && $0.value >= 0x20 && $0.value < 0x7F })
         let words = shown.lowercased().split { !$0.isLetter }
         let hasWord = { (stems: [String]) in words.contains { word in stems.contains(where: word.hasPrefix) } }

@@ -211,7 +211,7 @@ extension Recipe {
         return try headers.map { text throws(Fault) in
             let halves = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             let isName = halves[0].utf8.allSatisfy(\.isHostByte)
-            // This rejects line ends, so that a value cannot add a second header.
+            // Line ends are rejected, so that a value cannot add a second header.
             guard halves.count == 2, isName, !halves[0].isEmpty, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
             else { throw Fault(field: .headers, found: "\"\(text)\"", allowed: "Name: text, in visible ASCII") }
             let value = String(halves[1].drop { $0 == " " })

@@ -16,7 +16,7 @@ package struct NetworkID: Hashable, Sendable {
     package init?(_ text: String) {
         guard let value = UInt32(text, radix: 16) else { return nil }
         rawValue = value
-        // This rejects a sign, another length, and capitals.
+        // The comparison rejects a sign, another length, and capitals.
         guard description == text else { return nil }
     }
 }

@@ -14,7 +14,7 @@ package struct NetworkRecovery: Sendable {
     package struct Times: Equatable, Sendable {
         package fileprivate(set) var count: UInt64 = 0
         package fileprivate(set) var sum: Duration = .zero
-        /// One count per bound, cumulative as Prometheus requires; `count` is the last one.
+        /// Cumulative counts, one per bound, as Prometheus requires; `count` is the last of them.
         package fileprivate(set) var atMost = [UInt64](repeating: 0, count: NetworkRecovery.bounds.count)
 
         package init() {}

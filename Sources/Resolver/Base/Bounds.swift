@@ -63,8 +63,9 @@ package enum Bounds {
     static let systemHedgeFactor = 4
     static let systemHedgeFloor: Duration = .milliseconds(300)
     static let systemHedge: Duration = .milliseconds(1000)
-    /// With order `system-first`, the first provider is asked after the same multiple of the system resolver's usual
-    /// answer time, clamped to these limits: a full recursion mostly ends within 1 s. No client waits for a refresh.
+    /// With order `system-first`, the first provider is asked after `systemHedgeFactor` times the system resolver's
+    /// usual answer time, clamped to these limits: a full recursion mostly ends within 1 s. No client waits for a
+    /// refresh.
     static let systemLeadFloor: Duration = .milliseconds(300)
     static let systemLeadCeiling: Duration = .milliseconds(1000)
     static let systemLeadOfRefresh: Duration = .milliseconds(2000)

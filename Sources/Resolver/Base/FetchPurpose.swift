@@ -1,4 +1,4 @@
-// What a request is for, and which client and domain it counts against.
+// The purpose of a request, and the client and domain that it counts against.
 
 /// The holder that a fetch counts for, and whether a client started its lookup.
 package struct FetchPurpose: Equatable, Sendable {

@@ -1,4 +1,4 @@
-// What the resolver reads in the cache of the network in use. It comes with each event.
+// The part of the cache of the network in use that the resolver reads. It comes with each event.
 
 package import DNSWire
 

@@ -1,4 +1,4 @@
-// What the resolver knows about a provider from the settings.
+// The properties of a provider that the resolver takes from the settings.
 
 package import DNSWire
 

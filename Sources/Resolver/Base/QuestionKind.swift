@@ -1,4 +1,4 @@
-// What an upstream must be able to carry to be asked a question.
+// The features that an upstream must carry to be asked a question.
 
 import DNSWire
 

@@ -24,7 +24,7 @@ package struct RequestQueue {
     package enum End: Sendable {
         case answered
         case timedOut
-        /// Any other result, or unknown.
+        /// The request ended with any other result, or an unknown one.
         case other
     }
 

@@ -65,7 +65,7 @@ package struct Explanation: Sendable {
     /// Answers of the sources, the latest last.
     package let words: [SourceAnswer]
     package let failures: [SourceFailure]
-    /// Nil if the system resolver did not answer in place of a provider, or the event is forgotten.
+    /// The last stand-in; nil if the system resolver did not answer in place of a provider, or the event is forgotten.
     package let standIn: StandIn?
     package let standsIn: StandInPolicy
     package let order: OrderInForce
@@ -73,7 +73,7 @@ package struct Explanation: Sendable {
     /// Addresses of the requested family.
     package let addresses: [JudgedAddress]
     package let failure: RememberedFailure?
-    /// Nil if the plan does not know the question.
+    /// The state in the refresh plan; nil if the plan does not know the question.
     package let refresh: Refresh?
     package let prospect: Prospect
     /// The settings allow a refresh of the question, or the operator requested it.

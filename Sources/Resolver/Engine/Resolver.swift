@@ -323,7 +323,7 @@ package struct Resolver {
     mutating func change(
         _ number: Int, now: Instant, _ body: (inout Lookup, inout ResolverState) -> Void
     ) {
-        // In place: a lookup is large.
+        // The lookup is changed in place, because it is large.
         guard let step = lookups[number]?.change(&state, body) else { return }
         for id in state.begun { lookupOfFetch[id] = number }
         for id in state.ended { lookupOfFetch[id] = nil }

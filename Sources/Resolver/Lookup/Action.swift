@@ -2,7 +2,7 @@
 
 package import DNSWire
 
-/// Every event moves actions, so the rare large ones are indirect.
+/// An action. Every event moves actions, so the rare large ones are indirect.
 package enum Action: Equatable, Sendable {
     /// Ask an upstream; report `fetchFinished` under this ID.
     case fetch(FetchID, Question, Upstream, FetchPurpose)

@@ -2,7 +2,7 @@
 
 /// The network that a lookup restarts on, compared with the one that it started on.
 enum NetworkStanding {
-    /// The same network, after a sleep or after a suspected change.
+    /// The network is the same, after a sleep or after a suspected change.
     case same
     /// A change is under way.
     case inDoubt

@@ -17,7 +17,7 @@ package struct SourceAnswer: Equatable, Sendable {
     /// Time until the answer; nil for an unsolicited answer.
     package let took: Duration?
     package let answeredAt: Instant
-    /// Nil unless the answer contradicts the rule for its name.
+    /// How the answer contradicts the rule for its name; nil if it does not.
     package let contradiction: Contradiction?
     /// When the answer was stored in the cache; nil if it was not stored.
     package fileprivate(set) var keptAt: Instant?

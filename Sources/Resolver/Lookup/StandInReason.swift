@@ -21,8 +21,8 @@ package enum StandInReason: String, Sendable, CaseIterable {
     case notServed = "not-served"
     /// A provider's budget or quota is used up, and its `when-used-up` names the system resolver.
     case usedUp = "used-up"
-    /// The settings allow the system resolver after any failure (`stands-in = "any-failure"`, `order =
-    /// "system-first"`).
+    /// The settings allow the system resolver after any failure (`stands-in = "any-failure"`,
+    /// `order = "system-first"`).
     case setting
 
     var extendedError: ExtendedError {

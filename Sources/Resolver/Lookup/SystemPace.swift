@@ -40,7 +40,7 @@ struct SystemPace {
         return now - silentAt < Bounds.systemSilentPause
     }
 
-    /// Time for which only the system resolver is asked: four times its usual latency.
+    /// Time for which only the system resolver is asked: `Bounds.systemHedgeFactor` times its usual answer time.
     func lead(_ now: Instant) -> Duration {
         if isSilent(now) { return Bounds.systemLeadWhileSilent }
         guard let expected = latency.expectedAnswerTime else { return Bounds.systemLeadCeiling }

@@ -13,7 +13,7 @@ struct NameVerification {
             hasMismatched = addresses.contains { $0.judgement.verdict.isMismatched }
         }
     }
-    // These two are stored, as most events of a name read them, and the compiler copies a name to compute them.
+    // The two flags are stored, as most events of a name read them, and the compiler copies a name to compute them.
     private(set) var hasVerdict = false
     private(set) var hasMismatched = false
     /// The sources' answers, the latest last.
@@ -321,7 +321,7 @@ struct VerifiedQuestion {
     func hasNoneBetter(_ now: Instant) -> Bool { noneBetterUntil.map { now < $0 } ?? false }
 }
 
-// This is for callers that would copy the whole name to call it.
+// These members are for callers that would otherwise copy the whole name to call it.
 extension [VerifiedQuestion] {
     func index(of question: Question) -> Int? { indices.first { self[$0].question == question } }
 

@@ -81,7 +81,7 @@ package struct SeenCertificate: Hashable, Sendable {
     package let issuer: String
     /// Subject alternative names, or the subject if there are none.
     package let names: [String]
-    /// In seconds since 1970.
+    /// The validity period in seconds since 1970.
     package let notBefore: Int64
     package let notAfter: Int64
 

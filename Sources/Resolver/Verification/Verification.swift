@@ -379,7 +379,7 @@ struct Verification {
         known.change(number) { name in
             name.touchedAt = now
             name.setTerms(terms)
-            // This comes first, so that the previous cached answer makes room for the new addresses.
+            // `keep` comes first, so that the previous cached answer makes room for the new addresses.
             if isKept { name.keep(question, answer, from: source, now: now) }
             guard question.type.isAddress else { return }
             name.said(SourceStatement(source, question, answer, now: now))

@@ -22,7 +22,7 @@ package struct Partition: RawRepresentable, Hashable, Sendable {
 /// The lower-case name of a key, in whole words so that it is hashed and compared eight bytes at a time. Invariant:
 /// bytes after the name, up to the word border, are zero.
 struct FoldedName: ~Copyable {
-    /// Not an `InlineArray`: a span of one of this size costs a copy of the whole (Swift 6.3).
+    /// The name in words. Not an `InlineArray`: a span of one of this size costs a copy of the whole (Swift 6.3).
     private var words = [UInt64](repeating: 0, count: 32)
     private(set) var byteCount = 0
 

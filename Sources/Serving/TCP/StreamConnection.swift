@@ -10,7 +10,7 @@ final class StreamConnection {
     /// Time in which a frame that has begun must arrive. In each period of this length a client must take all answers
     /// that wait for it, or `minBytesPerPeriod` of them.
     static let transferTimeout: Duration = .seconds(5)
-    /// About 3 KiB/s, less than any link that DNS over TCP is used on. A client below this rate holds a place and
+    /// About 3 KiB/s, less than the rate of any link for DNS over TCP. A client below this rate holds a place and
     /// memory.
     static let minBytesPerPeriod = 16 * 1024
     /// Questions in flight; further ones wait in the client's socket (RFC 7766 section 6.2.1.1: back-pressure).

@@ -220,7 +220,7 @@ package final class StreamServer {
             close(id, connection)
         } else {
             deadlines.set(connection.deadline, for: id.place)
-            // This cannot fail for a descriptor that is watched already.
+            // The change cannot fail for a descriptor that is watched already.
             try? loop.change(connection.registration, to: connection.interest)
         }
     }

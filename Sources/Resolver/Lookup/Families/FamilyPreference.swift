@@ -1,4 +1,4 @@
-// What a lookup knows of the preferred family.
+// The state of the preferred family in a lookup.
 
 /// Whether a lookup's answer yields to the other family's (`FamilyPolicy`).
 enum FamilyPreference {
