@@ -59,21 +59,11 @@ final class Daemon {
     private let translation: NAT64
     let upstreams: Upstreams
     private let linkMonitor: LinkMonitor
-    private var linkDomains = LinkDomains()
     /// `NetworkMonitor.routeChanges` when the links were last read.
     private var linksReadFor: Int?
     /// Nil if the settings disable network watching: all networks then share one part of the cache.
     let networkChanges: NetworkChangeHandler?
-    private var hostsFiles = HostsFiles.none
-    private var leases = Leases.none
-    /// Nil until `apply` has run once.
-    private var policy: Policy?
-    /// The rules under which the store's answers were accepted.
-    private var acceptanceOfStore: AcceptanceNote?
-    /// The store was read or cannot be read. Kept names wait for this, because the store may have them fresh.
-    private var isStoreRead = false
-    /// The store's answers are in the cache, and those against the present expectations are removed.
-    private var isStoreLoaded = false
+    let policy: PolicyInForce
     private var control: ControlServer?
     private let topTexts = KeptReplies<Bool, String>()
     private var pages: MetricsListener?
@@ -136,6 +126,7 @@ final class Daemon {
                 seed: entropy.next(), fastPath: makeFastPath(), recorder: recorder)
             (switches, rules) = (ProviderSwitches(resolving, cache), RuntimeRules(resolving))
             (translation, linkMonitor) = (NAT64(resolving, cache, serving), LinkMonitor(loop: loop, outbox: outbox))
+            policy = PolicyInForce(resolving, cache, lists, rules, switches, linkMonitor)
             (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
             upstreams = Upstreams(
                 files: localFiles, ports: ports, resolving: resolving, translation: translation, lists: addressLists)
@@ -145,8 +136,7 @@ final class Daemon {
             (pendingProbes, fleetReports) = (PendingProbes(resolving), PendingFleetReports(resolving, cache))
             (queries, evidence, notifier) = (PendingQueries(resolving), EvidenceLog(resolving), Notifier(resolving))
             portalCheck = PortalCheck(resolving) { [networkChanges] in networkChanges?.network.identity }
-            threads = ServingThreads(
-                ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
+            threads = ServingThreads(ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
         } catch {
             throw StartFailure(error)
         }
@@ -265,15 +255,16 @@ final class Daemon {
 
     func takeLists(now: Instant) {
         guard let (batch, hasOtherLists) = lists.takeBatch(requested: pendingReload?.batch) else { return }
-        let formerHosts = hostsFiles
+        let formerHosts = policy.hosts
         // Lists that a refused reload read are in force, too.
         if pendingReload?.batch != batch.number || !finishReload(batch) {
-            if hasOtherLists { setPolicy(settings, now: now) }
-            announceLocalNames(batch.local, now: now)
+            if hasOtherLists { policy.renew(now: now) }
+            policy.localNamesChanged(batch.local, now: now)
         }
         // A walk through the cache takes the main thread too long.
-        let removal = { @Sendable [cache, hostsFiles] in Daemon.removeNames(of: hostsFiles, from: cache) }
-        lists.finish(batch, hostsFiles == formerHosts ? nil : removal)
+        let hosts = policy.hosts
+        let removal = { @Sendable [cache] in PolicyInForce.removeNames(of: hosts, from: cache) }
+        lists.finish(batch, hosts == formerHosts ? nil : removal)
     }
 
     /// - Returns: true if the new settings are in force, with all lists.
@@ -284,7 +275,7 @@ final class Daemon {
             secrets = try LoadedSecrets(for: new, options, bound: ports, names: try lists.joined(batch))
             var report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
             settings = new
-            linkDomains.forgetEnded()
+            policy.forgetEndedLinks()
             apply(new)
             settingsAtWall = Clock.wallMilliseconds()
             let complaints = lists.complaints.values.flatMap(\.self).sorted()
@@ -327,105 +318,16 @@ final class Daemon {
         translation.configure(settings.server, now: now)
         addressLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
-        announceHosts(now: now)
+        policy.announceHosts(now: now)
         readNameservers(now: now)
         resolving.probes.configure(secrets.probes)
         if let problem = secrets.probes.problem { log(.probesOff(problem)) }
         rules.settingsChanged(to: settings, now: now)
-        setPolicy(settings, now: now)
-        announceLeases(names.local.values.reduce(into: []) { $0.formUnion($1.newNames) }, now: now)
+        policy.set(settings, secrets.fleet, now: now)
+        policy.announceLeases(of: names.local, now: now)
         if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
         billing.providersChanged(now: now)
         resolving.prefetch(settings.prefetch.names, now: now)
-    }
-
-    /// Providers must be set before, because rules name them. Removes cached answers of names that change their
-    /// upstreams or the order of these, their address family, what is expected of their answers, or a rule's answer.
-    private func setPolicy(_ settings: Settings, now: Instant) {
-        let new = Policy(
-            settings, resolving.providers.providers, resolving.nameservers.all, lists: lists.names.lists,
-            added: rules.rules, links: linkDomains)
-        let old = policy
-        policy = new
-        announcePolicy(new, now: now)
-        if let old { removeAnswersDiffering(new, from: old, now: now) }
-        resolving.addressSets.configure(new.rules, cache, socket: settings.control.nftsetSocket, now: now)
-        if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
-        resolving.fleet.configure(
-            secrets.fleet, rules: new.acceptanceDigest { resolving.name(of: .provider($0)) },
-            fingerprint: FleetSetup.fingerprint(of: settings), now: now)
-        linkMonitor.setOn((settings.rules + rules.rules).contains { $0.resolver == .link }, now: now)
-    }
-
-    /// Names of lists are not enumerated. Of these, the file forgets the ones in the cache; for more than
-    /// `StoreLoop.maxRemovals` it forgets everything.
-    private func removeAnswersDiffering(_ new: Policy, from old: Policy, now: Instant) {
-        let (scopes, listsDiffer) = (new.answersDiffering(from: old), new.listsDiffer(from: old))
-        guard !scopes.isEmpty || listsDiffer else { return }
-        for scope in scopes { resolving.store?.forget(scope, now: now) }
-        var removed: Set<Name> = []
-        let concerned = Set(scopes.map(\.name))
-        _ = cache.remove { name, _, _ in
-            // Cheap, for most of the cache.
-            guard listsDiffer || name.isWithin(anyOf: concerned), new.mayDiffer(from: old, for: name) else {
-                return false
-            }
-            if listsDiffer, removed.count <= StoreLoop.maxRemovals { removed.insert(name) }
-            return true
-        }
-        for name in removed.sorted() { resolving.store?.forget(QuestionScope(name), now: now) }
-        // Earlier, the note would hide that the store's answers were accepted under others.
-        if isStoreLoaded { noteAcceptance(now: now) }
-    }
-
-    private func announcePolicy(_ policy: Policy, now: Instant) {
-        var policy = policy
-        if resolving.store != nil, !isStoreRead { policy.kept = [] }
-        resolving.handle(.policyChanged(policy), now: now)
-    }
-
-    /// - Parameter changed: files that were read.
-    private func announceLocalNames(_ changed: [String: LocalNameFile], now: Instant) {
-        if changed.values.contains(where: { !$0.isLeases }) { announceHosts(now: now) }
-        guard changed.values.contains(where: \.isLeases) else { return }
-        announceLeases(changed.values.reduce(into: []) { $0.formUnion($1.newNames) }, now: now)
-    }
-
-    private func announceHosts(now: Instant) {
-        hostsFiles = HostsFiles(lists.names.hosts)
-        resolving.handle(.hostsChanged(hostsFiles), now: now)
-    }
-
-    private func announceLeases(_ new: Set<Name>, now: Instant) {
-        leases = Leases(lists.names.leases, epoch: Clock.epoch())
-        resolving.handle(.leasesChanged(leases, new: new), now: now)
-        if !new.isEmpty { _ = cache.remove { name, _, _ in new.contains(name) } }
-    }
-
-    private static func differ(_ epoch: Instant, _ other: Instant) -> Bool {
-        max(epoch, other) - min(epoch, other) > .seconds(1)
-    }
-
-    /// Leases end by the wall clock, which a time service may set.
-    func followWallClock(now: Instant) {
-        guard !leases.isEmpty, Daemon.differ(Clock.epoch(), leases.epoch) else { return }
-        // Some of these may be in force again, if the time was set back.
-        announceLeases(leases.namesWithoutLease(now: now), now: now)
-    }
-
-    /// Removes cached answers that would hide local names until they expire: the cache is searched first.
-    private static func removeNames(of hosts: HostsFiles, from cache: AnswerCache) {
-        _ = cache.remove { name, _, _ in hosts.speaks(of: name) }
-    }
-
-    /// Removes cached provider answers of names that a rule or a switch sends to the system resolver, answers of an
-    /// address family that a rule limits, and answers of names that a rule, a local zone or a lease answers.
-    private func removeAnswersAgainstPolicy() {
-        guard let policy else { return }
-        _ = cache.remove { name, type, provenance in
-            provenance == .provider && (policy.upstreams(for: name) == .system || switches.isOff(name))
-                || policy.limits(type, of: name) || policy.isAnsweredHere(name) || leases.has(name)
-        }
     }
 
     func readNameservers(now: Instant) {
@@ -453,17 +355,18 @@ final class Daemon {
 
     func readLinks(now: Instant) {
         linksReadFor = networkChanges?.network.routeChanges
-        let former = linkDomains
-        linkDomains.set(linkMonitor.links(without: ports.addresses, networkChanges?.network))
-        guard linkDomains != former else { return }
-        for link in former.links where !linkDomains.links.contains(where: { $0.name == link.name }) {
+        let former = policy.links
+        policy.setLinks(linkMonitor.links(without: ports.addresses, networkChanges?.network))
+        let links = policy.links
+        guard links != former else { return }
+        for link in former.links where !links.links.contains(where: { $0.name == link.name }) {
             log(.nameserver(.linkEnded(link.name)))
         }
-        upstreams.setLinks(linkDomains, now: now)
+        upstreams.setLinks(links, now: now)
         upstreams.announce(now: now)
-        setPolicy(settings, now: now)
-        for link in linkDomains.links where !former.links.contains(where: { $0.isSame(as: link) }) {
-            log(.nameserver(.announced(link, ignored: policy?.links.ignored(of: link) ?? [])))
+        policy.renew(now: now)
+        for link in links.links where !former.links.contains(where: { $0.isSame(as: link) }) {
+            log(.nameserver(.announced(link, ignored: policy.ignoredDomains(of: link))))
         }
     }
 
@@ -485,14 +388,9 @@ final class Daemon {
     }
 
     private func takeEntries(_ report: LoadReport, now: Instant) {
-        Daemon.removeNames(of: hostsFiles, from: cache)
-        removeAnswersAgainstPolicy()
-        removeAnswersOfOtherRules(now: now)
-        isStoreLoaded = true
-        resolving.addressSets.refill()
-        beginKeeping(now: now)
+        let keptNames = policy.storeLoaded(now: now)
         let here = report.inUse.filter { $0.partition == serving.partition(for: .all) }
-        let kept = (policy?.kept ?? []).flatMap { [Question($0, .a), Question($0, .aaaa)] }
+        let kept = keptNames.flatMap { [Question($0, .a), Question($0, .aaaa)] }
             .compactMap { resolving.answers.entries(of: $0).first }
         let restored = kept.map { RestoredAnswer($0, now: now) } + here.map { RestoredAnswer($0, now: now) }
         resolving.handle(.restored(restored), now: now)
@@ -503,41 +401,17 @@ final class Daemon {
     private func beginWithoutStore(now: Instant) {
         if addressLists.notes == nil { addressLists.begin([:], now: now) }
         resolving.fleet.restore([:], now: now)
-        beginKeeping(now: now)
-    }
-
-    private func beginKeeping(now: Instant) {
-        guard !isStoreRead, let policy else { return }
-        isStoreRead = true
-        announcePolicy(policy, now: now)
-    }
-
-    private var acceptance: AcceptanceNote? { policy.flatMap { AcceptanceNote($0, resolving.nameservers.all) } }
-
-    /// Removes stored answers of names with an expectation or a nameserver, now or when the answers were accepted, if
-    /// the rules differ.
-    private func removeAnswersOfOtherRules(now: Instant) {
-        let acceptance = acceptance
-        guard !AcceptanceNote.accepts(acceptance, answersOf: acceptanceOfStore) else { return }
-        let names = Set((acceptance?.names ?? []) + (acceptanceOfStore?.names ?? []))
-        _ = cache.remove { name, _, _ in name.isWithin(anyOf: names) }
-        for name in names { resolving.store?.forget(QuestionScope(name, includesDescendants: true), now: now) }
-        noteAcceptance(now: now)
-    }
-
-    private func noteAcceptance(now: Instant) {
-        resolving.store?.note(AcceptanceNote.name, acceptance?.text, now: now)
+        policy.beginKeeping(now: now)
     }
 
     private func takeNotes(_ notes: [String: String], now: Instant) {
-        acceptanceOfStore = notes[AcceptanceNote.name].flatMap { AcceptanceNote($0) }
         switches.restore(notes, now: now)
         for name in rules.restore(notes, settings, now: now) {
             let scope = QuestionScope(name, includesDescendants: true)
             resolving.store?.forget(scope, now: now)
             _ = cache.remove(scope)
         }
-        removeAnswersAgainstPolicy()
+        policy.restore(notes)
         addressLists.begin(notes, now: now)
         resolving.fleet.restore(notes, now: now)
         billing.restore(notes, now: now)
@@ -550,7 +424,7 @@ final class Daemon {
 
     private func openForOperators(_ listeners: BoundListeners) throws(StartFailure) {
         try openControlSocket()
-        rules.onChange = { [unowned self] now in setPolicy(settings, now: now) }
+        rules.onChange = { [unowned policy] now in policy.renew(now: now) }
         guard let listener = listeners.pages else { return }
         let sampler = StatisticsSampler { [unowned self] now in statistics(now: now) }
         let served = ServedPages(sampler) { [unowned self] now in statistics(now: now) }

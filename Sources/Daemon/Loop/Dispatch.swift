@@ -18,7 +18,7 @@ extension Daemon {
         }
         parts.timePassed(now: now)
         followRoutesOfLinks(now: now)
-        followWallClock(now: now)
+        policy.followWallClock(now: now)
         resolving.settle(now: now)
         if let networkChanges {
             if networkChanges.followExits(settings, now: now) { resolving.settle(now: now) }
