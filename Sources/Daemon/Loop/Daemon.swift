@@ -131,7 +131,7 @@ final class Daemon {
             upstreams = Upstreams(
                 files: localFiles, ports: ports, resolving: resolving, translation: translation, lists: addressLists)
             networkChanges = network.map { [cache, serving, resolving, translation, upstreams] network in
-                NetworkChangeHandler(network, cache, serving, resolving, translation, upstreams)
+                NetworkChangeHandler(network, cache, serving, resolving, translation, upstreams, settings)
             }
             (pendingProbes, fleetReports) = (PendingProbes(resolving), PendingFleetReports(resolving, cache))
             (queries, evidence, notifier) = (PendingQueries(resolving), EvidenceLog(resolving), Notifier(resolving))
@@ -148,7 +148,7 @@ final class Daemon {
         _ = try loop.watch(signals.descriptor, for: .readable) { [unowned self] _ in takeSignals() }
         apply(settings)
         // Reads the routes before the first query.
-        networkChanges?.follow(settings, lateBy: .zero, now: Clock.now())
+        networkChanges?.follow(lateBy: .zero, now: Clock.now())
         try awaitLinks()
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
         listening.news(routeChanges: networkChanges?.network.routeChanges ?? 0).forEach { log($0) }
@@ -309,7 +309,7 @@ final class Daemon {
         upstreams.setAccounts(secrets.accounts, secrets.nameservers)
         notifier.configure(secrets.receivers, now: now)
         if let networkChanges {
-            networkChanges.setPartition(settings, now: now)
+            networkChanges.configure(settings, now: now)
         } else {
             serving.set(Partition(nil, settings.providers), settings)
         }
@@ -416,7 +416,7 @@ final class Daemon {
         resolving.fleet.restore(notes, now: now)
         billing.restore(notes, now: now)
         evidence.restore(notes, now: now)
-        networkChanges?.restore(notes, settings, now: now)
+        networkChanges?.restore(notes, now: now)
         for report in switches.reports { log(.stillSwitchedOff(report)) }
     }
 

@@ -13,7 +13,7 @@ extension Daemon {
         dispatch(now: now)
         // Before the timers: after a suspend, requests may look timed out only because the machine slept.
         if let networkChanges {
-            networkChanges.follow(settings, lateBy: lateBy, now: now)
+            networkChanges.follow(lateBy: lateBy, now: now)
             listening.news(routeChanges: networkChanges.network.routeChanges).forEach { log($0) }
         }
         parts.timePassed(now: now)
@@ -21,7 +21,7 @@ extension Daemon {
         policy.followWallClock(now: now)
         resolving.settle(now: now)
         if let networkChanges {
-            if networkChanges.followExits(settings, now: now) { resolving.settle(now: now) }
+            if networkChanges.followExits(now: now) { resolving.settle(now: now) }
             networkChanges.noteRecovery()
         }
         resolving.reportStateChanges(now: now)

@@ -16,6 +16,7 @@ final class NetworkChangeHandler: LoopPart {
     private let resolving: ResolvingLoop
     private let translation: NAT64
     private let upstreams: Upstreams
+    private var settings: Settings
     /// The route out is changing or gone: entries of the network in force are not served.
     private var isInTransit = false
     /// The network whose partition is served in transit; nil: none.
@@ -28,7 +29,7 @@ final class NetworkChangeHandler: LoopPart {
 
     init(
         _ network: NetworkMonitor, _ cache: AnswerCache, _ serving: ServingState, _ resolving: ResolvingLoop,
-        _ translation: NAT64, _ upstreams: Upstreams
+        _ translation: NAT64, _ upstreams: Upstreams, _ settings: Settings
     ) {
         self.network = network
         self.cache = cache
@@ -36,7 +37,13 @@ final class NetworkChangeHandler: LoopPart {
         self.resolving = resolving
         self.translation = translation
         self.upstreams = upstreams
+        self.settings = settings
         resolving.handle(.network(.changed(NetworkKey(network.id.rawValue))), now: Clock.now())
+    }
+
+    func configure(_ settings: Settings, now: Instant) {
+        self.settings = settings
+        setPartition(now: now)
     }
 
     var nextDeadline: Instant? { network.nextDeadline }
@@ -47,61 +54,61 @@ final class NetworkChangeHandler: LoopPart {
     /// Follows the network; call it in every turn of the loop.
     ///
     /// - Parameter lateBy: delay of the turn after its deadline; zero if there was no deadline.
-    func follow(_ settings: Settings, lateBy: Duration, now: Instant) {
+    func follow(lateBy: Duration, now: Instant) {
         let hadWayOut = network.hasWayOut
         network.timePassed(lateBy: lateBy, now: now)
         if hadWayOut, !network.hasWayOut { resolving.outbox.log(.networkLost) }
         let enteredAt = network.enteredAt
-        takeActions(settings, now: now)
+        takeActions(now: now)
         // Answers that arrive without a route out belong to another network: a nameserver on the link may still
         // answer.
-        if hadWayOut, !network.hasWayOut { unsettled(settings, now: now) }
-        if !hadWayOut, network.enteredAt == enteredAt, !network.isUnsettled { settled(settings, now: now) }
+        if hadWayOut, !network.hasWayOut { unsettled(now: now) }
+        if !hadWayOut, network.enteredAt == enteredAt, !network.isUnsettled { settled(now: now) }
         // A connection may use a route that has changed since. Without a route out, these changes may be the start of
         // the next network change.
-        if isInTransit, network.routeChanges != renewedFor { unsettled(settings, now: now) }
-        if isInTransit, network.candidate != candidate { setPartition(settings, now: now) }
+        if isInTransit, network.routeChanges != renewedFor { unsettled(now: now) }
+        if isInTransit, network.candidate != candidate { setPartition(now: now) }
         if network.takeReachNews(now: now) { followRoutes(now: now) }
     }
 
     /// Takes the addresses that providers reported for this machine; call it after their replies are taken.
     ///
     /// - Returns: whether the network is another one.
-    func followExits(_ settings: Settings, now: Instant) -> Bool {
+    func followExits(now: Instant) -> Bool {
         var isNews = false
         for report in resolving.providers.takeExits() {
             isNews = network.reported(report.address, by: report.provider, askedAt: report.askedAt, now: now) || isNews
         }
         if isNews { keepHistory(now: now) }
         let enteredAt = network.enteredAt
-        if network.hasChange { takeActions(settings, now: now) }
+        if network.hasChange { takeActions(now: now) }
         return network.enteredAt != enteredAt
     }
 
-    private func takeActions(_ settings: Settings, now: Instant) {
+    private func takeActions(now: Instant) {
         for action in network.takeActions() {
             switch action {
-            case .unsettled: unsettled(settings, now: now)
-            case .unchanged: settled(settings, now: now)
-            case .changed(let change): enter(change, settings, now: now)
+            case .unsettled: unsettled(now: now)
+            case .unchanged: settled(now: now)
+            case .changed(let change): enter(change, now: now)
             case .reach, .solicit: break
             }
         }
     }
 
     /// Starts the transit to another network: what was learned so far no longer counts as fresh on any thread.
-    private func unsettled(_ settings: Settings, now: Instant) {
+    private func unsettled(now: Instant) {
         isInTransit = true
         renewedFor = network.routeChanges
-        setPartition(settings, now: now)
+        setPartition(now: now)
         resolving.networkUnsettled(now: now)
     }
 
     /// Ends the transit: the network is the same as before.
-    private func settled(_ settings: Settings, now: Instant) {
+    private func settled(now: Instant) {
         guard network.hasWayOut else { return }
         isInTransit = false
-        setPartition(settings, now: now)
+        setPartition(now: now)
         resolving.handle(.network(.unchanged), now: now)
         followRoutes(now: now)
     }
@@ -118,11 +125,11 @@ final class NetworkChangeHandler: LoopPart {
     }
 
     /// Restores the stored notes.
-    func restore(_ notes: [String: String], _ settings: Settings, now: Instant) {
+    func restore(_ notes: [String: String], now: Instant) {
         knowsPast = true
-        forget(network.restore(notes, now: now), settings, now: now)
+        forget(network.restore(notes, now: now), now: now)
         keepHistory(now: now)
-        setPartition(settings, now: now)
+        setPartition(now: now)
     }
 
     private func keepHistory(now: Instant) {
@@ -130,7 +137,7 @@ final class NetworkChangeHandler: LoopPart {
     }
 
     /// Selects the partition of the cache to serve, and the partitions for last-resort answers.
-    func setPartition(_ settings: Settings, now: Instant) {
+    private func setPartition(now: Instant) {
         candidate = network.candidate
         let inUse = isInTransit ? candidate : network.id
         let partition = inUse.map { Partition($0, settings.providers) } ?? .inTransit
@@ -142,7 +149,7 @@ final class NetworkChangeHandler: LoopPart {
         served = partition
     }
 
-    private func enter(_ change: NetworkChange, _ settings: Settings, now: Instant) {
+    private func enter(_ change: NetworkChange, now: Instant) {
         let former = network.id
         let forgotten = network.entered(change, now: now)
         if let carrier = change.carrier {
@@ -151,7 +158,7 @@ final class NetworkChangeHandler: LoopPart {
         // In transit, connections were renewed at the last route change, so the present ones use the new network.
         if !isInTransit { resolving.renewConnections(now: now) }
         isInTransit = false
-        setPartition(settings, now: now)
+        setPartition(now: now)
         resolving.outbox.log(
             .networkChanged(
                 id: network.id.description, words: change.identity.words, cause: change.cause))
@@ -159,7 +166,7 @@ final class NetworkChangeHandler: LoopPart {
         followRoutes(now: now)
         resolving.networkChanged(to: NetworkKey(network.id.rawValue), now: now)
         upstreams.networkChanged(now: now)
-        forget(forgotten, settings, now: now)
+        forget(forgotten, now: now)
         keepHistory(now: now)
     }
 
@@ -183,7 +190,7 @@ final class NetworkChangeHandler: LoopPart {
             now: now)
     }
 
-    private func forget(_ networks: [NetworkID], _ settings: Settings, now: Instant) {
+    private func forget(_ networks: [NetworkID], now: Instant) {
         guard !networks.isEmpty else { return }
         let others = Set(network.history.known.map(\.id) + [network.id]).subtracting(networks)
         _ = cache.keepOnly(Set(others.map { Partition($0, settings.providers) }))

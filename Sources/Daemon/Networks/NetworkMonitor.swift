@@ -37,6 +37,8 @@ final class NetworkMonitor {
     private(set) var lostAt: Instant?
     /// Routes and NAT64 prefixes at the last `takeReachNews` that returned true.
     private var toldReach: (reach: NetworkReach, prefixes: [NAT64Prefix])?
+    /// Whether a default route of any family leads out. Stored, because each turn of the loop reads it.
+    private(set) var hasWayOut: Bool
     private var actions: [NetworkEpochs.Action] = []
     /// Number of evaluations in which the routes or local addresses differed from those of the previous evaluation.
     private(set) var routeChanges = 0
@@ -70,7 +72,8 @@ final class NetworkMonitor {
         id = NetworkMonitor.id(of: epochs.identity, salt)
         enteredAt = now
         exits = ExitReports(now: now)
-        lostAt = epochs.reach.hasWayOut(.a) || epochs.reach.hasWayOut(.aaaa) ? nil : now
+        hasWayOut = epochs.reach.hasSomeWayOut
+        lostAt = hasWayOut ? nil : now
         _ = history.entered(id, epochs.identity, cause: nil, wallSeconds: Clock.wallMilliseconds() / 1000)
         _ = try loop.watch(routes.descriptor, for: .readable) { [unowned self] _ in hasNews = true }
         // `timePassed` reads the clocks in every turn, so the event only needs to be rearmed.
@@ -79,7 +82,6 @@ final class NetworkMonitor {
 
     var identity: NetworkIdentity { epochs.identity }
     var reach: NetworkReach { epochs.reach }
-    var hasWayOut: Bool { reach.hasWayOut(.a) || reach.hasWayOut(.aaaa) }
     var isUnsettled: Bool { epochs.isUnsettled }
 
     /// As the tables were at the last evaluation.
@@ -155,6 +157,7 @@ final class NetworkMonitor {
         var news: [NetworkEpochs.Action] = []
         let steps = epochs.steps
         epochs.handle(event, now: now, actions: &news)
+        hasWayOut = reach.hasSomeWayOut
         // Requests begun since the previous step may use another network, so report each further step as well.
         if epochs.steps != steps, !news.contains(.unsettled) { actions.append(.unsettled) }
         candidate = epochs.candidate.flatMap { history.latest(onLink: NetworkMonitor.id(of: $0, salt))?.id }

@@ -45,7 +45,7 @@ package struct NetworkReach: Hashable, Sendable {
         return probes.allSatisfy(includes)
     }
 
-    var hasSomeWayOut: Bool { hasWayOut(.a) || hasWayOut(.aaaa) }
+    package var hasSomeWayOut: Bool { hasWayOut(.a) || hasWayOut(.aaaa) }
 
     /// Returns whether the route is part of a default route: the default, one of its halves, or a block of a VPN that
     /// leaves out private networks. A route to a site that contains a probe address does not count.
