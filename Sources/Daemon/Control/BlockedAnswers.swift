@@ -6,10 +6,10 @@ import Resolver
 
 struct BlockedAnswers {
     private var counts: [BlockingRule: UInt64] = [:]
-    /// By rules beyond the bound.
+    /// Answers blocked by rules that have no counter of their own.
     private var others: UInt64 = 0
 
-    /// More names than people write by hand. A list counts as one, and readers of `stats` get them all.
+    /// Bound on counters: more names than people write by hand. A list counts as one, and `stats` shows all counters.
     private static let maxRules = 256
 
     mutating func add(_ rule: BlockingRule) {

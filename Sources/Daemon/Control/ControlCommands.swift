@@ -38,7 +38,7 @@ struct ControlCommands {
         rights.isTrusted(userID: peer.userID, groupID: peer.groupID)
     }
 
-    /// The same about a user whose groups are not known.
+    /// Whether a user may run every command; for a user whose groups are not known.
     static func isTrusted(_ userID: UInt32) -> Bool { rights.isTrusted(userID: userID, groupID: nil) }
 
     /// Returns the complete answer to one request line.

@@ -18,7 +18,7 @@ final class ControlStream {
     /// stay idle forever.
     let silence: Duration?
     static let usualSilence: Duration = .seconds(30)
-    /// Some thousand steps.
+    /// Usual bound of unread data: some thousand steps.
     static let usualUnsentBytes = 64 * 1024
     /// Bound of unread data. A client with more is disconnected, for example one paused in a pager.
     let maxUnsentBytes: Int

@@ -41,7 +41,7 @@ struct ExplainPhrases {
         return "\(view)\(name(known.upstreams))\(grounds)\(unserved ?? "")"
     }
 
-    /// Nil if upstreams are asked.
+    /// Why the daemon itself answers; nil if upstreams are asked.
     private var groundsOfOwnAnswer: String? {
         switch known.prospect {
         case .here, .refused: known.localOrigin.map(words) ?? "\(family), by a rule"
@@ -129,12 +129,12 @@ struct ExplainPhrases {
         return "link \(owner.link) only, which announces \(domain) with \(servers)"
     }
 
-    /// As in the settings.
+    /// Returns the scope as the settings write it.
     private func words(_ scope: QuestionScope) -> String {
         (scope.includesDescendants ? "" : "=") + scope.name.description
     }
 
-    /// The name of a match as in the settings; of a list, with its place.
+    /// Returns the name of a match as the settings write it; of a list, with its place.
     private func words(_ match: RuleMatch) -> String {
         let prefix =
             switch match.scope {
@@ -165,7 +165,7 @@ struct ExplainPhrases {
         }
     }
 
-    /// Nil for a list's line, which is shown with the match.
+    /// Returns where the rule comes from; nil for a list's line, which is shown with the match.
     private func words(_ origin: RuleOrigin) -> String? {
         switch origin {
         case .file(let file, let line): "line \(line) of \(file)"
@@ -175,7 +175,7 @@ struct ExplainPhrases {
         }
     }
 
-    /// As in the settings; empty without one.
+    /// The rule's address family as the settings write it; empty without one.
     private var family: String { known.rule?.family.map { "family = \($0.rawValue)" } ?? "" }
 
     /// Returns the rule's settings as they are written in the settings file.

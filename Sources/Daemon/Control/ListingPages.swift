@@ -9,7 +9,7 @@ import Resolver
 import Serving
 import Telemetry
 
-/// Pages of one answer.
+/// The pages of one answer.
 struct ListingPages<Content: Listing>: Sequence, IteratorProtocol {
     private var listing: Content
     private let nextEntries: () -> [Content.Entry]?

@@ -7,7 +7,7 @@ import Fleet
 import LinuxIO
 import Serving
 
-/// idle -> reading -> idle: by the report, or after `patience`
+/// idle -> reading -> idle: when the report arrives, or after `patience`
 final class PendingFleetReports: LoopPart {
     /// Reads the members; calls its second argument at most once, maybe at once.
     typealias Read = (Instant, @escaping (FleetReport) -> Void) -> Void
@@ -20,13 +20,14 @@ final class PendingFleetReports: LoopPart {
         let wantsJSON: Bool
     }
 
-    /// Redis replies within milliseconds, or does not work.
+    /// How long a command waits for Redis, which replies within milliseconds or does not work.
     static let patience: Duration = .seconds(1)
-    /// As long as `KeptReplies`: a command that is repeated all the time must not keep Redis and the main thread busy.
+    /// Lifetime of a report, the same as in `KeptReplies`: a command that is repeated all the time must not keep Redis
+    /// and the main thread busy.
     private static let lifetime: Duration = .milliseconds(250)
-    /// As for `query`.
+    /// Bound on waiting commands, the same as for `query`.
     static let maxWaiting = 16
-    /// More than a report with 1,000 members.
+    /// Bound on unread data: more than a report with 1,000 members.
     private static let maxReportBytes = 2 << 20
 
     private let read: Read
@@ -41,7 +42,7 @@ final class PendingFleetReports: LoopPart {
 
     init(own: @escaping Own, read: @escaping Read) { (self.own, self.read) = (own, read) }
 
-    /// - Parameter cache: whose number of entries other members are told.
+    /// - Parameter cache: the cache whose number of entries is reported to other members.
     convenience init(_ resolving: ResolvingLoop, _ cache: AnswerCache) {
         resolving.fleet.countCacheEntries = { cache.counts().entries }
         self.init(

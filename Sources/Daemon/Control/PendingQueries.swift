@@ -28,7 +28,7 @@ final class PendingQueries: LoopPart {
     static let maxRunningOfUser = 4
     /// Limit of all unprivileged users together, so that an operator always finds room.
     static let maxRunningOfUsers = 12
-    /// The resolver and a provider's request end earlier; this ends queries that were lost.
+    /// Time limit of a query. The resolver and a provider's request end earlier; this ends queries that were lost.
     static let patience: Duration = .seconds(5)
 
     init(_ resolving: ResolvingLoop) {
@@ -141,7 +141,7 @@ final class PendingQueries: LoopPart {
         }
     }
 
-    // MARK: what is said
+    // MARK: output
 
     private func say(
         _ number: Int, _ code: ResponseCode, _ records: [ResourceRecord], from source: String,

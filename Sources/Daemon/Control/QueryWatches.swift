@@ -7,7 +7,7 @@ import LinuxIO
 import Telemetry
 
 final class QueryWatches: LoopPart {
-    /// Counted apart from operators' other commands.
+    /// Bound on watches, which are counted apart from operators' other commands.
     static let maxWatches = 8
     /// Limit per unprivileged user, so that others find room.
     static let maxWatchesOfUser = 2
@@ -33,7 +33,7 @@ final class QueryWatches: LoopPart {
     private let records: FlightRecords
     private var watches: [Int: QueryWatch] = [:]
     private var nextNumber = 0
-    /// Nil without watches and logging.
+    /// The position in the flight recorder; nil without watches and logging.
     private var walk: FlightWalk?
     private(set) var nextDeadline: Instant?
     private var logs: Logging?
@@ -213,7 +213,7 @@ private final class QueryWatch {
         lines += 1
     }
 
-    /// The line about skipped queries takes their place in the output.
+    /// Ends the turn. A line about skipped queries takes the place of these queries in the output.
     func endTurn(leftOut more: UInt64) {
         leftOut += more
         if leftOut > 0, text.utf8.count + QueryWatch.reservedBytes <= stream.room {

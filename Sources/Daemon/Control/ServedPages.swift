@@ -30,7 +30,7 @@ final class ServedPages {
     func reply(to request: PageRequest, now: Instant) -> PageReply {
         do throws(PageReply) {
             switch try request.page() {
-            // Not kept: each reply has its own nonce.
+            // The status page is not kept: each reply has its own nonce.
             case .status:
                 return StatusPage.reply(nonce: (entropy.next(), entropy.next()), showsNames: request.isFromThisMachine)
             case .metrics:

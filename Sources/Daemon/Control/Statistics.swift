@@ -30,7 +30,7 @@ struct Statistics {
     let operatorSwitches: [SwitchReport]
     /// The environment variable because of which providers are not asked; nil: they are asked.
     let avoidingFor: String?
-    /// Nil: none are served.
+    /// The listener of metrics and status page; nil if not configured.
     let pages: MetricsListener?
     /// User of the process and its remaining privileges.
     let rights: String?
@@ -77,7 +77,7 @@ struct Statistics {
         return report
     }
 
-    /// Nil while no portal is suspected.
+    /// The suspected portal in words; nil while no portal is suspected.
     var portal: String? {
         resolving.portal.map { portal in
             let (age, left) = (portal.since.duration(to: now), now.duration(to: portal.until))
@@ -257,7 +257,7 @@ extension StatsReport.Histogram {
 }
 
 extension LatencyHistogram {
-    /// All 0 without samples.
+    /// The percentiles; all 0 without samples.
     fileprivate var percentiles: StatsReport.Percentiles {
         var percentiles = StatsReport.Percentiles()
         percentiles.p50 = percentile(50) ?? 0

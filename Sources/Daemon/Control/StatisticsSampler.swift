@@ -7,7 +7,7 @@ import DNSWire
 final class StatisticsSampler: LoopPart {
     private let statistics: (Instant) -> Statistics
     private(set) var history = StatisticsHistory()
-    /// The next whole interval since boot; at once at first.
+    /// When the next sample is due: the first one at once, others at whole intervals since boot.
     private var dueAt = Instant(nanoseconds: 0)
 
     /// - Parameter statistics: returns the statistics of a moment.

@@ -15,7 +15,7 @@ enum WhyQuestion: Equatable {
     /// Another record type, or a name without a subject.
     case nothing
 
-    /// Nil for names outside the zone.
+    /// Returns nil for names outside the zone.
     init?(_ question: Question, key: ExplanationKey) {
         guard question.name.isWithin(LocalNames.explanationZone) else { return nil }
         guard question.type == .txt else {
@@ -93,7 +93,7 @@ struct ExplanationPace {
     /// Time at which the explanations so far are paid for, at one per `interval`.
     private var paidUntil: Instant?
 
-    /// More than people read.
+    /// Allowed explanations per second: more than people read.
     static let perSecond = 20
     static let interval: Duration = .seconds(1) / perSecond
     static let refusal = "too many explanations; allowed: \(perSecond) a second for all users together"
@@ -126,6 +126,6 @@ extension Answer {
         }
     }
 
-    /// RFC 1035 section 3.3.
+    /// Maximum size of a string in a TXT record (RFC 1035 section 3.3).
     private static let maxStringBytes = 255
 }

@@ -8,7 +8,7 @@ import Resolver
 import Settings
 import Telemetry
 
-/// Without [fleet], it does nothing.
+/// Without [fleet], the link does nothing.
 final class FleetLink: LoopPart {
     struct Request {
         let id: FetchID
@@ -20,7 +20,7 @@ final class FleetLink: LoopPart {
     /// How a fetch from a provider ended.
     enum End {
         case answer(Answer)
-        /// An answer that is of no use for others: each has to ask.
+        /// An answer that is of no use for other members: each member has to ask the provider.
         case unshareable
         case failed
     }
@@ -30,7 +30,7 @@ final class FleetLink: LoopPart {
     private var member: Membership
     /// The rules that answers have to satisfy, as in `Policy.acceptanceDigest`.
     private var rules: String?
-    /// By the numbers of their fetches.
+    /// Requests by the numbers of their fetches.
     private var requests: [UInt64: Request] = [:]
     /// Redis has told sums of billed questions since `takeBilled`.
     private var hasNewSums = false
@@ -80,7 +80,7 @@ final class FleetLink: LoopPart {
     /// Takes a fetch over if its answer may be shared, or its provider has a budget.
     ///
     /// - Parameters:
-    ///   - life: of the cached answer that a refresh replaces; nil: there is none.
+    ///   - life: lifetime of the cached answer that a refresh replaces; nil: there is none.
     ///   - perSecond: queries for the question on this machine; nil: not known.
     /// - Returns: false if the provider is to be asked at once.
     func begin(
@@ -100,7 +100,8 @@ final class FleetLink: LoopPart {
         return true
     }
 
-    /// Not shared are answers to clients with a view or subnet of their own, and those to questions with DO or CD.
+    /// Returns the fetch as the member sees it. Not shared are answers to clients with a view or subnet of their own,
+    /// answers to questions with DO or CD, and answers of shadow providers.
     private func fetch(_ question: Question, _ provider: Provider) -> Membership.Fetch {
         var shared = SharedProvider(
             name: provider.name, identity: provider.identity(for: question.name), account: provider.accountIdentity)
@@ -172,8 +173,8 @@ final class FleetLink: LoopPart {
         }
     }
 
-    /// Tells for `explain` which member has asked a provider for the question's answer, and when; nil: this one, or
-    /// none.
+    /// Returns for `explain` which member has asked a provider for the question's answer, and when; nil if it was this
+    /// member, or if no member is known.
     func origin(of question: Question, now: Instant) -> String? {
         member.origin(of: question).map { "put \($0.at.duration(to: now).wholeSeconds) s ago by \($0.member)" }
     }
@@ -186,21 +187,21 @@ final class FleetLink: LoopPart {
 
     // MARK: billed questions
 
-    /// Milliseconds since 1970 by Redis's clock; nil: it has not told.
+    /// Milliseconds since 1970 by Redis's clock; nil if Redis has not reported its time.
     func wallMilliseconds(at now: Instant) -> Int64? { member.time(at: now)?.milliseconds }
 
     /// - Parameters:
     ///   - account: provider, account and period.
-    ///   - own: all of this member in the period.
+    ///   - own: all questions of this member in the period.
     func bill(_ account: String, _ count: Int, own: Int) { member.bill(account, count, own: own) }
 
-    /// Counts the questions of the account anew, from those that each member has counted itself.
+    /// Counts the questions of the account anew, from the counts of each member.
     func recount(_ account: String, now: Instant) {
         member.recount(account, now: now)
         carryOut(now: now)
     }
 
-    /// The questions of all members in the period, as far as it is known; nil: nothing is.
+    /// The questions of all members in the period, as far as they are known; nil if none are known.
     func billed(_ account: String) -> Int? { member.billed(account) }
 
     /// Whether Redis has told sums since the last call.
@@ -214,12 +215,13 @@ final class FleetLink: LoopPart {
     /// Answers that a provider gave before are not used any more.
     func flushed(_ scope: QuestionScope, now: Instant) { member.flushed(scope, now: now) }
 
-    /// Why Redis is not used, if it is not.
+    /// Why Redis is not used, as a sentence.
     var whyNotUsed: String { "Redis is not used: \(redis.whyNotUsed)" }
 
     /// Orders all members to flush.
     ///
-    /// - Parameter done: called with the reason if that is not possible, and with nil when Redis has the order.
+    /// - Parameter done: called with the reason if Redis cannot be ordered to flush, and with nil when Redis has the
+    ///   order.
     func orderFlush(_ scope: QuestionScope, now: Instant, _ done: @escaping (String?) -> Void) {
         guard !isOn || redis.isInUse else {
             return done("\(whyNotUsed); without --fleet, this machine alone is flushed")
@@ -230,9 +232,9 @@ final class FleetLink: LoopPart {
         carryOut(now: now)
     }
 
-    /// The store was read, or cannot be.
+    /// Restores the member's notes, after the store was read or could not be read.
     ///
-    /// - Parameter notes: of the store, by their names.
+    /// - Parameter notes: the notes of the store, by their names.
     func restore(_ notes: [String: String], now: Instant) {
         let known = notes.compactMap { name, text in FleetNote(rawValue: name).map { ($0, text) } }
         member.restore(Dictionary(uniqueKeysWithValues: known))

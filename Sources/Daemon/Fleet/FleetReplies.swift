@@ -72,12 +72,12 @@ extension FleetReply {
 }
 
 extension RedisReply {
-    /// Why it is of no use.
+    /// Why the reply is of no use.
     fileprivate var fault: String {
         if case .error(let text) = self { text } else { "it sends another type of reply than the script does" }
     }
 
-    /// An array of Redis's time and `count` other elements; nil for anything else.
+    /// Returns Redis's time and `count` other elements of an array; nil for any other reply.
     fileprivate func timed(_ count: Int) -> (time: RedisTime, rest: [RedisReply])? {
         guard let elements, elements.count == count + 1, let time = elements[0].number.flatMap({ RedisTime(told: $0) })
         else { return nil }

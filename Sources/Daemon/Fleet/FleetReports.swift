@@ -7,7 +7,7 @@ import LinuxIO
 import Settings
 
 extension FleetLink {
-    /// Nil without [fleet].
+    /// The fleet in `status`; nil without [fleet].
     var status: StatusReport.Fleet? {
         guard let settings else { return nil }
         return StatusReport.Fleet(
@@ -15,7 +15,7 @@ extension FleetLink {
             fault: redis.isInUse ? nil : redis.whyNotUsed)
     }
 
-    /// Nil without [fleet].
+    /// The fleet in `stats`; nil without [fleet].
     var statistics: StatsReport.Fleet? {
         guard isOn else { return nil }
         var report = StatsReport.Fleet()
@@ -47,7 +47,7 @@ extension FleetLink {
         }
         readMembers(now: now) { [unowned self] records, redis in
             guard let own, let status, let statistics else { return }
-            // What others had is up to 10 s old.
+            // The records of other members are up to 10 s old.
             let others = records.filter { !$0.isThis }.compactMap { record -> FleetReport.Member? in
                 var member = FleetReport.Member(record: record.record)
                 member?.seenSeconds = Int(record.age.wholeSeconds)
@@ -62,7 +62,7 @@ extension FleetLink {
         }
     }
 
-    /// Reports what is known without Redis. Nil without [fleet].
+    /// Reports the state that is known without Redis. Nil without [fleet].
     func ownReport(membersFault: String?, now: Instant) -> FleetReport? {
         guard let own, let status, let statistics else { return nil }
         return FleetReport(

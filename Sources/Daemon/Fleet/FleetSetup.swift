@@ -12,10 +12,10 @@ struct FleetSetup: Equatable {
     let settings: Settings.Fleet
     let keys: FleetKeys
     let password: Secret?
-    /// This machine, for `explain` on others.
+    /// The name of this machine, for `explain` on other members.
     let member: String
 
-    /// Of what members should have in common: 8 hexadecimal digits.
+    /// Fingerprint of the settings that members should have in common: 8 hexadecimal digits.
     static func fingerprint(of settings: Settings) -> String? {
         let digest = try? Digest.sha256(Array(settings.commonInFleet.utf8)).prefix(4)
         return digest?.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -27,7 +27,7 @@ struct FleetSetup: Equatable {
             share: Set(settings.share.compactMap { SharedKind(rawValue: $0.rawValue) }))
     }
 
-    /// Nil without a server: nothing is shared.
+    /// Reads keys and password. Returns nil without a server: nothing is shared.
     static func read(_ settings: Settings.Fleet, _ options: Options) throws(SettingsFile.Unusable) -> FleetSetup? {
         guard !settings.servers.isEmpty else { return nil }
         let file = SettingsFile.path(options)
@@ -56,7 +56,7 @@ struct FleetSetup: Equatable {
 }
 
 extension Settings.Fleet.Server {
-    /// Where to connect.
+    /// The server to connect to.
     var endpoint: RedisConnection.Server {
         switch self {
         case .local(let path): .local(path)

@@ -8,23 +8,23 @@ import Redis
 
 final class RedisLink: LoopPart {
     struct Account: Equatable {
-        /// Tried in their order.
+        /// The servers, tried in this order.
         let servers: [RedisConnection.Server]
-        /// As the settings write them.
+        /// The servers' names as the settings write them.
         let names: [String]
-        /// Nil: the default user.
+        /// The user to log in as; nil: the default user.
         let user: String?
         let password: Secret?
-        /// Loaded on each connection.
+        /// The scripts that are loaded on each connection.
         let scripts: [String]
-        /// Subscribed to.
+        /// The channels that are subscribed to.
         let channels: [String]
-        /// Written to find out whether Redis is of use.
+        /// The key that is written to find out whether Redis is of use.
         let testKey: String
-        /// A server that takes longer is not used.
+        /// The time limit of a reply. A server that takes longer is not used.
         let readTimeout: Duration
 
-        /// Nil: none is needed.
+        /// The login command; nil: no login is needed.
         var login: RedisCommand? {
             password.map { password in
                 RedisCommand((["AUTH"] + (user.map { [$0] } ?? []) + [password.text]).map { Array($0.utf8) })
@@ -34,7 +34,7 @@ final class RedisLink: LoopPart {
         var testWrite: RedisCommand { RedisCommand("SET", testKey, "", "PX", "1") }
     }
 
-    /// What the owner has to be told.
+    /// The changes that the owner has to act on.
     enum News {
         /// Calls to this server are of use from now on. What was published before may have been missed.
         case switchedOn(server: String)
@@ -48,14 +48,15 @@ final class RedisLink: LoopPart {
         let done: (RedisReply) -> Void
     }
 
-    /// While another server than the first one is used, those before it are tried in turn, one in each interval. It
-    /// is doubled when one is returned to, which may be of no use all the same.
+    /// While a server other than the first one is used, the servers before it are tried in turn, one in each interval.
+    /// The interval is doubled when a trial succeeds, because the server may be of no use all the same.
     private static let (firstTrialInterval, longestTrialInterval): (Duration, Duration) = (.seconds(10), .seconds(600))
     /// After this time without a reply, the connection is closed.
     private static let replyTimeout: Duration = .seconds(3)
-    /// Begins the reply to a script that Redis does not have any more.
+    /// The beginning of the reply if Redis does not have the script any more.
     private static let unknownScript = "NOSCRIPT"
-    /// In the reply if another program has stored a value of another type under a key. Other keys are still of use.
+    /// A part of the reply if another program has stored a value of another type under a key. Other keys are still of
+    /// use.
     private static let wrongType = "WRONGTYPE"
 
     private let loop: EventLoop
@@ -64,11 +65,11 @@ final class RedisLink: LoopPart {
     private var breaker = CircuitBreaker(now: Instant(nanoseconds: 0))
     private var commands: RedisConnection?
     private var channels: RedisConnection?
-    /// In the order of their replies.
+    /// The commands that wait for a reply, in the order of sending.
     private var open: [Command] = []
-    /// Digests of the scripts, once they are loaded.
+    /// The digests of the scripts; nil for a script that is not loaded.
     private var digests: [String?] = []
-    /// Why one of them was not loaded.
+    /// Why a script was not loaded.
     private var scriptFault: String?
     private var isSubscribed = false
     /// Number of the server that is used or tried.
@@ -79,21 +80,21 @@ final class RedisLink: LoopPart {
     /// Number of the server that was tried last.
     private var lastTried = -1
     private var news: [News] = []
-    /// Why Redis is not used; nil: it is, or it was not tried yet.
+    /// Why Redis is not used; nil if it is used, or was not tried yet.
     private(set) var fault: String?
-    /// If it is not.
+    /// Why Redis is not used; without a known fault, that it has not answered yet.
     var whyNotUsed: String { fault ?? "it has not answered yet" }
-    /// What the log knows.
+    /// The fault that was logged last.
     private var loggedFault: String?
     private var hasLogged = false
 
     init(loop: EventLoop, outbox: Outbox) { (self.loop, self.outbox) = (loop, outbox) }
 
-    /// Replies are of use.
+    /// Whether the replies of Redis are used.
     var isInUse: Bool { breaker.isInUse }
     var trips: UInt64 { breaker.trips }
 
-    /// - Parameter account: nil: Redis is not used.
+    /// - Parameter account: nil if Redis is not used.
     func configure(_ account: Account?, now: Instant) {
         guard account != self.account else { return }
         disconnect()
@@ -143,7 +144,8 @@ final class RedisLink: LoopPart {
     @discardableResult
     private func send(_ command: RedisCommand, now: Instant, _ done: @escaping (RedisReply) -> Void) -> Bool {
         guard let commands else { return false }
-        // Before it is sent: sending may find that the connection is lost, which ends all commands.
+        // The command is noted before it is sent: sending may find that the connection is lost, which ends all
+        // commands.
         open.append(Command(sentAt: now, done: done))
         if commands.send(command) { return true }
         open.removeLast()
@@ -180,10 +182,10 @@ final class RedisLink: LoopPart {
         connect(now: now)
     }
 
-    /// Redis is of use if it takes a write, in time.
+    /// Tests Redis: it is of use if it takes a write in time.
     ///
-    /// - Parameter isSecond: the reply to the first one was late: Redis was paused, or it is slow. A second reply in
-    ///   time tells that it was paused.
+    /// - Parameter isSecond: the reply to the first write was late: Redis was paused, or it is slow. A second reply in
+    ///   time shows that it was paused.
     private func write(isSecond: Bool = false, now: Instant) {
         guard let account else { return }
         send(account.testWrite, now: now) { [unowned self] reply in
@@ -323,7 +325,7 @@ final class RedisLink: LoopPart {
         (trial, trialAt) = (nil, nil)
     }
 
-    /// Why Redis is of no use, after this reply to a write or before it.
+    /// Returns why Redis is of no use: an error in this reply, or a script that was not loaded before.
     private func fault(of reply: RedisReply) -> String {
         if case .error(let text) = reply { return text }
         return scriptFault ?? "it sends another type of reply than Redis does"

@@ -6,16 +6,16 @@ import Redis
 
 final class RedisTrial {
     private let account: RedisLink.Account
-    /// Nil: the trial has ended.
+    /// The connection to the server; nil: the trial has ended.
     private var connection: RedisConnection?
-    /// Replies to the login and the first write, which waits for the connection.
+    /// Number of awaited replies to the login and the first write, which waits for the connection.
     private var repliesDue: Int
     /// When the second write was sent.
     private var sentAt: Instant?
     private let succeeded: (Instant) -> Void
 
     /// - Parameters:
-    ///   - number: of the server in the account.
+    ///   - number: number of the server in the account.
     ///   - succeeded: called at most once, and never during `init`.
     init(of number: Int, _ account: RedisLink.Account, _ loop: EventLoop, _ succeeded: @escaping (Instant) -> Void) {
         (self.account, self.succeeded) = (account, succeeded)

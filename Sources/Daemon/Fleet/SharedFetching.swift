@@ -1,4 +1,4 @@
-// Fetches of the resolver by way of the fleet: which are begun, and what follows.
+// Fetches of the resolver by way of the fleet: which fetches are begun, and what follows.
 
 import DNSWire
 import Fleet
@@ -20,7 +20,7 @@ extension ResolvingLoop {
         providers.start(id, question, provider, for: purpose.holder, purpose.cause, now: now)
     }
 
-    /// - Parameter request: that the outcome is about.
+    /// - Parameter request: the request that the outcome is about.
     func carryOut(_ outcome: Membership.Outcome, _ request: FleetLink.Request?, now: Instant) {
         switch (outcome, request) {
         case (.ask, let request?): if fleet.isOpen(request.id) { ask(request, now: now) }

@@ -72,7 +72,7 @@ final class FlightFiles {
     /// Called in every event loop turn; saves the recorder on a burst of failures.
     ///
     /// - Parameters:
-    ///   - failures: those of the main thread.
+    ///   - failures: the failures of the main thread.
     ///   - sum: the counters of all threads, which are summed only after a new failure or when 1 s has passed.
     func counted(failures: UInt64, _ sum: @autoclosure () -> Tally, now: Instant) {
         guard failures != lastFailures || countedAt + .seconds(1) <= now else { return }
@@ -81,7 +81,9 @@ final class FlightFiles {
         counted(answers: sum.upstreamResponses, failures: sum[.serverFailure], now: now)
     }
 
-    /// Both counts are of clients' answers since the start.
+    /// - Parameters:
+    ///   - answers: clients' answers since the start.
+    ///   - failures: clients' failures since the start.
     private func counted(answers: UInt64, failures: UInt64, now: Instant) {
         guard burst.counted(answers: answers, failures: failures, now: now), let directory, writer == nil else {
             return

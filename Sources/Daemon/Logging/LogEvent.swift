@@ -22,9 +22,9 @@ enum LogEvent {
     case sharesUser(userID: UInt32)
     /// Unneeded system calls are not filtered.
     case unfiltered(reason: String)
-    /// Metrics and status page.
+    /// Metrics and status page are served.
     case pagesServed(at: SocketAddress)
-    /// Not on loopback.
+    /// The listener of metrics and status page is not on loopback.
     case pagesOpen(at: SocketAddress)
     /// Any client on the Internet may send queries.
     case openResolver
@@ -82,7 +82,7 @@ enum LogEvent {
     case storeSetAside(path: String, SetAside)
     case storeFails(path: String, StoreFailure)
     case storeWorks(path: String)
-    /// Written after many clients got failures.
+    /// The flight recorder was written after many clients got failures.
     case recorderWritten(path: String)
     case recorderFails(path: String, reason: String)
     case query(FlightEventReport)
@@ -119,7 +119,7 @@ enum LogEvent {
 }
 
 extension LogEvent {
-    /// Nil for events that are not logged: the readers of the notes log their effects.
+    /// Returns nil for events that are not logged: the readers of the notes log their effects.
     init?(_ event: StoreEvent, path: String) {
         switch event {
         case .notes: return nil

@@ -34,7 +34,7 @@ extension LogEvent {
         }
     }
 
-    /// Enough lines to show that a provider flaps.
+    /// Lines that are written at once for a change: enough to show that a provider flaps.
     private static let changesAtOnce = 6
 
     private var word: String {

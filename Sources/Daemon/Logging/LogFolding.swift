@@ -9,7 +9,8 @@ import DNSWire
 import LinuxIO
 
 struct LogFolding {
-    /// Long enough to reduce a flood to one line a minute, short enough for the log to show that it continues.
+    /// Duration of a window: long enough to reduce a flood to one line a minute, short enough for the log to show that
+    /// it continues.
     static let window: Duration = .seconds(60)
     /// Bound of lines with an open window. A further line evicts the one with the earliest end and writes its count.
     static let maxLines = 64

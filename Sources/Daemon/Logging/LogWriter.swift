@@ -7,15 +7,16 @@ import LinuxIO
 import Synchronization
 
 final class LogWriter {
-    /// Some 1,500 lines: three turns of logged queries (`QueryWatches.maxLinesPerTurn`), or hours of all other lines.
+    /// Bound on waiting text: some 1,500 lines, which are three turns of logged queries
+    /// (`QueryWatches.maxLinesPerTurn`), or hours of all other lines.
     private static let maxBytes = 128 << 10
-    /// Bounds the overhead of short texts.
+    /// Bound on waiting texts, which limits the overhead of short texts.
     private static let maxTexts = 2_048
     /// Longest wait for the reader at the end of the process.
     private static let patience: Duration = .seconds(1)
 
     private let counts = LogCounts()
-    /// Nil in the mailbox: the end. It has a place of its own.
+    /// The texts for the thread. Nil tells it to end; the mailbox has room for nil besides all texts.
     private var mailbox: Mailbox<WaitingText?>?
     private var thread: NamedThread?
 
@@ -57,8 +58,8 @@ final class LogWriter {
         _ = thread.join(within: LogWriter.patience)
     }
 
-    /// Threads must not exist before the privileges are dropped, therefore not in the initializer. Nil if the system
-    /// has no room for a thread.
+    /// Returns the mailbox; nil if the system has no room for a thread. The initializer starts no thread, because
+    /// threads must not exist before the privileges are dropped.
     private func beginIfNeeded() -> Mailbox<WaitingText?>? {
         if thread != nil { return mailbox }
         guard let new = try? Mailbox<WaitingText?>(capacity: LogWriter.maxTexts + 1) else { return nil }
@@ -81,7 +82,7 @@ private struct WaitingText: Sendable {
 }
 
 private final class LogCounts: Sendable {
-    /// Of texts that are not written yet.
+    /// Bytes of texts that are not written yet.
     let bytes = Atomic<Int>(0)
     let texts = Atomic<Int>(0)
     let refusedLines = Atomic<UInt64>(0)
@@ -100,10 +101,10 @@ enum LogForm {
     }
 }
 
-/// The thread.
+/// The work of the writer's thread.
 private struct LogLoop {
     private let counts: LogCounts
-    /// Dropped lines that a line was written about.
+    /// Dropped lines that were reported by a line.
     private var reportedLines: UInt64 = 0
     private var form = LogForm.plain
 
@@ -142,7 +143,7 @@ private struct LogLoop {
 }
 
 extension LogLine {
-    /// No log event: it is written in the place of the lines, not when they are dropped.
+    /// The line is no log event: it is written in the place of the dropped lines, not when they are dropped.
     fileprivate init(droppedLines count: UInt64) {
         let lines = counted(Int(count), "log line", "log lines")
         self.init(

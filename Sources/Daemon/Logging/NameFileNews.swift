@@ -4,9 +4,9 @@ import Control
 
 enum NameFileNews {
     case loaded(path: String, names: Int)
-    /// - Parameter names: those of the last good version, which is in force.
+    /// - Parameter names: the number of names in the last good version, which is in force.
     case refused(path: String, names: Int, complaints: [String])
-    /// - Parameter isWhole: the file is not in force as it is now; else lines of it are ignored.
+    /// - Parameter isWhole: the file is not in force as it is now; otherwise lines of the file are ignored.
     case localRefused(path: String, complaints: [String], isWhole: Bool)
     /// An account that answers no client has a fault, and is left out.
     case accountLeftOut(complaints: [String])

@@ -19,7 +19,7 @@ enum NameserverNews {
     case datagramsAgain(String)
     /// A link's servers answer for domains from now on.
     ///
-    /// - Parameter ignored: those of its domains that it has no claim to.
+    /// - Parameter ignored: announced domains that the link has no claim to.
     case announced(AnnouncingLink, ignored: [Name])
     /// The link with this name announces nothing any more.
     case linkEnded(String)

@@ -3,7 +3,7 @@
 import DNSWire
 
 enum ReceiverNews {
-    /// It does not accept events.
+    /// The receiver does not accept events.
     case fails(name: String, reason: String)
     /// The end of `fails`.
     case works(name: String, after: Duration)

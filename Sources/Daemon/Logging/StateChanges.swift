@@ -3,7 +3,7 @@
 import Resolver
 
 extension LogEvent {
-    /// Nil for state changes that are not logged.
+    /// Returns nil for state changes that are not logged.
     init?(_ change: ProviderStateChange, of provider: Provider) {
         let name = provider.name
         switch (change.from, change.to) {
@@ -17,7 +17,7 @@ extension LogEvent {
         }
     }
 
-    /// Nil for state changes that are not logged.
+    /// Returns nil for state changes that are not logged.
     init?(_ change: ProviderStateChange, of server: NamedServer) {
         if change.to == .down {
             self = .nameserver(.down(name: server.name, reason: server.lastReason))

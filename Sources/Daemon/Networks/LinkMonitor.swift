@@ -23,7 +23,7 @@ final class LinkMonitor: LoopPart {
     private var rereads = 0
     private var files: FileWatch?
     private var filesWatch: EventLoop.Registration?
-    /// From the bus, by program. Kept while it is not connected.
+    /// Reports from the bus, by program. They are kept while the bus is not connected.
     private var (ofManager, ofResolved) = (HeldReports(), HeldReports())
     private var reportsOfFiles: [LinkReport] = []
 
@@ -31,12 +31,14 @@ final class LinkMonitor: LoopPart {
         LinkReport.ofNetworkManager, LinkReport.serversOfResolved, LinkReport.domainsOfResolved,
     ]
     private static let busSocket = "/run/dbus/system_bus_socket"
-    /// Before another attempt to connect.
+    /// Pause before another attempt to connect.
     private static let retryPause: Duration = .seconds(5)
-    /// systemd-resolved reports a change of a link's servers but not of its domains. Programs set them one after the
-    /// other, so it is asked again after these pauses, at last with the last one. A reply costs less than 1 ms.
+    /// systemd-resolved reports a change of a link's servers but not of its domains. Programs set servers and domains
+    /// one after the other, so systemd-resolved is asked again after these pauses; the last pause repeats. A reply
+    /// costs less than 1 ms.
     private static let rereadPauses: [Duration] = [.milliseconds(200), .seconds(1), .seconds(5), .seconds(30)]
-    /// Links with nameservers. Each is an upstream with counters of its own, as the operator's are.
+    /// Bound on links with nameservers. Each is an upstream with counters of its own, as the operator's nameservers
+    /// are.
     private static let maxLinks = 16
     private static let maxFiles = 256
 
@@ -50,7 +52,7 @@ final class LinkMonitor: LoopPart {
         return Instant.earliest(Instant.earliest(retryAt, ofReports), Instant.earliest(busDeadline, rereadAt))
     }
 
-    /// Begins or ends to follow the links. Without them, no link announces a domain.
+    /// Begins or ends to follow the links. While they are not followed, no link announces a domain.
     func setOn(_ isNeeded: Bool, now: Instant) {
         guard isNeeded != isOn else { return }
         isOn = isNeeded

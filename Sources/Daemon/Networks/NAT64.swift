@@ -17,7 +17,7 @@ final class NAT64: LoopPart {
     private var reach = NetworkReach.everything
     private var settings = Settings.defaults.server
     private var request: SystemFetches.OwnRequest?
-    /// State at the last change.
+    /// The inputs of the discovery at the last change.
     private var ways: Ways?
 
     private static let everyAAAA = QuestionScope(.root, includesDescendants: true, type: .aaaa)

@@ -142,7 +142,7 @@ final class NetworkChangeHandler: LoopPart {
         let inUse = isInTransit ? candidate : network.id
         let partition = inUse.map { Partition($0, settings.providers) } ?? .inTransit
         serving.set(partition, settings)
-        // Latest first.
+        // The known networks, the latest first.
         let known = [network.id] + network.history.known.map(\.id).filter { $0 != network.id }
         resolving.setOtherNetworks(known.filter { $0 != inUse }.map { Partition($0, settings.providers) })
         if served != partition { resolving.answerFromCache(now: now) }
@@ -180,9 +180,10 @@ final class NetworkChangeHandler: LoopPart {
         upstreams.announce(now: now)
     }
 
-    /// Forgets the answers of a network that were learned since then.
+    /// Forgets the answers of a network that were learned at `since` or later.
     private func forget(_ partition: Partition, since: Instant, now: Instant) {
-        // In every partition: groups of clients have their own, and a network that is not in use gets no entries.
+        // The answers are removed from every partition: groups of clients have partitions of their own, and a network
+        // that is not in use gets no entries.
         _ = cache.remove(storedSinceMilliseconds: Clock.millisecondsSinceBoot(since))
         resolving.store?.forget(
             partition.rawValue,

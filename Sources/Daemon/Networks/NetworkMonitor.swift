@@ -84,7 +84,7 @@ final class NetworkMonitor {
     var reach: NetworkReach { epochs.reach }
     var isUnsettled: Bool { epochs.isUnsettled }
 
-    /// As the tables were at the last evaluation.
+    /// Returns the use of the interface as of the last evaluation of the tables.
     func use(of interface: String) -> LinkUse? { tables.use(of: interface) }
 
     var nextDeadline: Instant? {

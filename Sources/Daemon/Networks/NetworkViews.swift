@@ -34,7 +34,7 @@ extension Statistics {
             exits: exits, carrier: network?.exits.carrier.prefixes.map(\.description) ?? [])
     }
 
-    /// Without those of providers that the settings no longer have.
+    /// The addresses that providers reported, without those of providers that the settings no longer have.
     private var exits: [NetworkReport.Exit] {
         (network?.exits.current ?? []).compactMap { report in
             let provider = resolving.providers.providers.first { $0.id.number == report.provider }

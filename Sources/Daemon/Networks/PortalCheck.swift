@@ -12,11 +12,11 @@ final class PortalCheck: LoopPart {
     private let resolving: ResolvingLoop
     /// The network in use; nil if there is none.
     private let network: () -> NetworkIdentity?
-    /// Nil while no portal is suspected.
+    /// When to ask next; nil while no portal is suspected.
     private var askAt: Instant?
     private var request: SystemFetches.OwnRequest?
 
-    /// A portal may redirect to another host after its first page has been shown.
+    /// Pause between two checks. A portal may redirect to another host after its first page has been shown.
     private static let pause: Duration = .seconds(60)
     /// Path of Android's connectivity check. The answer is 204 if no portal intercepts it.
     private static let path = "/generate_204"

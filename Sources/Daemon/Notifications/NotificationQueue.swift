@@ -7,22 +7,23 @@ import Control
 import DNSWire
 
 struct NotificationQueue {
-    /// A forging network yields some events per second at most, so this lasts for minutes. About 1 KiB each.
+    /// Bound on waiting events, about 1 KiB each. A forging network yields some events per second at most, so they last
+    /// for minutes.
     static let maxWaiting = 256
-    /// Keeps a body below 100 KiB.
+    /// Events per POST, which keeps a body below 100 KiB.
     static let maxBatch = 64
     /// Later events within this time share the POST.
     static let gatherTime: Duration = .seconds(1)
-    /// From the end of a POST to the next one, and the first back-off.
+    /// Pause from the end of a POST to the next one; also the first back-off.
     static let pause: Duration = .seconds(5)
     static let maxPause: Duration = .seconds(600)
-    /// With the back-off, 50 minutes.
+    /// Tries per batch: with the back-off, they take 50 minutes.
     static let maxTries = 12
-    /// Between two checks for a route to the receiver. These are no tries: nothing is sent.
+    /// Pause between two checks for a route to the receiver. The checks are no tries: nothing is sent.
     static let routePause: Duration = .seconds(30)
 
     struct Batch {
-        /// Counts from 1.
+        /// The number of the batch, counted from 1.
         let number: Int
         let events: [NotificationReport.Event]
         fileprivate(set) var tries = 0
@@ -32,7 +33,7 @@ struct NotificationQueue {
     private var batch: Batch?
     private var isInFlight = false
     private var batches = 0
-    /// Nil while a POST is in flight or nothing is to be sent.
+    /// When the next POST is due; nil while a POST is in flight or nothing is to be sent.
     private var dueAt: Instant?
     /// The end of the pause after the last POST.
     private var pausedUntil: Instant?
@@ -117,7 +118,7 @@ struct NotificationQueue {
         dueAt = batch == nil && waiting.isEmpty ? nil : pausedUntil
     }
 
-    /// Doubles with every failure.
+    /// The pause after failures, which doubles with every failure.
     private var backOff: Duration {
         let doublings = min(max(0, failures - 1), 10)
         return min(NotificationQueue.pause * (1 << doublings), NotificationQueue.maxPause)

@@ -14,7 +14,7 @@ final class Notifier: LoopPart {
     private let http: HTTPClient
     private let resolving: ResolvingLoop
     private let host = Machine.hostName
-    /// Of this process, so that batch numbers of another one differ.
+    /// A random number of this process, so that its batch numbers differ from those of another process.
     private let run = SystemEntropy().next()
     private var receivers: [Receiver] = []
 
@@ -111,7 +111,7 @@ final class Notifier: LoopPart {
         let ways = receiver.endpoints.compactMap { resolving.providers.reachability.way(to: $0) }
         guard !ways.isEmpty else { return receivers[index].queue.postpone(now: now) }
         guard let batch = receivers[index].queue.begin(now: now) else { return }
-        // Another address after each failure: the first one may accept connections and never answer.
+        // Each failure selects another address: the first one may accept connections and never answer.
         let turn = receiver.queue.failures % ways.count
         let body = NotificationReport(
             host: host, batch: "\(String(run, radix: 16))-\(batch.number)",
@@ -129,7 +129,7 @@ final class Notifier: LoopPart {
             now: now)
     }
 
-    /// Nil if the system's policy forbids the algorithm.
+    /// Returns the headers of a POST; nil if the system's policy forbids the algorithm.
     private static func headers(of body: [UInt8], signedWith key: Secret?) -> [(name: String, value: String)]? {
         var headers = [("Content-Type", "application/json"), ("User-Agent", "httpdnsd/\(programVersion)")]
         guard let key else { return headers }

@@ -10,7 +10,7 @@ struct ReceiverAccount: Equatable {
     let settings: Settings.Receiver
     let key: Secret?
 
-    /// Reports all errors together.
+    /// Returns all receivers of the settings. Reports all errors together.
     static func all(in settings: Settings, _ options: Options) throws(SettingsFile.Unusable) -> [ReceiverAccount] {
         let receivers = settings.receivers.enumerated().map { index, receiver in
             let origin = receiver.url.origin
@@ -26,7 +26,8 @@ struct ReceiverAccount: Equatable {
         }
     }
 
-    /// One per address, in the order of the settings. No connection is kept: the next POST may be days away.
+    /// The endpoints, one per address, in the order of the settings. No connection is kept: the next POST may be days
+    /// away.
     var endpoints: [HTTPEndpoint] {
         let location = settings.url.location
         return settings.addresses.compactMap { address in

@@ -11,7 +11,8 @@ final class EvidenceLog {
     private let resolving: ResolvingLoop
     private var reportOfSlot: [Int: EvidenceReport] = [:]
     private var nextNumber = 0
-    /// Until then no report is stored: it would replace one of another number.
+    /// Whether the stored reports were restored. Before that, no report is stored: it would replace one of another
+    /// number.
     private var isRestored: Bool
     /// Reports since the start, for sources still in use.
     private var countOfSource: [Source: UInt64] = [:]
@@ -20,7 +21,7 @@ final class EvidenceLog {
     /// Number of notes in the store that can't be parsed or are in the wrong slot.
     private(set) var brokenNotes = 0
 
-    /// Enough for some weeks of occasional reports, or for the first hours of an attack.
+    /// Bound on reports: enough for some weeks of occasional reports, or for the first hours of an attack.
     static let capacity = 256
     /// Pause between two log lines about a source, so that a network that forges every name does not log each one.
     static let namingPause: Duration = .seconds(600)
@@ -46,7 +47,8 @@ final class EvidenceLog {
 
     func divergences(of source: Source) -> Int { Int(countOfSource[source] ?? 0) }
 
-    /// Restores reports from the store. Those that were added before it was read get numbers behind them.
+    /// Restores reports from the store. Reports that were added before the store was read get numbers after the
+    /// restored ones.
     func restore(_ notes: [String: String], now: Instant) {
         let added = latest(EvidenceLog.capacity)
         (reportOfSlot, nextNumber, isRestored) = ([:], 0, true)

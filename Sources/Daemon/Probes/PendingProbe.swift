@@ -35,16 +35,17 @@ struct PendingProbe {
     }
 
     enum End: Equatable {
-        /// By name or address, in order of arrival.
+        /// The findings by name or address, in order of arrival.
         case found([Finding])
-        /// No answer contained this address, or any address.
+        /// No answer contained this address, or any address of the name.
         case unknown
         case refused(ProbeRefusal)
     }
 
     let name: Name
     let purpose: Purpose
-    /// Of the cache at the start: of answers that the resolver may not know, because they come from the store.
+    /// Addresses in the cache at the start, from answers that the resolver may not know, because they come from the
+    /// store.
     let cached: [ProbeTarget]
     private var phase = Phase.ended
     private var findings: [Finding] = []
@@ -52,14 +53,14 @@ struct PendingProbe {
     private enum Phase {
         /// Addresses seen at the last look: A and AAAA answers do not arrive together.
         case lookingUp(seen: Set<ProbeTarget>, nextLook: Instant, until: Instant)
-        /// In the order in which they became known.
+        /// The addresses wait for results, in the order in which they became known.
         case waiting([ProbeTarget], until: Instant)
         /// All known addresses are mismatched: the resolver asks the other sources, and probes their addresses.
         case awaitingOthers(until: Instant)
         case ended
     }
 
-    /// Time for a slow upstream and the one that is asked after it.
+    /// Time limit of the lookup: enough for a slow upstream and the one that is asked after it.
     static let lookUpTime: Duration = .seconds(5)
     static let lookInterval: Duration = .milliseconds(100)
     /// Limit without any news: twice the longest time-out that can be set, once for waiting for a free place among
@@ -74,7 +75,7 @@ struct PendingProbe {
         self.cached = cached
     }
 
-    /// Time at which `timePassed` is due; nil once it has ended.
+    /// When `timePassed` is due; nil once the command has ended.
     var nextDeadline: Instant? {
         switch phase {
         case .lookingUp(_, let nextLook, _): nextLook

@@ -21,7 +21,8 @@ final class PendingProbes: LoopPart {
         let wantsJSON: Bool
     }
 
-    /// Per command, so that reports do not keep operators from verifying.
+    /// Bound on running `verify` commands, and on running `report` commands, so that reports do not keep operators from
+    /// verifying.
     static let maxRunning = 16
 
     init(_ resolving: ResolvingLoop) {
@@ -68,7 +69,7 @@ final class PendingProbes: LoopPart {
         }
     }
 
-    /// Returns nil if too many commands run.
+    /// Returns the stream of the answer; nil if too many commands run.
     private func begin(_ probe: PendingProbe, wantsJSON: Bool, now: Instant) -> ControlStream? {
         let alike = running.count { ($0.probe.purpose == .verify) == (probe.purpose == .verify) }
         guard alike < PendingProbes.maxRunning else { return nil }

@@ -41,7 +41,7 @@ final class ProbeConnection {
     private let socket: StreamSocket
     private let registration: EventLoop.Registration
     private var phase = Phase.connecting
-    /// Set once connected: a refused connection does not cost the keys of a ClientHello.
+    /// The handshake, begun once connected: a refused connection does not cost the keys of a ClientHello.
     private var handshake: TLSHandshake?
     private var unsent: [UInt8] = []
     private var hasHeard = false
@@ -49,7 +49,7 @@ final class ProbeConnection {
     private var handshakeTime: Duration?
     private var certificate: SeenCertificate?
 
-    /// A server's whole flight is 2 to 8 KiB.
+    /// Bytes per read. A server's whole flight is 2 to 8 KiB.
     private static let readBytes = 16 * 1024
     /// Reads per turn of the loop: a peer that sends without end must not delay the others.
     private static let maxReads = 4

@@ -3,21 +3,21 @@
 import DNSWire
 
 struct ProbeRequest {
-    /// Reply as far as it has been read; a status tells whether the server serves the name.
+    /// The reply as far as it has been read; a status tells whether the server serves the name.
     enum Reply: Equatable {
         case incomplete
         case status(Int)
-        /// Not HTTP/1.
+        /// The reply is not HTTP/1.
         case other
     }
 
-    /// RFC 9110 section 15.5.20.
+    /// The status 421, Misdirected Request (RFC 9110 section 15.5.20).
     static let misdirected = 421
 
     let bytes: [UInt8]
     private var received: [UInt8] = []
 
-    /// "HTTP/1.1 200" (RFC 9112 section 4); the reason phrase is not read.
+    /// Size of "HTTP/1.1 200" (RFC 9112 section 4); the reason phrase is not read.
     private static let statusBytes = 12
 
     /// - Parameter name: without a final dot.
@@ -27,8 +27,8 @@ struct ProbeRequest {
         bytes = Array(lines.joined(separator: "\r\n").utf8)
     }
 
-    /// Takes received bytes. Stops at the first bytes that cannot be a status line, so nothing is collected beyond
-    /// it.
+    /// Takes received bytes. Stops at the first bytes that cannot be a status line, so that no bytes after it are
+    /// collected.
     mutating func receive(_ piece: [UInt8]) -> Reply {
         received += piece.prefix(ProbeRequest.statusBytes - received.count)
         var status = 0

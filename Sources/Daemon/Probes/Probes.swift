@@ -9,7 +9,7 @@ package import Resolver
 import Telemetry
 
 package final class Probes: LoopPart {
-    /// The resolver stays below this limit; each probe holds a descriptor and an OpenSSL connection.
+    /// Limit of probes. The resolver stays below it; each probe holds a descriptor and an OpenSSL connection.
     static let maxRunning = 64
 
     private let loop: EventLoop
@@ -17,17 +17,17 @@ package final class Probes: LoopPart {
     private var doubt = ClockDoubt(releasedAt: programReleasedAt)
     private var setup = ProbeSetup.off
     private var connections: [ProbeID: ProbeConnection] = [:]
-    /// From a probe's first packet to its result; refused and abandoned probes are not included.
+    /// Durations from a probe's first packet to its result; refused and abandoned probes are not included.
     private(set) var durations = LatencyHistogram()
     private var finished: [(id: ProbeID, result: ProbeResult)] = []
 
-    /// - Parameter wallMilliseconds: since 1970.
+    /// - Parameter wallMilliseconds: returns the wall time in milliseconds since 1970.
     package init(loop: EventLoop, wallMilliseconds: @escaping () -> Int64 = Clock.wallMilliseconds) {
         self.loop = loop
         self.wallMilliseconds = wallMilliseconds
     }
 
-    /// Applies to probes that begin from now on.
+    /// Sets how probes that begin from now on are made.
     package func configure(_ setup: ProbeSetup) { self.setup = setup }
 
     var running: Int { connections.count }

@@ -4,14 +4,14 @@ import DNSWire
 import LinuxIO
 
 struct ReportAllowance {
-    /// Per user, the time at which the reports so far are paid for at one per `interval`. A user without an entry, or
-    /// whose time has passed, has all of `saved`.
+    /// For each user, the time at which the reports so far are paid for at one per `interval`. A user without an entry,
+    /// or whose time has passed, has all of `saved`.
     private var paidUntil: [UInt32: Instant] = [:]
 
     static let interval: Duration = .seconds(1)
     /// Burst for a program whose connections all fail at once.
     static let saved = 10
-    /// Users that report within a few seconds. Further users are refused until an entry has expired.
+    /// Bound on users that report within a few seconds. Further users are refused until an entry has expired.
     static let maxUsers = 256
 
     /// Returns false if the report exceeds the limit for now.

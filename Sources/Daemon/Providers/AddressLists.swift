@@ -12,7 +12,7 @@ final class AddressLists: LoopPart {
     /// Where a list comes from.
     private enum Key: Hashable {
         case vendor(ProviderID)
-        /// Shared by all providers with this name.
+        /// The addresses of a host name, shared by all providers with this host name.
         case hostName(String)
 
         var source: AddressListPlan.Source {
@@ -22,7 +22,7 @@ final class AddressLists: LoopPart {
             }
         }
 
-        /// Providers in the order of the settings, then names.
+        /// The order of the keys: providers in the order of the settings, then names.
         var place: (Int, String) {
             switch self {
             case .vendor(let id): (id.number, "")
@@ -30,7 +30,7 @@ final class AddressLists: LoopPart {
             }
         }
 
-        /// What the names of notes begin with.
+        /// The beginnings of the names of notes.
         static let ofVendor = "nodes of "
         static let ofHostName = "addresses of "
 
@@ -108,7 +108,7 @@ final class AddressLists: LoopPart {
         if let left { pauseIfDisabled(key, for: left, now: now) }
     }
 
-    /// Their requests begin in this order.
+    /// The keys in the order in which their requests begin.
     private var trackedKeys: [Key] { tracked.keys.sorted { $0.place < $1.place } }
 
     // MARK: events
@@ -163,7 +163,7 @@ final class AddressLists: LoopPart {
 
     // MARK: requests
 
-    /// False for a list that comes with answers.
+    /// Returns whether requests are sent for the list; false for a list that comes with answers.
     private func isRequested(_ key: Key) -> Bool {
         guard case .vendor(let id) = key else { return true }
         return resolving.providers.provider(id)?.account.nodeListing?.comesWithAnswers == false
@@ -311,7 +311,7 @@ final class AddressLists: LoopPart {
                 resolving.outbox.log(
                     .providerResolved(name: provider.name, host: name, provider.endpoints.map(\.address)))
                 reported.remove(name)
-                // Until now there was nothing to send a request to.
+                // Until now the provider had no address to send a request to.
                 tracked[.vendor(provider.id)]?.plan.networkChanged(now: now)
             } else if !worked, provider.hasWorkingAddress {
                 revived.append(provider.id)
@@ -370,8 +370,8 @@ final class AddressLists: LoopPart {
         }
     }
 
-    /// What the list belongs to: new settings may give the provider's name to another account or service. Without the
-    /// URL's path, which may hold a token.
+    /// Returns the account and service that the list belongs to: new settings may give the provider's name to another
+    /// account or service. Leaves out the URL's path, which may hold a token.
     private func scope(of key: Key) -> String {
         guard case .vendor(let id) = key, let provider = resolving.providers.provider(id) else { return "-" }
         let settings = provider.settings
@@ -396,7 +396,7 @@ private struct KeptList {
         self.list = list
     }
 
-    /// Nil for text of another form, and for the list of another account or region.
+    /// Returns nil for text of another form, and for the list of another account or region.
     init?(_ text: String, scope: String) {
         let parts = text.split(separator: " ", maxSplits: 2)
         guard parts.count == 3, let time = Int64(parts[0]), parts[1] == scope,

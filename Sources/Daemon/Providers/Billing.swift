@@ -9,9 +9,9 @@ import Settings
 
 final class Billing: LoopPart {
     private let resolving: ResolvingLoop
-    /// By the provider's name, which outlives its settings.
+    /// The counts by the provider's name, which outlives its settings.
     private var questions: [String: BilledQuestions] = [:]
-    /// The level that was last logged and given to the resolver.
+    /// The quota level of each provider that was last logged and given to the resolver.
     private var levels: [String: BilledQuestions.QuotaLevel] = [:]
     /// Providers whose counts changed since they were stored.
     private var unsaved: Set<String> = []
@@ -19,7 +19,7 @@ final class Billing: LoopPart {
     /// When counts are stored and periods are compared with the clock.
     private(set) var nextDeadline: Instant?
 
-    /// A crash loses the counts of this time at most. The clock may be set meanwhile, too.
+    /// Interval of storing: a crash loses the counts of this time at most. The clock may be set meanwhile, too.
     private static let interval: Duration = .seconds(60)
 
     init(_ resolving: ResolvingLoop) {
@@ -27,7 +27,7 @@ final class Billing: LoopPart {
         isRestored = resolving.store == nil
     }
 
-    /// Nil for a provider whose questions are not billed.
+    /// Returns the provider's counts; nil for a provider whose questions are not billed.
     func questions(of provider: Provider) -> BilledQuestions? {
         guard provider.settings.isBilled else { return nil }
         let now = Clock.wallMilliseconds()
@@ -101,8 +101,8 @@ final class Billing: LoopPart {
         }
     }
 
-    /// Counts the questions of the provider's account anew in all members of a fleet, from what each has counted: a sum
-    /// that is wrong ends.
+    /// Counts the questions of the provider's account anew in all members of a fleet, from the counts of each member,
+    /// which corrects a wrong sum.
     func recount(_ provider: Provider, now: Instant) {
         guard let account = account(of: provider) else { return }
         resolving.fleet.bill(account, 0, own: own(account))
@@ -124,7 +124,7 @@ final class Billing: LoopPart {
         max(questions.total(quota.period), fleetTotal(of: provider) ?? 0)
     }
 
-    /// What is used of the quota, 1 for all of it; nil without a quota, and before the first question.
+    /// Returns the used share of the quota, 1 for all of it; nil without a quota, and before the first question.
     func quotaShare(of provider: Provider) -> Double? {
         guard let quota = provider.quota, let questions = questions(of: provider) else { return nil }
         return Double(used(quota, of: provider, questions)) / Double(quota.questions)
@@ -136,7 +136,7 @@ final class Billing: LoopPart {
         account(of: provider).flatMap { resolving.fleet.billed($0) }
     }
 
-    /// Stores the counts that changed, unless those of the store are still to come.
+    /// Stores the counts that changed, unless the store's counts were not restored yet.
     func save(now: Instant) {
         _ = collect()
         guard isRestored else { return }
@@ -163,7 +163,7 @@ final class Billing: LoopPart {
                 if level > known, let warning = warning(provider, questions) { resolving.outbox.log(.quota(warning)) }
             }
             levels[provider.name] = level
-            // Again while it is used up: the clock may have been set.
+            // A used-up quota is reported each time: the clock may have been set.
             guard !resolverKnows || level != known || level == .usedUp else { continue }
             resolving.handle(.overQuota(provider.id, until: end), now: now)
         }

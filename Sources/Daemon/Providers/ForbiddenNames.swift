@@ -26,7 +26,7 @@ struct ForbiddenNames {
 
     /// How long an answer proves that the account is in service.
     private static let recently: Duration = .seconds(3600)
-    /// Enough to have several names of an account that is closed, however its clients mix them.
+    /// Bound on `answered`: enough to have several names of an account that is closed, however its clients mix them.
     private static let maxAnswered = 64
     /// From this many unexplained names in a row on, a 403 concerns the account: with a wrong key or a closed account,
     /// every name gets it. Two names may have been left out in the console.

@@ -7,7 +7,7 @@ import HTTPDNS
 import LinuxIO
 import Resolver
 
-/// Owned by its steps, and by the list that waits for it.
+/// A question is owned by its steps, and by the list that waits for it.
 final class HostQuestion {
     private let name: Name
     private var lookup: HostLookup

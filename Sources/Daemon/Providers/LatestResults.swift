@@ -1,7 +1,7 @@
 // Whether each of the latest requests to an upstream succeeded.
 
 struct LatestResults {
-    /// The latest request is the lowest bit.
+    /// One bit per request, set for a success. The latest request is the lowest bit.
     private var successes: UInt64 = 0
     private var count = 0
 

@@ -5,7 +5,7 @@ import HTTPDNS
 import Settings
 
 struct ParameterSets {
-    /// The provider's own first.
+    /// The parameter sets, the provider's own first.
     private let sets: [CustomParameters]
     private let setOfName: [Name: Int]
     /// The sets as text, equal on every machine with the same settings.

@@ -8,24 +8,24 @@ import Resolver
 /// A request for one or more fetches. A class, so that no event copies it.
 final class PendingRequest {
     let provider: ProviderID
-    /// Includes those that were abandoned in flight. The others are in `requestOfFetch`.
+    /// The fetches, including those that were abandoned in flight. `requestOfFetch` has only the others.
     var fetches: [FetchBatches.Fetch]
     var wantedCount: Int
     /// Questions as sent: those of the fetches and possibly more.
     let questions: [Question]
     let earlier: EarlierReplies
-    /// Flushed since it was sent: answers in its reply to questions that no fetch has are dropped.
+    /// Scopes flushed since the request was sent: answers in its reply to questions that no fetch has are dropped.
     var flushed: [QuestionScope] = []
-    /// Whether it has fetches for names of several parents.
+    /// Whether the request has fetches for names of several parents.
     let isShared: Bool
-    /// Nil while it waits for a place.
+    /// The flight; nil while the request waits for a place.
     var flight: RequestFlight?
-    /// The resolver knows that it waits.
+    /// The resolver knows that the request waits.
     var isAwaited = false
-    /// Connections that the server refused or closed under it while others carried requests.
+    /// Connections that the server refused or closed during this request while others carried requests.
     private var closedConnections = 0
     private static let maxClosedConnections = 6
-    /// Start of its time-out: when it was asked for, or got a place after a wait.
+    /// Start of the request's time-out: when it was asked for, or got a place after a wait.
     var countsFrom: Instant
 
     init(
@@ -41,9 +41,10 @@ final class PendingRequest {
         isShared = fetches.dropFirst().contains { $0.holder.parent != fetches[0].holder.parent }
     }
 
-    /// Counts a connection that was refused or closed under it.
+    /// Counts a connection that was refused or closed during this request.
     ///
-    /// - Returns: whether it may wait for another place. Beyond the limit the request itself is taken for the cause.
+    /// - Returns: whether the request may wait for another place. Beyond the limit the request itself is taken for the
+    ///   cause.
     func countClosedConnection() -> Bool {
         closedConnections += 1
         return closedConnections <= PendingRequest.maxClosedConnections
@@ -74,7 +75,7 @@ struct RequestFlight {
     /// The clock that dated the request; another reply may have corrected the provider's clock meanwhile.
     let clock: ServerClock
     let startedAt: Instant
-    /// How it was sent first.
+    /// How the request was sent first.
     let first: RequestWay
     let others: [RequestWay]
 

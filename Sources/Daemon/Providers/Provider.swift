@@ -17,7 +17,7 @@ final class Provider {
     let dialect: any Dialect
     let parameters: ParameterSets
     private(set) var account: ProviderAccount
-    /// One per address of the settings, in their order; none if the host name of the URL is resolved.
+    /// Endpoints of the settings, one per address, in their order; none if the host name of the URL is resolved.
     let configuredEndpoints: [HTTPEndpoint]
     /// Endpoints to dial; empty until the host name of the URL is resolved.
     private(set) var endpoints: [HTTPEndpoint] {
@@ -30,10 +30,10 @@ final class Provider {
     private var reachability = Reachability()
     private var addresses: AddressChoice
     private let seed: UInt64
-    /// Its answers are compared with those of others, and clients never get them.
+    /// The provider's answers are compared with those of other providers, and clients never get them.
     var isShadow: Bool { settings.shadow != nil }
     var requests: UInt64 = 0
-    /// Questions in requests: at least one per request.
+    /// Questions in requests; each request has at least one.
     var names: UInt64 = 0
     private(set) var failures: [FetchFailure: UInt64] = [:]
     private(set) var answeredRequests: UInt64 = 0
@@ -48,12 +48,14 @@ final class Provider {
     private var forbidding = ForbiddenNames()
     private var unusable: UnusableReplies
     private var exitReadAt: Instant?
-    /// The reply is decoded once more for its address, which costs as much as its answers.
+    /// Pause between two readings of the reported address: each decodes a reply once more, which costs as much as
+    /// decoding its answers.
     private static let exitPause: Duration = .milliseconds(500)
-    /// Until then, open connections may deliver replies out of step.
+    /// Until this time, open connections may deliver replies out of step.
     private var distrustsConnectionsUntil: Instant?
 
-    /// - Parameter seed: chooses the node that is dialled first; of the settings' addresses the first one is.
+    /// - Parameter seed: chooses the node that is dialled first. Of the settings' addresses, the first one is dialled
+    ///   first.
     init(id: ProviderID, _ account: ProviderAccount, seed: UInt64) {
         self.id = id
         dialect = account.dialect
@@ -75,7 +77,8 @@ final class Provider {
     var quota: BilledQuestions.Quota? {
         settings.quota.map { BilledQuestions.Quota($0.questions, per: $0.period == .day ? .day : .month) }
     }
-    /// Of an account with a few names and none below them, all may fail.
+    /// Returns the counter of unusable replies. For an account with own names and none below them, the limit does not
+    /// exceed the number of its names, because all may fail.
     private static func unusable(_ account: ProviderAccount) -> UnusableReplies {
         let hasFew = account.settings.hasOwnNames && !account.names.contains(where: \.includesDescendants)
         return UnusableReplies(ofNames: hasFew ? max(1, account.names.count) : nil)
@@ -93,10 +96,12 @@ final class Provider {
     }
     var dialectName: String { settings.dialect.rawValue }
 
-    /// Whose questions the vendor limits and counts together, equal on every machine with the same settings.
+    /// The account whose questions the vendor limits and counts together, equal on every machine with the same
+    /// settings.
     private(set) lazy var accountIdentity = settings.accountIdentity
 
-    /// What decides its answer for a name and the way to it, equal on every machine with the same settings.
+    /// Returns all that decides the provider's answer for a name and the way to it, equal on every machine with the
+    /// same settings.
     func identity(for name: Name) -> String { "\(account.identity) \(parameters.text(for: name))" }
 
     var traits: ProviderTraits {
@@ -113,7 +118,7 @@ final class Provider {
             isBilled: settings.isBilled, mayHedge: settings.hedge ?? !settings.isBilled, timeout: settings.timeout)
     }
 
-    /// Private use (RFC 6895 section 3.1): a dialect that carries this type carries every type.
+    /// A type for private use (RFC 6895 section 3.1): a dialect that carries this type carries every type.
     private static let unassignedType = RecordType(rawValue: 65_280)
     /// Bound on refreshes if the settings have none. Twice the rate of refreshes after an outage (`Bounds.retryStep`):
     /// those must not delay the refreshes of answers that are about to expire.
@@ -161,8 +166,8 @@ final class Provider {
         }
     }
 
-    /// Returns the address that the reply states for this machine, at most once in `exitPause`. A proxy's is another
-    /// one, and a client subnet that was sent comes back.
+    /// Returns the address that the reply states for this machine, at most once in `exitPause`. Nil with a proxy,
+    /// because the reply states the proxy's address, and with a client subnet, because the reply repeats the subnet.
     func exit(in reply: HTTPReply, toClients clients: ClientGroup, now: Instant) -> Address? {
         guard settings.proxy == nil, subnetSent(for: clients) == nil,
             exitReadAt.map({ now - $0 >= Provider.exitPause }) ?? true
@@ -231,7 +236,7 @@ final class Provider {
         endpoints.indices.map { (endpoints[$0], !addresses.isFailing($0)) }
     }
 
-    /// - Parameter failure: of the first name; nil if a name has an answer.
+    /// - Parameter failure: the failure of the first name; nil if a name has an answer.
     func replied(_ failure: FetchFailure?, at endpoint: HTTPEndpoint, after elapsed: Duration, now: Instant) {
         latency.record(elapsed)
         if let failure { failedRequests[failure, default: 0] += 1 } else { answeredRequests += 1 }
@@ -279,7 +284,7 @@ final class Provider {
     /// Whether no address has answered lately, so that a second one is not asked for the same question.
     var isOutOfOrder: Bool { unusable.showOutage }
 
-    /// Records that none of these endpoints had a usable reply to a question for this name. They are all that could be
+    /// Records that none of these endpoints had a usable reply to a question for this name. No other endpoint could be
     /// asked.
     ///
     /// - Returns: whether the provider is out of order. The endpoints then count as failed.
@@ -291,8 +296,8 @@ final class Provider {
     }
 
     /// Returns what a failure means for the resolver while the provider is out of order. An account with names of its
-    /// own has failed for all of them. They may have one registrable domain, and the resolver attributes such replies
-    /// to the provider only after those for a second one. Over HTTP, a wrong body may be a captive portal's.
+    /// own has failed for all of them. These names may have one registrable domain, and the resolver blames the
+    /// provider only after such replies for a second domain. Over HTTP, a wrong body may be a captive portal's.
     func failureOfAllNames(_ result: FetchResult) -> FetchResult {
         switch result {
         case .failure(.status) where settings.hasOwnNames: .failure(.server)
@@ -313,7 +318,7 @@ final class Provider {
 }
 
 extension FetchResult {
-    /// Meaning of a reply by itself, without the provider's other replies.
+    /// The meaning of a reply by itself, without the provider's other replies.
     init(_ result: Result<Answer, DialectError>) {
         switch result {
         case .success(let answer): self = .success(answer)
@@ -355,7 +360,7 @@ extension FetchFailure {
 }
 
 extension TransferFailure {
-    /// For the log.
+    /// The failure as text for the log.
     var description: String {
         switch self {
         case .tls(let reason), .proxy(let reason), .garbage(let reason), .local(let reason): "\(kind): \(reason)"
@@ -368,7 +373,8 @@ extension TransferFailure {
 }
 
 extension DialectError {
-    /// A provider that rejects a time of its own clock means another fault: reported as an account error.
+    /// The error, with an account error in place of a clock error: a provider that rejects a time of its own clock has
+    /// another fault.
     var withoutClock: DialectError { self == .clock ? .account("signature") : self }
 
     /// Whether a request dated by the provider's clock may succeed.
@@ -382,7 +388,7 @@ extension DialectError {
         }
     }
 
-    /// For the log.
+    /// The error as text for the log.
     var description: String {
         switch self {
         case .status(let status): "HTTP status \(status)"

@@ -34,7 +34,7 @@ final class ProviderFetches: LoopPart {
     private var finished: [(id: FetchID, result: FetchResult)] = []
     /// Requests that belong to no fetch, with their completions.
     private var ownRequests: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
-    /// One for each provider at most.
+    /// Reported addresses of this machine, at most one for each provider.
     private var exits: [ReportedExit] = []
     private var addressFailures: [(provider: ProviderID, isWrongNode: Bool)] = []
     private var nodeReplies: [(provider: ProviderID, reply: HTTPReply)] = []
@@ -45,7 +45,8 @@ final class ProviderFetches: LoopPart {
     /// Billed questions since the last `takeBilled`.
     private var billed: [(provider: String, cause: RequestCause)] = []
 
-    /// The kernel has by then sent the request twice over the old connection and dialled once more.
+    /// Time without an acknowledgement. By then, the kernel has sent the request twice over the old connection and
+    /// dialled once more.
     private static let unacknowledgedAfter: Duration = .milliseconds(500)
 
     typealias Request = PendingRequest
@@ -418,7 +419,7 @@ final class ProviderFetches: LoopPart {
         return results.first?.failure
     }
 
-    /// Records it if no endpoint had a usable reply to the request.
+    /// Records that no endpoint had a usable reply to the request, if that is so.
     ///
     /// - Returns: the provider if it is out of order.
     private func providerOutOfOrder(
@@ -557,7 +558,8 @@ final class ProviderFetches: LoopPart {
         if !isWanted { queue.leave(id, parent) }
     }
 
-    /// Providers with an equal endpoint share its connections, and with them its places: those of the first of them.
+    /// Returns the provider that the places belong to. Providers with an equal endpoint share its connections and
+    /// places, which belong to the first of these providers.
     private func pool(of provider: Provider) -> ProviderID {
         let first = providers.first { other in
             other === provider || other.endpoints.contains(where: provider.endpoints.contains)
@@ -669,7 +671,7 @@ final class ProviderFetches: LoopPart {
     }
 
     /// - Parameters:
-    ///   - questions: those of one request, for one group of clients and with one set of parameters.
+    ///   - questions: the questions of one request, for one group of clients and with one set of parameters.
     ///   - clock: nil: the provider's.
     func context(
         of provider: Provider, for questions: [Question] = [], datedBy clock: ServerClock? = nil

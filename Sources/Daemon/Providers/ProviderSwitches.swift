@@ -16,8 +16,8 @@ final class ProviderSwitches: LoopPart {
     private var isRestored: Bool
 
     private static let note = "providers switched off"
-    /// Begins the names of notes that were written before the store was read. Each process has its own, so that it
-    /// replaces no switch of another.
+    /// The beginning of the names of notes that were written before the store was read. Each process has names of its
+    /// own, so that it replaces no switch of another process.
     private static let earlyPrefix = "providers switched off early "
     private let earlyNote = ProviderSwitches.earlyPrefix + String(Clock.wallMilliseconds())
     /// Expiry is in wall time, and the clock may be set meanwhile: by decades on a machine without a real-time clock.

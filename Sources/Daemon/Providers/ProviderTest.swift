@@ -8,10 +8,10 @@ import HTTPDNS
 import LinuxIO
 import Settings
 
-/// Owned by its steps: the loop and the request in flight hold it.
+/// A test is owned by its steps: the loop and the request in flight hold it.
 final class ProviderTest {
     private let fetches: ProviderFetches
-    /// The one of the test's start; new settings do not change it.
+    /// The provider as of the test's start; new settings do not change it.
     private let provider: Provider
     /// The provider's clock as the test's replies show it. Lookups do not use it.
     private var clock: ServerClock
@@ -29,16 +29,17 @@ final class ProviderTest {
         let name: String
         let questions: [Question]
         let dialect: any Dialect
-        /// Told to the provider, which should take its first address as the client's. The step cannot fail.
+        /// The client subnet in the request. The provider should take its first address as the client's. The step
+        /// cannot fail.
         var clientSubnet: Prefix?
         var isOnOwnConnection = false
-        /// Sent a second time, dated by the provider's clock.
+        /// The request is sent a second time, dated by the provider's clock.
         var isRepeated = false
         /// Pause before the step begins.
         var pause: Duration = .zero
     }
 
-    /// Asked one after the other at the first address; long-lived names.
+    /// Long-lived names, asked one after the other at the first address.
     private static let testNames = [
         "www.example.com", "example.com", "example.net", "example.org", "www.iana.org",
         "iana.org", "www.icann.org", "icann.org",

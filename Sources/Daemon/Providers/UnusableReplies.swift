@@ -9,7 +9,7 @@ struct UnusableReplies {
     /// Names in a row that prove an outage.
     private let limit: Int
 
-    /// One name may draw an unusable reply from every address, and so may a second one.
+    /// The usual limit. One name may draw an unusable reply from every address, and so may a second one.
     private static let usualLimit = 3
 
     /// - Parameter names: the number of names that the provider is asked for; nil: unlimited.
@@ -24,8 +24,8 @@ struct UnusableReplies {
     /// Adds a question that every address left without a usable reply, or every address that may be asked for one
     /// question.
     ///
-    /// - Parameter subject: its name. For a provider that many registrable domains share, its registrable domain: one
-    ///   domain's nameservers may be broken for all its names.
+    /// - Parameter subject: the question's name. For a provider that many registrable domains share, the name's
+    ///   registrable domain: one domain's nameservers may be broken for all its names.
     mutating func add(_ subject: Name) {
         guard !showOutage else { return }
         subjects.insert(subject)

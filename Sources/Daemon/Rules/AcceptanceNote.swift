@@ -27,7 +27,7 @@ struct AcceptanceNote: Equatable {
         self.names = bytes <= NoteRow.maxValueBytes ? names : [.root]
     }
 
-    /// - Returns: nil for a text that is none.
+    /// - Returns: nil for a text that is no such note.
     init?(_ text: String) {
         let parts = text.split(separator: "\t").map(String.init)
         guard let digest = parts.first, parts.count > 1 else { return nil }

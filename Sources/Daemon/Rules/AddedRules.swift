@@ -7,14 +7,14 @@ import Store
 
 struct AddedRule: Equatable {
     let name: Name
-    /// "KEY=VALUE", as the operator gave them.
+    /// The rule's settings as "KEY=VALUE", as the operator gave them.
     let words: [String]
-    /// In milliseconds since 1970; nil: until it is removed.
+    /// The end of the rule in milliseconds since 1970; nil: the rule stays until it is removed.
     let endMilliseconds: Int64?
     /// What the words mean.
     let rule: Settings.Rule
 
-    /// Other settings may refuse it: its upstream may be gone, and its alias may lead back.
+    /// Whether other settings may refuse the rule: its upstream may be gone, and its alias may lead back.
     var dependsOnSettings: Bool {
         switch rule.resolver {
         case nil, .httpdns, .system, .link: rule.cname != nil
@@ -28,31 +28,32 @@ struct AddedRule: Equatable {
     /// The nameserver that gets the names; nil for other upstreams.
     var nameserver: String? { if case .nameserver(let name) = rule.resolver { name } else { nil } }
 
-    /// As a line for the store, with tabs between the parts. The first one has the end, "-" for none, and after a space
-    /// the nameserver, if there is one.
+    /// The rule as a line for the store, with tabs between the parts. The first part has the end, "-" for none, and
+    /// after a space the nameserver, if there is one.
     fileprivate var line: String {
         let end = (endMilliseconds.map { String($0) } ?? "-") + (nameserver.map { " \($0)" } ?? "")
         return ([end, name.description] + words).joined(separator: "\t")
     }
 
-    /// A note ends its lines.
+    /// Size of the line, with the line feed that a note ends it with.
     fileprivate var lineBytes: Int { line.utf8.count + 1 }
 }
 
 struct AddedRules {
     /// One rule for each name.
     private var ruleOfName: [Name: AddedRule] = [:]
-    /// Of all lines.
+    /// Size of all lines.
     private var bytes = 0
 
-    /// Exceptions for a time; more belong in the settings.
+    /// Bound on rules: they are exceptions for a time; more belong in the settings.
     static let maxRules = 1000
-    /// Notes of the store that hold them. `NoteRow.maxCount` has room for so many.
+    /// Bound on notes of the store that hold the rules. `NoteRow.maxCount` has room for so many.
     static let maxNotes = 32
-    /// Fits the notes however the lines are divided: two adjacent notes hold more than one note's bytes.
+    /// Bound on `bytes`. It fits the notes however the lines are divided: two adjacent notes hold more than one note's
+    /// bytes.
     static let maxBytes = maxNotes / 2 * NoteRow.maxValueBytes
 
-    /// In the order of the names.
+    /// All rules, in the order of the names.
     var all: [AddedRule] {
         ruleOfName.map { (text: $0.key.description, rule: $0.value) }.sorted { $0.text < $1.text }.map(\.rule)
     }
@@ -91,7 +92,7 @@ struct AddedRules {
     }
 }
 
-// As texts for the store, each a note full of lines.
+// The rules as texts for the store, each a note full of lines.
 extension AddedRules {
     /// The names of all notes that rules may take.
     static let noteNames = (1...maxNotes).map { "rules added \($0)" }

@@ -5,7 +5,7 @@ import DNSWire
 import Resolver
 
 extension RuleAnswer {
-    /// One text for each key.
+    /// The settings of the answer, one text for each key.
     var settings: [String] {
         switch self {
         case .noSuchName(let remark): ["answer = nxdomain", RuleAnswer.setting(remark)]

@@ -56,8 +56,9 @@ final class RuntimeRules: LoopPart {
         return added.all.map { report($0, wall) }
     }
 
-    /// Restores the stored rules, without those that have run out or that the settings no longer allow. What was stored
-    /// of their names was learned under the rule. A rule whose nameserver has gone stays: no other may see its names.
+    /// Restores the stored rules, without those that have run out or that the settings no longer allow. Stored answers
+    /// for the names of the rules were learned under them. A rule whose nameserver has gone stays: no other nameserver
+    /// may see its names.
     ///
     /// - Returns: the names whose rules were not restored.
     func restore(_ notes: [String: String], _ settings: Settings, now: Instant) -> [Name] {

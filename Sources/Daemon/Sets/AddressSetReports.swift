@@ -5,12 +5,12 @@ import DNSWire
 import SetFeed
 
 extension AddressSets {
-    /// Nil without sets.
+    /// The sets in `status`; nil without sets.
     var reports: [StatusReport.NFTSet]? {
         isOn ? sets.map { StatusReport.NFTSet(set: $0.description, fault: fault(of: $0)) } : nil
     }
 
-    /// Nil without sets.
+    /// The sets in `stats`; nil without sets.
     var statistics: StatsReport.NFTSets? {
         guard isOn else { return nil }
         var report = StatsReport.NFTSets()

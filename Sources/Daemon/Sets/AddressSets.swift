@@ -8,11 +8,11 @@ import Resolver
 import Serving
 import SetFeed
 
-/// Without a rule with `nftset`, it does nothing.
+/// Without a rule with `nftset`, the sets do nothing.
 final class AddressSets: LoopPart {
     private static let firstPause: Duration = .milliseconds(100)
     private static let longestPause: Duration = .seconds(10)
-    /// A client must be able to use an address even if its TTL is 0.
+    /// Minimum TTL: a client must be able to use an address even if its TTL is 0.
     private static let leastSeconds: UInt32 = 2
     /// Pieces of the walk through the cache in one turn of the loop: about 100 µs.
     private static let piecesAtOnce = 8
@@ -35,7 +35,7 @@ final class AddressSets: LoopPart {
     private(set) var refills: UInt64 = 0
     /// Why the helper is not reached; nil: it is.
     private(set) var helperFault: String?
-    /// What the log knows.
+    /// The states that were logged last.
     private var loggedStates: [AddressSet: SetState] = [:]
     private var loggedReasons: [AddressSet: String] = [:]
 
@@ -73,20 +73,20 @@ final class AddressSets: LoopPart {
 
     // MARK: answers
 
-    /// - Parameter isCached: clients get it from the cache with a decreasing TTL. If not, each reply has the same TTL
-    ///   again, so the element gets twice as long, and is prolonged once in this time.
+    /// - Parameter isCached: clients get the answer from the cache with a decreasing TTL. Otherwise each reply has the
+    ///   same TTL again, so the element gets twice as long, and is prolonged once in this time.
     func take(_ question: Question, _ answer: Answer, isCached: Bool, now: Instant) {
         guard isOn, question.type.isAddress else { return }
         take(question, answer.records, isCached: isCached, since: now, now: now)
     }
 
-    /// An expired answer.
+    /// Takes an expired answer.
     func take(_ question: Question, _ answer: RenderedAnswer, now: Instant) {
         guard isOn, question.type.isAddress, let records = try? answer.records(of: question) else { return }
         take(question, records, isCached: false, since: now, now: now)
     }
 
-    /// A cached answer that was changed.
+    /// Takes a cached answer that was changed.
     func take(_ question: Question, _ answer: Answer, storedAtMilliseconds: Int64, now: Instant) {
         guard isOn, question.type.isAddress else { return }
         let age = Clock.millisecondsSinceBoot(now) - storedAtMilliseconds
@@ -137,7 +137,7 @@ final class AddressSets: LoopPart {
         send(now: now)
     }
 
-    /// Leaves room for new answers.
+    /// Whether the walk through the cache may continue; it leaves room for new answers.
     private var mayWalk: Bool { walk != nil && isAnySetReady && elements.waitingCount < SetElements.maxWaiting / 2 }
 
     private var isAnySetReady: Bool { elements.sets.contains(where: isReady) }
@@ -210,7 +210,7 @@ final class AddressSets: LoopPart {
                 outbox.log(.addressSet(.elementsRefused(set, reason: refusal.reason)))
             }
             guard let set = elements.answered(number, state, refused: refusal?.places ?? [], now: now) else { return }
-            // A set that is new, or was made anew, lacks what is in the cache.
+            // A set that is new, or was deleted and created again, lacks the addresses of cached answers.
             if state.isReady { refill() }
             guard loggedStates[set] != state else { return }
             loggedStates[set] = state
@@ -224,7 +224,7 @@ final class AddressSets: LoopPart {
         elements.forget()
         nextAttempt = now + pause
         pause = min(pause * 2, AddressSets.longestPause)
-        // One that ends and is started again at once is no news.
+        // A helper that ends and is started again at once is no news.
         if helperFault == nil, hasAnswered, pause < .seconds(1) { return }
         if helperFault == nil { outbox.log(.addressSet(.helperGone(socket: path, reason: reason))) }
         helperFault = reason

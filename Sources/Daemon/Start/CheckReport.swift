@@ -7,11 +7,11 @@ import Settings
 
 struct CheckReport {
     var text: String
-    /// At first one line for each provider that sends readable names.
+    /// The warnings; at first one line for each provider that sends readable names.
     var warnings: [String]
 
     /// - Parameters:
-    ///   - accounts: of the settings' providers.
+    ///   - accounts: the accounts of the settings' providers.
     ///   - file: nil if the settings are the built-in defaults.
     init(_ settings: Settings, _ accounts: [ProviderAccount] = [], file: String?) {
         guard let file else {

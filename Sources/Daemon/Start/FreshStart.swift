@@ -17,7 +17,7 @@ struct FreshStart {
 
     /// - Parameters:
     ///   - hosts: all hosts files.
-    ///   - lists: those of the rules, by path.
+    ///   - lists: the lists of the rules, by path.
     ///   - hasSystem: there is a nameserver to ask.
     init(
         _ settings: Settings, _ accounts: [ProviderAccount], _ hosts: HostsFiles, _ leases: Leases = .none,

@@ -11,9 +11,9 @@ struct LoadedSecrets {
     let receivers: [ReceiverAccount]
     let probes: ProbeSetup
     let nameservers: NameserverSetup
-    /// Nil: nothing is shared.
+    /// What sharing answers needs; nil: nothing is shared.
     let fleet: FleetSetup?
-    /// Until they are taken.
+    /// The names in files, until `takeNames` takes them.
     private(set) var names: NamesInFiles
 
     /// Reports all errors together.

@@ -9,7 +9,7 @@ import Settings
 
 struct NameserverSetup {
     let nameservers: [Settings.Nameserver]
-    /// For servers with DNS over TLS, by `caFile`.
+    /// TLS contexts for servers with DNS over TLS, by `caFile`.
     let contexts: [String?: TLSContext]
 
     static var none: NameserverSetup { NameserverSetup(nameservers: [], contexts: [:]) }

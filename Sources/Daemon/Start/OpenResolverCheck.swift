@@ -11,7 +11,7 @@ enum OpenResolverCheck {
     ///
     /// - Parameters:
     ///   - listen: addresses from the next start on, of own sockets or of those passed by the service manager.
-    ///   - place: what names them.
+    ///   - place: where the addresses come from, as the complaint names it.
     ///   - allow: `server.allow`; the default admits this machine only.
     static func complaint(_ listen: [SocketAddress], of place: String, allow: [Prefix]) -> String? {
         let open = listen.filter(\.isOpenToOthers)

@@ -53,7 +53,7 @@ package struct Options: Equatable {
         }
     }
 
-    /// In place of the settings' `server.listen` if the command line has addresses.
+    /// Returns the addresses of the command line, or of the settings' `server.listen` if the command line has none.
     func listenAddresses(_ settings: Settings) -> [SocketAddress] {
         listen.isEmpty ? settings.server.listen : listen
     }

@@ -5,14 +5,15 @@ import DNSWire
 import LinuxIO
 
 struct PortBinding {
-    /// As bound: the port that the kernel chose replaces port 0.
+    /// The bound addresses: the port that the kernel chose replaces port 0.
     let addresses: [SocketAddress]
-    /// One array per thread, with one socket per address.
+    /// The datagram sockets: one array per thread, with one socket per address.
     let datagrams: [[DatagramSocket]]
     let listeners: [Listener]
-    /// Loopback addresses, or those of a family, that this machine does not have.
+    /// Failures to bind addresses that this machine does not have: loopback addresses, or those of a family.
     let leftOut: [Failure]
-    /// Passed in by the service manager, instead of the addresses of the settings and the command line.
+    /// The sockets were passed in by the service manager, instead of the addresses of the settings and the command
+    /// line.
     let areHandedOver: Bool
 
     struct Failure: Error, CustomStringConvertible {

@@ -4,7 +4,7 @@ package import Crypto
 package import Settings
 
 package struct ProbeSetup {
-    /// Nil: probes cannot be made.
+    /// The terms of probes; nil: probes cannot be made.
     let terms: ProbeConnection.Terms?
     /// Why nothing can be verified although the settings ask for it, and the remedy; nil if all is well.
     let problem: String?

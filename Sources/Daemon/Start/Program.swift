@@ -5,7 +5,7 @@ import LinuxIO
 import Settings
 
 package enum Program {
-    /// 0 ok, 1 refused or failed, 3 usage.
+    /// Returns the exit code: 0 ok, 1 refused or failed, 3 usage.
     package static func run(_ arguments: [String]) -> Int32 {
         let options: Options
         do throws(Options.UsageError) {

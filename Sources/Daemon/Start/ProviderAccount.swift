@@ -10,18 +10,18 @@ import Settings
 
 struct ProviderAccount {
     let settings: Settings.Provider
-    /// Those of the settings and of its file.
+    /// The names of the settings and of `names-file`.
     let names: [QuestionScope]
     let secrets: ProviderSecrets
     let dialect: any Dialect
-    /// Nil: the vendor lists no service nodes, or the settings leave them out.
+    /// How the vendor lists service nodes; nil: it lists none, or the settings leave them out.
     let nodeListing: (any NodeListing)?
     let proxy: HTTPProxy?
-    /// A digest of everything that decides its answers or the way to it, apart from `ParameterSets` and the client
-    /// subnet: equal on every machine with the same settings and the same certificate authorities.
+    /// A digest of everything that decides the provider's answers or the way to it, apart from `ParameterSets` and the
+    /// client subnet: equal on every machine with the same settings and the same certificate authorities.
     let identity: String
 
-    /// More than the bundle of a system has.
+    /// Bound on a file of certificate authorities: more than the bundle of a system has.
     private static let maxAuthorityBytes = 8 << 20
 
     /// - Parameter namesOfFile: the contents of `names-file`.
@@ -57,7 +57,7 @@ struct ProviderAccount {
         return digests.map(Hex.encode).joined(separator: " ")
     }
 
-    /// Reports all errors together.
+    /// Returns all accounts. Reports all errors together.
     ///
     /// - Parameters:
     ///   - namesOfFile: the contents of each `names-file`.
@@ -93,8 +93,8 @@ struct ProviderAccount {
         }
     }
 
-    /// Whether a service node has a certificate for its own address. Tencent's clients check that one, after the list
-    /// itself came over TLS.
+    /// Whether a service node has a certificate for its own address. Tencent's clients check that certificate, after
+    /// the list itself came over TLS.
     var nodesHaveOwnCertificates: Bool {
         guard settings.dialect == .dnspodHTTPS, case .address = settings.url.host else { return false }
         return true
@@ -137,7 +137,7 @@ extension HTTPProxy {
 }
 
 extension Settings.ProviderURL.Host {
-    /// Without the brackets of an IPv6 address in a URL.
+    /// The host without the brackets of an IPv6 address in a URL.
     var plainText: String {
         switch self {
         case .name(let name): name

@@ -44,7 +44,7 @@ enum ProviderDialects {
         }
     }
 
-    /// Nil for a vendor that lists no service nodes.
+    /// Returns nil for a vendor that lists no service nodes.
     static func nodeListing(_ settings: Settings.Provider, _ secrets: ProviderSecrets) -> (any NodeListing)? {
         let url = settings.url.path
         let account = settings.account ?? ""
@@ -73,7 +73,7 @@ enum ProviderDialects {
             expires: settings.expiring, encryptsClient: settings.clientSubnetForm == .encrypted)
     }
 
-    /// Nil for services without accounts.
+    /// Returns nil for services without accounts.
     private static func aliDNSAccount(_ settings: Settings.Provider, _ key: String) -> AliDNSAccount? {
         guard let account = settings.account, let accessKey = settings.accessKey else { return nil }
         return AliDNSAccount(uid: account, accessKeyID: accessKey, accessKeySecret: key)

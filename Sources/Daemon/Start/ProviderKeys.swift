@@ -15,7 +15,7 @@ struct ProviderSecrets: Equatable {
 struct ProviderKeys {
     private var secretOfFile: [String: Secret] = [:]
 
-    /// Far more than any vendor's token or key; keeps a wrong path from filling memory.
+    /// Bound on a key file: far more than any vendor's token or key; keeps a wrong path from filling memory.
     private static let maxFileBytes = 1024
 
     /// A key of the settings that names the file of a secret.

@@ -5,7 +5,7 @@ import LinuxIO
 import Settings
 
 struct ServingUser {
-    /// Nil: the daemon was started by a user other than root and stays that user.
+    /// The user to change to; nil: the daemon was started by a user other than root and stays that user.
     let account: Account?
 
     /// Default users if settings name none; the first that exists serves. Not an unused uid for each start: the next
@@ -60,7 +60,7 @@ struct ServingUser {
                 "privileges can't be dropped to \(user): \(error); start "
                     + "httpdnsd as an unprivileged user, or grant it CAP_SETUID, CAP_SETGID and CAP_SETPCAP")
         }
-        // The kernel does this for a process that was root's, unless fs.suid_dumpable = 1.
+        // The kernel hides the memory of a process that was root's, unless fs.suid_dumpable = 1.
         if Machine.hasSharedUser { Privileges.hideMemory() }
     }
 

@@ -6,11 +6,13 @@ import Settings
 
 enum SettingsFile {
     static let standardPath = "/etc/httpdnsd/httpdnsd.toml"
-    /// Far more than all keys with comments; keeps a wrong path (a device, a log) from filling memory.
+    /// Bound on the file: far more than all keys with comments; keeps a wrong path (a device, a log) from filling
+    /// memory.
     private static let maxBytes = 1 << 20
-    /// The largest file takes a tenth of this. The main thread waits meanwhile, and clients wait for 4.5 s.
+    /// Time limit of the trial. The largest file takes a tenth of this. The main thread waits meanwhile, and clients
+    /// wait for 4.5 s.
     private static let trialTime: Duration = .seconds(2)
-    /// Twice what the largest file takes.
+    /// Bound on the memory of the trial: twice what the largest file takes.
     private static let trialGrowthBytes: UInt64 = 512 << 20
 
     /// Each complaint is one line: file, line, column, finding, remedy.
@@ -48,7 +50,7 @@ enum SettingsFile {
         return try parse(bytes, path)
     }
 
-    /// Returns why the parser must not read it; nil: it may.
+    /// Returns why the parser must not read the file; nil: it may.
     private static func trialFault(_ bytes: [UInt8], _ path: String) -> String? {
         do throws(SystemError) {
             let outcome = try Trial.run(timeout: trialTime, maxGrowthBytes: trialGrowthBytes) {

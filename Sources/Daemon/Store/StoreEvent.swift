@@ -10,7 +10,7 @@ import Synchronization
 struct StoreOrder: Sendable {
     let entries: [StoredEntry]
     let removals: [QuestionScope]
-    /// Of forgotten networks, and what was learned in the wrong one.
+    /// Removals of forgotten networks, and of answers that were learned in the wrong network.
     let partitions: [PartitionRemoval]
     /// Notes by name; nil removes one.
     let notes: [String: String?]
@@ -42,16 +42,16 @@ struct LoadReport: Sendable {
     var inUse: [RestoredEntry] = []
 }
 
-/// Flushes while entries are loaded. What they concern is in the file still, and is not restored.
+/// Flushes while entries are loaded. Flushed entries are still in the file, and are not restored.
 final class FlushesWhileLoading: Sendable {
-    /// Nil: loading is over.
+    /// The flushed scopes; nil: loading is over.
     private let scopes = Mutex<[QuestionScope]?>([])
 
     /// To be called before the flushed answers are removed from the cache.
     func add(_ scope: QuestionScope) { scopes.withLock { $0?.add(scope) } }
 
-    /// Restores an entry unless it was flushed. No flush comes between the two: `restore` may lock a part of the cache,
-    /// and nothing that has locked one calls this.
+    /// Restores an entry unless it was flushed. No flush comes between check and restoring: `restore` may lock a part
+    /// of the cache, and no code that has locked a part calls this.
     func restore(_ question: Question, _ restore: () -> Bool) -> Bool {
         scopes.withLock { scopes in
             let isFlushed = scopes?.contains { $0.contains(question) } ?? false
@@ -66,7 +66,7 @@ struct RestoredEntry: Sendable {
     let question: Question
     let partition: Partition
     let provenance: Provenance
-    /// Queries per second when it was stored.
+    /// Queries per second when the entry was stored.
     let demand: Double
     let ageMilliseconds: Int64
     let lifetimeSeconds: UInt32

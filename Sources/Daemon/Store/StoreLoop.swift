@@ -30,7 +30,7 @@ struct StoreLoop: ~Copyable {
     private var toldFailures: Set<StoreFailure> = []
     /// Failed flushes: flushed answers must not return after a restart.
     private var unwrittenRemovals: [QuestionScope] = []
-    /// Likewise for networks; bounded by the networks met while the disk failed.
+    /// Failed removals of networks; bounded by the networks met while the disk failed.
     private var unwrittenPartitions: [PartitionRemoval] = []
     /// Unwritten notes: a switch must keep its state after a restart.
     private var unwrittenNotes: [String: String?] = [:]
@@ -38,9 +38,9 @@ struct StoreLoop: ~Copyable {
     private var writtenSincePruning = 0
     private var prunedAt: Instant
 
-    /// More removals become one flush of everything.
+    /// Bound on removals; more become one flush of everything.
     static let maxRemovals = 256
-    /// Names in use on a busy machine.
+    /// Bound on restored names that are reported as in use: those in use on a busy machine.
     static let maxInUse = 4_096
     /// Growth of the file between prunings, as a divisor of its row limit.
     private static let pruningShare = 8
@@ -125,7 +125,7 @@ struct StoreLoop: ~Copyable {
         for removal in order.removals { unwrittenRemovals.add(removal) }
         // More partitions than the limit are dropped; their entries expire.
         unwrittenPartitions = Array((unwrittenPartitions + order.partitions).suffix(StoreLoop.maxRemovals))
-        // Which ones are refused must not depend on chance.
+        // Which notes are refused must not depend on chance.
         for (name, value) in order.notes.sorted(by: { $0.key < $1.key }) where !unwrittenNotes.add(name, value) {
             tally.refusedNotes.add(1, ordering: .relaxed)
         }

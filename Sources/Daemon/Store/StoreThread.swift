@@ -18,16 +18,17 @@ final class StoreThread: LoopPart {
     private var registration: EventLoop.Registration?
     private var thread: NamedThread?
 
-    /// With the order in which they were collected.
+    /// The collected entries, numbered in the order in which they were collected.
     private var collected: [Key: (number: UInt64, entry: StoredEntry)] = [:]
     private var nextNumber: UInt64 = 0
     private var removals: [QuestionScope] = []
     private var partitions: [PartitionRemoval] = []
     private var collectedNotes: [String: String?] = [:]
-    /// Nil if and only if nothing is collected.
+    /// When the batch is posted; nil if and only if nothing is collected.
     private var postAt: Instant?
     private let flushes = FlushesWhileLoading()
-    /// Notes that were set while the file was read, and take precedence over its own; nil once that is over.
+    /// Notes that were set while the file was read, and take precedence over the file's notes; nil once the file was
+    /// read.
     private var notedWhileLoading: [String: String?]? = [:]
     private var droppedEntries: UInt64 = 0
 
@@ -39,13 +40,13 @@ final class StoreThread: LoopPart {
 
     /// Longest loss after a kill -9, and the write interval of a busy daemon.
     static let interval: Duration = .seconds(2)
-    /// About 400 KiB. A full batch is posted before the interval ends. A flood of new answers is then held twice only
-    /// briefly, and leaves no holes of many MiB among the cache's entries.
+    /// Bound on collected entries, about 400 KiB. A full batch is posted before the interval ends. A flood of new
+    /// answers is then held twice only briefly, and leaves no holes of many MiB among the cache's entries.
     static let maxCollected = 1_024
     static let maxRemovals = StoreLoop.maxRemovals
     /// Batches that may wait for a slow disk: with as many taken by the thread and one collected, some 5 MiB.
     private static let ordersCapacity = 6
-    /// Each failure is sent once, and the main thread reads in every turn.
+    /// Bound on events: each failure is sent once, and the main thread reads in every turn.
     private static let eventsCapacity = 64
 
     struct Counts: Equatable {
@@ -54,7 +55,7 @@ final class StoreThread: LoopPart {
         var batches: UInt64 = 0
         /// Batches that could not be written, and failed loads.
         var failures: UInt64 = 0
-        /// Entries in such batches, and entries added while too many batches waited.
+        /// Entries in batches that could not be written, and entries added while too many batches waited.
         var droppedEntries: UInt64 = 0
         /// Notes that were refused because the file holds the maximum number.
         var refusedNotes: UInt64 = 0
@@ -117,7 +118,7 @@ final class StoreThread: LoopPart {
         collected = collected.filter { !what.contains($0.key.question) }
         removals.add(what)
         flushes.add(what)
-        // At once: flushed answers must not return after a kill.
+        // The removal is posted at once: flushed answers must not return after a kill.
         post(now: now)
     }
 
@@ -139,7 +140,7 @@ final class StoreThread: LoopPart {
         guard NoteRow.fits(name: name, value: value) else { return false }
         guard collectedNotes.add(name, value) else { return false }
         _ = notedWhileLoading?.add(name, value)
-        // At once, like a flush.
+        // The note is posted at once, like a flush.
         post(now: now)
         return true
     }

@@ -13,7 +13,7 @@ final class NamedServer {
     let id: ProviderID
     fileprivate(set) var settings: Settings.Nameserver
     let servers: [Nameserver]
-    /// Name of the link that announces them; nil for those of the settings.
+    /// Name of the link that announces the servers; nil for servers of the settings.
     let link: String?
     fileprivate(set) var requests: UInt64 = 0
     fileprivate(set) var answered: UInt64 = 0
@@ -25,16 +25,16 @@ final class NamedServer {
 
     /// Requests in a row that ended without a reply of any server.
     fileprivate var silences = 0
-    /// When the last request with the whole time began.
+    /// When the last request with the whole time-out began.
     fileprivate var testedAt: Instant?
 
-    /// As long as a client waits: time for a second and a third server.
+    /// Time-out of a request, as long as a client waits: time for a second and a third server.
     fileprivate static let timeout: Duration = .seconds(4)
-    /// Instead, if `silencesToShorten` requests in a row got no reply: clients need not wait for what is known. A
+    /// Time-out if `silencesToShorten` requests in a row got no reply: clients need not wait for a known failure. A
     /// server that works answers sooner.
     fileprivate static let shortTimeout: Duration = .seconds(1)
     fileprivate static let silencesToShorten = 2
-    /// One request in this time has the whole time all the same, so that a slow server is not given up.
+    /// One request in this time has the whole time-out all the same, so that a slow server is not given up.
     fileprivate static let testInterval: Duration = .seconds(10)
 
     /// Returns when a request that begins now ends without a reply; nil: when the resolver abandons it.
@@ -82,7 +82,7 @@ final class NamedServers: LoopPart {
         let request: SystemFetches.OwnRequest
         let server: NamedServer
         let startedAt: Instant
-        /// Nil: the resolver's.
+        /// When the fetch ends without a reply; nil: when the resolver abandons it.
         let deadline: Instant?
     }
 
@@ -120,7 +120,7 @@ final class NamedServers: LoopPart {
 
     subscript(id: ProviderID) -> NamedServer? { all.first { $0.id == id } }
 
-    /// Those without a server that a route leads to.
+    /// Nameservers without a server that a route leads to.
     var unreachable: Set<ProviderID> {
         Set(all.filter { system.reachable($0.servers).isEmpty }.map(\.id))
     }

@@ -22,7 +22,7 @@ final class SecureStream {
 
         fileprivate var id: ArraySlice<UInt8> { message.prefix(2) }
 
-        /// It was not asked long enough ago for an answer to be overdue.
+        /// The query was not asked long enough ago for an answer to be overdue.
         func isYoung(_ now: Instant) -> Bool { now - askedAt < SecureStream.patience }
 
         var tried: Query {
@@ -39,7 +39,7 @@ final class SecureStream {
     }
 
     enum End {
-        /// By the server, possibly within the handshake.
+        /// The server closed the connection, possibly within the handshake.
         case closed
         /// The server owes an answer for too long.
         case stalled
@@ -69,13 +69,14 @@ final class SecureStream {
     /// The kernel ends the connection if the server's kernel acknowledges nothing for this time: less than a client
     /// waits.
     private static let silence: Int32 = 3000
-    /// For the connection and the handshake together; later, for anything from the server while it owes an answer. A
-    /// lookup waits as long before it asks another server. The kernel notices only a server that does not acknowledge.
+    /// Time limit of the connection and the handshake together; later, of anything from the server while it owes an
+    /// answer. A lookup waits as long before it asks another server. The kernel notices only a server that does not
+    /// acknowledge.
     private static let patience: Duration = .seconds(2)
     /// Interval at which the kernel asks an idle server.
     private static let idleSeconds: Int32 = 15
     private static let readBytes = 16 * 1024
-    /// Reads before the other sockets are served.
+    /// Reads per turn before the other sockets are served.
     private static let maxReadsPerTurn = 16
 
     /// Starts to connect. Throws if there is no route, or not the interface.

@@ -19,7 +19,7 @@ final class SecureStreams: LoopPart {
     private final class Server {
         let address: Nameserver
         var streams: [SecureStream] = []
-        /// Not sent yet: all connections have their quota.
+        /// Queries that are not sent yet: all connections have their quota.
         var waiting: [SecureStream.Query] = []
         /// Most queries per connection, as the server closed one after so many answers while it owed others. More would
         /// be lost, and a close with unread queries may even destroy an answer on its way. Nil: no bound.
@@ -27,7 +27,7 @@ final class SecureStreams: LoopPart {
         var maxStreams = SecureStreams.maxStreams
         /// How often since the last answer no connection was left, as the server closed each without an answer.
         var emptyRounds = 0
-        /// It has answered a query since the quota was last unknown.
+        /// The server has answered a query since the quota was last unknown.
         var hasAnswered = false
         var counts = ConnectionCounts()
 
@@ -36,12 +36,12 @@ final class SecureStreams: LoopPart {
         func hasRoom(_ stream: SecureStream) -> Bool { quota.map { stream.carried < $0.queries } ?? true }
     }
 
-    /// Connections to a server that closes them after some answers; others have one. A server that closes one without
-    /// an answer gets fewer.
+    /// Bound on connections to a server that closes them after some answers; other servers have one connection. A
+    /// server that closes one without an answer gets fewer.
     private static let maxStreams = 8
-    /// A server may close more connections at a restart, or treat a second one differently.
+    /// How long a quota applies. A server may close more connections at a restart, or treat a second one differently.
     private static let quotaDuration: Duration = .seconds(60)
-    /// Connections that end because of the same query.
+    /// Bound on connections that end because of the same query.
     private static let maxTries = 8
     /// Rounds of connections without an answer, after which the queries fail. A server that has answered limits the
     /// connections, and may still count one that has ended.
@@ -108,7 +108,7 @@ final class SecureStreams: LoopPart {
         return failures
     }
 
-    /// Sends what waits, as far as there is room.
+    /// Sends the waiting queries, as far as there is room.
     ///
     /// - Returns: why no connection can be opened, and none is open.
     private func dispatch(_ server: Server) -> FetchFailure? {
@@ -121,7 +121,7 @@ final class SecureStreams: LoopPart {
                 stream.send(server.waiting.removeFirst())
                 continue
             }
-            // The server is about to close those that have answered everything.
+            // The server is about to close the connections that have answered everything.
             for stream in server.streams where stream.isIdle { stream.close() }
             server.streams.removeAll(where: \.isIdle)
             guard server.streams.count < server.maxStreams else { return nil }

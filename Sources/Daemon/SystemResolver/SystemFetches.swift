@@ -49,9 +49,9 @@ final class SystemFetches: LoopPart {
     private enum Purpose {
         case fetch(FetchID)
         case own(Finish)
-        /// The answer does not matter.
+        /// A check whether the server forwards to this daemon; the answer does not matter.
         case loopCheck
-        /// Whether the server replies; the answer does not matter.
+        /// A test whether the server replies; the answer does not matter.
         case test
 
         var isOfClients: Bool {
