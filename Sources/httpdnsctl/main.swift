@@ -5,14 +5,14 @@ import DNSWire
 import LinuxIO
 import Telemetry
 
-/// The daemon answers from memory; a longer silence means that it has stopped.
+/// Time limit of an answer. The daemon answers from memory; a longer silence means that it has stopped.
 private let timeout = Duration.seconds(5)
-/// For a command that is answered in steps: each step may wait for a slow provider.
+/// Time limit of each step of a command that is answered in steps: a step may wait for a slow provider.
 private let stepTimeout = Duration.seconds(30)
-/// For `watch`, which is silent while no query comes; the operator ends it.
+/// Time limit of a silence of `watch`, which is silent while no query comes; the operator ends it.
 private let watchTimeout = Duration.seconds(1 << 32)
-/// Enough for a dump of a cache with millions of entries. The whole answer is read before it is printed, so that a
-/// pager that waits does not block the daemon. Answers in steps are printed as they arrive.
+/// Bound on an answer: enough for a dump of a cache with millions of entries. The whole answer is read before it is
+/// printed, so that a pager that waits does not block the daemon. Answers in steps are printed as they arrive.
 private let maxAnswerBytes = 1 << 30
 
 private func ask(_ line: String, at socket: String) {

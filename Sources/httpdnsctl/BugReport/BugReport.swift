@@ -4,7 +4,7 @@ import Control
 import Settings
 
 struct BugReport {
-    /// "2026-11-21 12:34:56Z"
+    /// The time of the report: "2026-11-21 12:34:56Z".
     let time: String
     let sections: [Section]
     let redaction: ReportRedaction
@@ -18,12 +18,12 @@ struct BugReport {
             case text(String)
             /// A text that is too long loses its beginning.
             case latest(String)
-            /// Why there is none.
+            /// Why the section has no text.
             case missing(String)
         }
     }
 
-    /// Twelve of these and the preface are at most 1 MiB, which trackers and mail servers accept.
+    /// Bound on a section. Twelve sections and the preface are at most 1 MiB, which trackers and mail servers accept.
     static let maxSectionBytes = 80 << 10
     static let maxSections = 12
 

@@ -12,15 +12,16 @@ struct ReportCollection {
     /// Why the daemon gave no complete answer. It is not asked again, because each question may take as long.
     private var failure: String?
 
-    /// For one question or program. The daemon answers from memory; a longer answer means that it hangs.
+    /// Time limit of one question or program. The daemon answers from memory; a longer answer means that it hangs.
     private static let timeout = Duration.seconds(5)
-    /// For the whole report: no section is begun later.
+    /// Time limit of the whole report: no section is begun later.
     private static let maxTime = Duration.seconds(30)
     /// After this time the operator sees what is being collected.
     private static let silence = Duration.seconds(2)
-    /// More than any report of a daemon.
+    /// Bound on an answer: more than any report of a daemon.
     private static let maxAnswerBytes = 1 << 20
-    /// All events of a daemon with hundreds of threads. Only the last ones are kept.
+    /// Bound on the flight recorder's events: all those of a daemon with hundreds of threads. Only the last ones are
+    /// kept.
     private static let maxRecorderBytes = 512 << 20
     private static let maxEvents = 500
     private static let maxLogLines = 200
@@ -64,7 +65,7 @@ struct ReportCollection {
         StandardStreams.writeError("httpdnsctl: collecting \(title)\n")
     }
 
-    /// Without the key of explanations.
+    /// The daemon's status without the key of explanations.
     private var status: StatusReport? {
         var status = examination.status
         status?.explanationKey = nil
@@ -91,7 +92,7 @@ struct ReportCollection {
 
     // MARK: daemon
 
-    /// Why the daemon gives nothing.
+    /// Why the daemon gives no status.
     private var absence: String {
         let socket = examination.socket ?? ""
         return switch examination.control {
@@ -108,10 +109,10 @@ struct ReportCollection {
         ask(line, maxBytes: ReportCollection.maxAnswerBytes) { .text(String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// Without the addresses of clients, which another command shows.
+    /// Returns the latest events without the addresses of clients, which another command shows.
     private mutating func events() -> BugReport.Section.Content {
         ask("recorder dump", maxBytes: ReportCollection.maxRecorderBytes) { end in
-            // The last line is their number.
+            // The last line is the number of events.
             let lines = end.split(separator: UInt8(ascii: "\n")).suffix(ReportCollection.maxEvents + 1)
             return .latest(lines.map { "\(String(decoding: $0, as: UTF8.self))\n" }.joined())
         }

@@ -6,7 +6,7 @@ import LinuxIO
 struct ReportFile {
     private let path: String
 
-    /// Far more than a person reads, and any path is at most as long.
+    /// Bound on the shown path: far more than a person reads, and any path is at most as long.
     private static let maxShownBytes = 4096
 
     /// - Parameter path: nil: a file in the current directory, named after the time.

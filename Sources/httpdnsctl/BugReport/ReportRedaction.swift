@@ -6,19 +6,20 @@ import DNSWire
 import Settings
 
 struct ReportRedaction {
-    /// The longest first, so that a secret inside another one does not split it.
+    /// The secrets, the longest first, so that a secret inside another one does not split it.
     private let secrets: [[UInt8]]
     /// How much of the end of a line that was cut is dropped: there may be the beginning of a secret or of a client's
-    /// address. Twice the length of the longest, since the removal of others inside may have lengthened it.
+    /// address. Twice the length of the longest secret or address, since the removal of others inside may have
+    /// lengthened it.
     private let marginBytes: Int
-    /// Lists of rules, whose texts are no secrets.
+    /// The paths of lists of rules, whose texts are no secrets.
     private let lists: [[UInt8]]
 
-    /// Shorter ones, such as an account "100", would also match counters. No report of the daemon has an account.
+    /// Shorter secrets, such as an account "100", would also match counters. No report of the daemon has an account.
     private static let minSecretBytes = 6
-    /// Longer than any address with its zone.
+    /// Bound on an address: longer than any address with its zone.
     private static let maxAddressBytes = 64
-    /// Longer than any line of a report of ours.
+    /// Bound on a line: longer than any line of a report of ours.
     private static let maxLineBytes = 8 << 10
     private static let removed = Array(Settings.removed.utf8)
 

@@ -13,12 +13,12 @@ struct ClockCheck: Sendable {
         let isValidNow: Bool
     }
 
-    /// Seconds since 1970.
+    /// The wall clock in seconds since 1970.
     let now: Int64
     let releasedAt: Int64
     /// At most one entry for each provider that presented a certificate.
     let certificates: [Dates]
-    /// Nil: unknown.
+    /// Whether a time service synchronises the wall clock; nil: unknown.
     let isSynchronised: Bool?
 
     private static let remedy = "timedatectl set-ntp true; or date -u -s 'YYYY-MM-DD hh:mm', then hwclock --systohc"

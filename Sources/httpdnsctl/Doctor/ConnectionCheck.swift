@@ -9,11 +9,11 @@ final class ConnectionCheck: NetworkCheck {
     /// What the TLS handshake sends and verifies.
     struct Terms {
         let context: TLSContext
-        /// Shown to the server (SNI).
+        /// The name that is shown to the server (SNI).
         let name: String
         /// False: the settings name a different host for the certificate (`verify-name`).
         let checksName: Bool
-        /// Seconds since 1970.
+        /// The wall clock in seconds since 1970.
         let now: Int64
     }
 

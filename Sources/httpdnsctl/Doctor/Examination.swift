@@ -10,7 +10,7 @@ struct Examination {
     let settings: ExaminedSettings
     let socket: String?
     let control: DaemonCheck.Control
-    /// Nil if the daemon gave none.
+    /// The daemon's status; nil if the daemon gave none.
     let status: StatusReport?
     private let knowledge: DaemonCheck.Knowledge
     private let allowsLoopback: Bool
@@ -25,7 +25,7 @@ struct Examination {
 
     private static let controlTimeout = Duration.seconds(2)
     private static let maxStatusBytes = 1 << 20
-    /// A fleet of thousands.
+    /// Bound on a fleet's report: enough for thousands of members.
     private static let maxFleetBytes = 4 << 20
 
     /// - Parameters:
@@ -125,7 +125,7 @@ struct Examination {
         }
     }
 
-    /// Nil if the daemon does not answer.
+    /// The daemon's count of queries; nil if the daemon does not answer.
     private var countedQueries: Int? {
         guard case .answers = control, let socket else { return nil }
         let answer = try? LocalExchange.ask(
@@ -133,7 +133,7 @@ struct Examination {
         return answer.flatMap { StatsReport(answer: $0)?.queries.total }
     }
 
-    /// Nil if the daemon does not know the command, or its answer is no report.
+    /// Returns the fleet's report; nil if the daemon does not know the command, or its answer is no report.
     private static func fleet(_ socket: String?) -> FleetReport? {
         guard let socket else { return nil }
         let answer = try? LocalExchange.ask(

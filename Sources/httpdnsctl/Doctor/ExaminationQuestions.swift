@@ -62,7 +62,7 @@ struct NameserverQuestions {
     private let tcp: QueryCheck
     private let largeUDP: QueryCheck
 
-    /// Nil if the interface of a link-local address is gone.
+    /// Returns nil if the interface of a link-local address is gone.
     init?(_ server: Nameserver, _ entropy: SystemEntropy) {
         guard let place = SocketAddress(withZone: server.description) else { return nil }
         self.place = place
@@ -101,11 +101,11 @@ struct NamedServerQuestions {
     private let tcp: QueryCheck
     private let passage: QueryCheck
 
-    /// Nil for a server with TLS: the daemon tells whether it works.
+    /// Returns nil for a server with TLS: the daemon tells whether it works.
     init?(_ server: Settings.Nameserver.Server, of nameserver: Settings.Nameserver, _ entropy: SystemEntropy) {
         guard server.transport == .plain else { return nil }
         self.nameserver = nameserver.name
-        // It may refuse all other names.
+        // The server may refuse all names except those of the nameserver's settings.
         let question = Question(nameserver.names.first ?? .root, .soa)
         func check(_ question: Question, _ transport: QueryCheck.Transport) -> QueryCheck {
             QueryCheck(
@@ -128,7 +128,8 @@ struct NamedServerQuestions {
 }
 
 extension QueryCheck {
-    /// The reply to the question for the daemon's zone is the daemon's.
+    /// Whether the server passes queries on to the daemon: the reply to the question for the daemon's zone is the
+    /// daemon's.
     var isPassed: Bool {
         guard case .answer(let bytes) = outcome else { return false }
         return DaemonProof.zone.isProved(by: bytes, id: id)
@@ -158,7 +159,7 @@ enum ExaminingQuestion: Sendable {
     case long
 
     private static let dnskeyType = RecordType(rawValue: 48)
-    /// RFC 6891 section 6.2.5; most resolvers advertise less by default.
+    /// UDP payload size of the long query (RFC 6891 section 6.2.5); most resolvers advertise less by default.
     private static let largePayloadBytes: UInt16 = 4096
 
     func message(id: UInt16) -> [UInt8] {

@@ -8,7 +8,7 @@ import Settings
 
 struct ExaminedSettings {
     static let standardPath = "/etc/httpdnsd/httpdnsd.toml"
-    /// The same limit as the daemon's.
+    /// Bound on the settings file, the same as the daemon's.
     private static let maxBytes = 1 << 20
 
     let path: String
@@ -58,7 +58,7 @@ struct ExaminedSettings {
     /// The files and directories that the daemon must be able to read or write.
     var places: [FileCheck.Place] {
         var places = [MachineFiles.place(path, .read)]
-        // Those of the built-in settings are not the daemon's.
+        // The files of the built-in settings are not the daemon's.
         guard complaints.isEmpty else { return places.compactMap { $0 } }
         places += filesWithNames
         for provider in settings.providers {
@@ -103,7 +103,7 @@ struct ExaminedSettings {
 
     /// Nameserver sources of the system resolver, chosen by the daemon's own rules.
     ///
-    /// - Parameter told: those that the running daemon asks, which count if the file has faults.
+    /// - Parameter told: the sources that the running daemon asks, which count if the file has faults.
     func sources(_ told: [String]?, without ourselves: ListenAddresses) -> NameserverSources {
         let system = settings.systemResolver
         let servers = complaints.isEmpty ? system.servers : (told ?? []).compactMap { SocketAddress(withZone: $0) }

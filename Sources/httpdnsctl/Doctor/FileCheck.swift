@@ -10,7 +10,7 @@ struct FileCheck: Sendable {
         let owner: UInt32
         let group: UInt32
         let mode: UInt32
-        /// Neither a regular file nor a directory.
+        /// The path is neither a regular file nor a directory.
         var isSpecial = false
         /// A file without a byte.
         var isEmpty = false
@@ -28,10 +28,10 @@ struct FileCheck: Sendable {
         let name: String
         let id: UInt32
         let groups: Set<UInt32>
-        /// Its own group, as chgrp takes it.
+        /// The user's own group, as chgrp takes it.
         let group: String
 
-        /// - Parameter group: by default the one with the name of the user.
+        /// - Parameter group: by default the group with the name of the user.
         init(name: String, id: UInt32, groups: Set<UInt32>, group: String? = nil) {
             self.name = name
             self.id = id
@@ -71,15 +71,15 @@ struct FileCheck: Sendable {
         var status: Status? { steps.last ?? nil }
     }
 
-    /// Nil: this machine has no such user.
+    /// The user; nil: this machine has no such user.
     let user: User?
-    /// From the settings, or the default name.
+    /// The user's name from the settings, or the default name.
     let userName: String
     /// The user must exist: the service is installed, or the settings name it.
     let isUserNeeded: Bool
     let places: [Place]
 
-    /// Enough for the store, its journal and a crash dump.
+    /// Minimum of free space: enough for the store, its journal and a crash dump.
     private static let minFreeBytes = 64 << 20
 
     /// Last component of the directories that the daemon owns.

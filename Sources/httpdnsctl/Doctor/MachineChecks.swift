@@ -6,7 +6,7 @@ struct SettingsCheck: Sendable {
     let complaints: [String]
     let path: String
 
-    /// `httpdnsd --check` shows the rest.
+    /// Bound on shown complaints; `httpdnsd --check` shows the rest.
     private static let maxShown = 5
 
     var findings: [Finding] {
@@ -21,7 +21,7 @@ struct SettingsCheck: Sendable {
 
 /// Checks that the kernel's receive buffers hold a burst of queries until a thread reads it.
 struct BufferCheck: Sendable {
-    /// net.core.rmem_max
+    /// The kernel's limit of a receive buffer (net.core.rmem_max).
     let allowedBytes: Int
     /// The buffer size that the daemon requests.
     let wantedBytes: Int
@@ -48,7 +48,7 @@ struct BufferCheck: Sendable {
 struct ContainerCheck: Sendable {
     enum Kind: Equatable, Sendable {
         case none
-        /// "Docker", "Podman"
+        /// The kind of container, such as "Docker" or "Podman".
         case container(String)
     }
 

@@ -8,7 +8,7 @@ import Resolver
 enum MachineFiles {
     static let resolvConf = "/etc/resolv.conf"
     static let authorities = "/etc/ssl/certs/ca-certificates.crt"
-    /// Exists as long as a takeover by `system use` is in force.
+    /// The record of a takeover, which exists as long as a takeover by `system use` is in force.
     static let takeoverRecord = "/var/lib/httpdnsd-system/record"
     static let resolvedServers = "/run/systemd/resolve/resolv.conf"
 
@@ -59,7 +59,7 @@ enum MachineFiles {
         text(path).split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
     }
 
-    /// Nil if this user may not read the path's directories.
+    /// Returns nil if this user may not read the path's directories.
     static func place(_ path: String, _ purpose: FileCheck.Purpose) -> FileCheck.Place? {
         var steps: [FileCheck.Status?] = []
         var walked = ""

@@ -1,7 +1,7 @@
 // Checks that the hosts line of nsswitch.conf(5) reaches resolv.conf. Accepts any bytes.
 
 struct NSSwitchCheck: Sendable {
-    /// Nil: the file does not exist.
+    /// The text of the file; nil: the file does not exist.
     let text: [UInt8]?
     /// systemd-resolved runs, so nss-resolve can reach it.
     let hasResolved: Bool

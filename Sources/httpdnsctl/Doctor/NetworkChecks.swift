@@ -4,7 +4,7 @@ import DNSWire
 import LinuxIO
 
 protocol NetworkCheck: AnyObject {
-    /// Shown to the operator during a wait: "provider alidns at 223.5.5.5:443".
+    /// The name of the check, shown to the operator during a wait: "provider alidns at 223.5.5.5:443".
     var what: String { get }
     var isOver: Bool { get }
     /// Starts the check; it may be over when this returns.
@@ -18,7 +18,7 @@ protocol NetworkCheck: AnyObject {
 struct NetworkChecks {
     let checks: [any NetworkCheck]
 
-    /// Long enough for a handshake over a long distance, and for a question that is sent twice.
+    /// Time limit of all checks: enough for a handshake over a long distance, and for a question that is sent twice.
     private static let patience = Duration.seconds(4)
     private static let repeatAfter = Duration.milliseconds(1300)
     /// After this time the operator sees which checks are still running.

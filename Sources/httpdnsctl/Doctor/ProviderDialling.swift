@@ -90,8 +90,8 @@ struct ProviderDialling {
         return provider.addresses.map { SocketAddress($0, port: provider.url.port) }
     }
 
-    /// Nil: only connect. A server name in TLS cannot be an address (RFC 6066 section 3), so the daemon alone verifies
-    /// a provider that has only an address.
+    /// Returns the terms of the TLS handshake; nil: only connect. A server name in TLS cannot be an address (RFC 6066
+    /// section 3), so the daemon alone verifies a provider that has only an address.
     private static func terms(
         _ provider: Settings.Provider, _ contexts: inout Contexts, _ now: Int64
     ) -> ConnectionCheck.Terms? {
@@ -115,7 +115,7 @@ struct ProviderDialling {
         return bytes.firstRange(of: Array("BEGIN CERTIFICATE".utf8)) == nil ? .empty : .present
     }
 
-    /// Debian's CA bundle has about 220 KiB.
+    /// Bound on the CA store. Debian's CA bundle has about 220 KiB.
     private static let maxStoreBytes = 16 << 20
 }
 
@@ -123,7 +123,7 @@ struct ProviderDialling {
 private struct Contexts {
     private var made: [String: TLSContext] = [:]
 
-    /// Nil: the file is unusable.
+    /// Returns the TLS context for a CA file; nil: the file is unusable.
     mutating func context(_ path: String?) -> TLSContext? {
         let key = path ?? ""
         if let context = made[key] { return context }

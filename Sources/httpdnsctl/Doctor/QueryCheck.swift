@@ -32,14 +32,14 @@ final class QueryCheck: NetworkCheck {
     private var received: [UInt8] = []
     private(set) var outcome: Outcome?
 
-    /// A two-byte length precedes a message on a stream (RFC 1035 section 4.2.2).
+    /// Maximum size of a message: a two-byte length precedes a message on a stream (RFC 1035 section 4.2.2).
     private static let maxMessageBytes = 65_535
     private static let lengthBytes = 2
     private static let headerBytes = 12
 
     /// - Parameters:
     ///   - message: builds the query with this ID, which must be new and random.
-    ///   - interface: the only one that the query leaves through; nil: any.
+    ///   - interface: the only interface that the query leaves through; nil: any.
     init(
         _ message: (_ id: UInt16) -> [UInt8], to place: SocketAddress, _ transport: Transport, id: UInt16,
         through interface: String? = nil

@@ -21,7 +21,7 @@ struct ResolvConfCheck: Sendable {
     let ourPlace: String?
     /// The nameservers that the daemon itself uses.
     let sources: NameserverSources
-    /// The content of systemd-resolved's resolv.conf; empty: it does not run.
+    /// The content of systemd-resolved's resolv.conf; empty if systemd-resolved does not run.
     let resolvedServers: [UInt8]
     /// Nameservers of resolv.conf that forward queries to the daemon.
     let forwarders: Set<Nameserver>
@@ -31,7 +31,7 @@ struct ResolvConfCheck: Sendable {
     let isImmutable: Bool
     let isMounted: Bool
 
-    /// resolv.conf(5): MAXNS.
+    /// Number of nameservers that programs follow (resolv.conf(5), MAXNS).
     private static let maxFollowed = 3
     private static let takeOver = "httpdnsctl system use"
 
@@ -201,7 +201,7 @@ struct ResolvConfCheck: Sendable {
 
     private static func namesUs(_ list: NameserverList) -> Bool { list.omitted.contains { $0.why == .ourselves } }
 
-    /// systemd-resolved.service(8)
+    /// Whether the server is the stub of systemd-resolved (systemd-resolved.service(8)).
     private static func isStub(_ server: Nameserver) -> Bool {
         server.address == .v4(0x7F00_0035) || server.address == .v4(0x7F00_0036)
     }

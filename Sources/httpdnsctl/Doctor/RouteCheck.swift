@@ -37,7 +37,7 @@ struct RouteCheck: Sendable {
 
     /// RTF_REJECT of linux/route.h.
     private static let rejects: UInt32 = 0x0200
-    /// Covers a machine with one route for each neighbour.
+    /// Bound on lines, which covers a machine with one route for each neighbour.
     private static let maxLines = 10_000
 
     /// Returns the first hexadecimal digit of the destination and the prefix length; nil for prefixes over /4 and

@@ -4,7 +4,7 @@
 import Settings
 
 struct FormerSettings: Sendable {
-    /// Nil: the file is not TOML.
+    /// The parts of the file; nil: the file is not TOML.
     private let parts: [SettingsPart]?
     private let lineCount: Int
 
@@ -29,7 +29,7 @@ struct FormerSettings: Sendable {
 
     /// Sections of a new file that the settings' parser accepts, each with its last line's end.
     struct NewFile {
-        /// Up to the first table.
+        /// The text up to the first table.
         let top: String
         /// The table `server`.
         let server: String
@@ -53,7 +53,7 @@ struct FormerSettings: Sendable {
                 kept = effective
                 break
             }
-            // If the complaints are about none of them, the new file alone is certain to be accepted.
+            // If the complaints are about none of the kept parts, the new file alone is certain to be accepted.
             kept = refused.isEmpty ? [] : kept.filter { !refused.contains($0) }
         }
         let leftOut = parts.filter { !(kept + usual).contains($0) && !written.contains($0.statements) }
@@ -61,7 +61,7 @@ struct FormerSettings: Sendable {
             text: FormerSettings.text(FormerSettings.pieces(kept, new)), leftOut: leftOut.map(FormerSettings.words))
     }
 
-    /// Setup asks about providers, listening addresses and clients.
+    /// Whether the part is kept. Setup asks about providers, listening addresses and clients.
     private func isKept(_ part: SettingsPart, beside written: String) -> Bool {
         switch part.kind {
         case .table: part.key != FormerSettings.server && part.key != FormerSettings.provider
@@ -69,7 +69,7 @@ struct FormerSettings: Sendable {
         case .key:
             switch part.key {
             case FormerSettings.server, FormerSettings.provider: false
-            // Setup itself writes it into a file without providers.
+            // Setup itself writes this key into a file without providers.
             case FormerSettings.onlyListed: !written.contains(FormerSettings.onlyListed) && hasProviders
             default: true
             }
@@ -80,7 +80,7 @@ struct FormerSettings: Sendable {
 
     private typealias Piece = (text: String, part: SettingsPart?)
 
-    /// Keys above the tables, keys of the table `server`, and tables at the end.
+    /// Returns the keys above the tables, the keys of the table `server`, and the tables at the end.
     private static func pieces(_ kept: [SettingsPart], _ new: NewFile) -> [Piece] {
         func all(_ isMeant: (SettingsPart.Kind) -> Bool) -> [Piece] {
             kept.filter { isMeant($0.kind) }.map { ($0.text, $0) }
@@ -90,7 +90,7 @@ struct FormerSettings: Sendable {
             [(new.top, nil)], all { $0 == .key }, [(new.server, nil)] + all { $0 != .key && $0 != .table },
             [(new.tables, nil)],
         ]
-        // An empty line between two of them.
+        // An empty line separates two sections.
         return Array((sections + tables).filter { $0.contains { !$0.text.isEmpty } }.joined(separator: [("\n", nil)]))
     }
 
@@ -101,7 +101,7 @@ struct FormerSettings: Sendable {
         for (index, piece) in pieces.enumerated() {
             // Each element of an array of tables has an effect.
             guard let part = piece.part, !part.isElement else { continue }
-            // As many lines, so that rules stay where they are.
+            // The part's line feeds stay, so that rules stay in their lines.
             pieces[index] = (String(piece.text.filter(\.isNewline)), nil)
             if (try? Settings.parse(bytes: bytes(pieces), file: "")) != settings { pieces[index] = piece }
         }
@@ -130,7 +130,7 @@ struct FormerSettings: Sendable {
         }
     }
 
-    /// Values may be secret.
+    /// Returns the lines and keys of a part, without the values, which may be secret.
     private static func words(_ part: SettingsPart) -> String {
         let (first, last) = (part.lines.lowerBound, part.lines.upperBound)
         let key =

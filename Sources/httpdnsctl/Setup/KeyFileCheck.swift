@@ -20,7 +20,7 @@ struct KeyFileCheck: Sendable {
         return verdictOfFile
     }
 
-    /// By the rules of the doctor.
+    /// The verdict on an existing file, by the rules of the doctor.
     private var verdictOfFile: SetupMachine.KeyFile {
         let check = FileCheck(
             user: daemon ?? (isRoot ? nil : caller), userName: SetupFiles.userName, isUserNeeded: false,
@@ -36,7 +36,7 @@ struct KeyFileCheck: Sendable {
         let steps = KeyFileCheck.existingSteps(of: place)
         let directory = KeyFileCheck.existingDirectory(of: place)
         guard steps.allSatisfy(\.isDirectory) else { return "\(directory) is not a directory; name another file" }
-        // The last directory is created.
+        // The last directory of the path is created if it is missing.
         guard place.steps.count - steps.count <= 2 else {
             let missing = FileCheck.path(place.path, steps: steps.count)
             return "\(missing) does not exist; create it first, or \(KeyFileCheck.elsewhere)"

@@ -16,12 +16,12 @@ struct SetupAnswers: Sendable {
     /// An address at which other machines may query.
     struct LANListener: Equatable, Sendable {
         let listen: SocketAddress
-        /// Nil if the kernel does not know it.
+        /// The network of the address; nil if the kernel does not know it.
         let network: Prefix?
     }
 
     let machine: SetupMachine
-    /// Nil while not answered, as the others. Some of the built-in ones, in their order.
+    /// Some of the built-in providers, in their order; nil while not answered, like the other answers.
     private(set) var providers: [Settings.Provider]?
     private(set) var account: Account?
     private(set) var accountID: String?
@@ -91,7 +91,7 @@ struct SetupAnswers: Sendable {
         return writtenAddresses
     }
 
-    /// The LAN addresses whose network is not known, for a sentence.
+    /// The LAN addresses whose network is not known, as part of a sentence.
     var addressesWithoutNetwork: String {
         (lan ?? []).filter { $0.network == nil }.map { "\($0.listen.address)" }.joined(separator: ", ")
     }
@@ -143,7 +143,7 @@ struct SetupAnswers: Sendable {
         key = text
     }
 
-    /// The daemon reads no larger key file.
+    /// Bound on a key: with its line feed, the daemon reads no larger key file.
     private static let maxKeyBytes = 1023
 
     private static let withoutAccount = SetupRefusal("found without an account; add --account SERVICE")
@@ -157,7 +157,7 @@ struct SetupAnswers: Sendable {
 
     private static func isPlain(_ path: String) -> Bool { tomlString(path) == "\"\(path)\"" }
 
-    /// Nil for any other word.
+    /// Returns true for yes and false for no; nil for any other word.
     static func isYes(_ text: String) -> Bool? {
         ["yes": true, "y": true, "no": false, "n": false][text.lowercased()]
     }
@@ -202,15 +202,15 @@ struct SetupAnswers: Sendable {
         return text
     }
 
-    /// A complaint that another answer settles.
+    /// Whether a complaint is settled by another answer.
     private static func isAboutAbsence(_ text: String) -> Bool {
         text.contains("and no addresses;") || text.contains(": found without ")
     }
 
-    /// Comes before the name of a systemd credential, because a name alone may be a pasted key.
+    /// The text before the name of a systemd credential, because a name alone may be a pasted key.
     private static let credentialMark = "credential:"
 
-    /// The complaint about a pasted key does not repeat it.
+    /// Reads the name of the key file. The complaint about a pasted key does not repeat it.
     private mutating func takeKeyFile(_ text: String) throws(SetupRefusal) {
         let isCredential = text.hasPrefix(SetupAnswers.credentialMark) && text != SetupAnswers.credentialMark
         guard text.hasPrefix("/") || isCredential else {

@@ -12,9 +12,9 @@ struct SetupDialogue: Sendable {
     /// Where an existing file is kept; nil without one.
     private let former: String?
     private let settings: FormerSettings
-    /// The operator has an account, of a service that is asked for next.
+    /// The operator has an account; its service is asked for next.
     private var hasAccount = false
-    /// Nil while not asked.
+    /// Whether the operator has confirmed the file; nil while not asked.
     private var isConfirmed: Bool?
 
     static let greeting = "Four questions. Enter takes the answer in [brackets], and Ctrl-C ends without a change.\n"

@@ -5,18 +5,18 @@ import DNSWire
 import LinuxIO
 
 struct SetupFiles {
-    /// Absolute, with its directories resolved.
+    /// The absolute path of the settings file, with its directories resolved.
     let path: String
     /// The file before the dialogue.
     private let former: FileSnapshot
 
     /// The user of the installed daemon.
     static let userName = "httpdnsd"
-    /// As much as the daemon reads.
+    /// Bound on the settings file: as much as the daemon reads.
     private static let maxBytes = 1 << 20
-    /// More former files than a person tells apart.
+    /// Bound on former files: more than a person tells apart.
     private static let maxFormer = 99
-    /// Other processes write two small files.
+    /// How long to wait for other processes, which write two small files.
     private static let patience = Duration.seconds(10)
 
     /// - Parameters:
@@ -29,7 +29,8 @@ struct SetupFiles {
 
     var exists: Bool { former != .absent }
 
-    /// What the former file says; of a link, the file that it leads to. Without one, or if it can't be read: nothing.
+    /// The settings of the former file; of a link, those of the file that it leads to. Without a file, or if it can't
+    /// be read: none.
     var formerSettings: FormerSettings {
         (try? TextFile.read(path, maxBytes: SetupFiles.maxBytes)).map { FormerSettings($0) } ?? .none
     }
@@ -94,7 +95,7 @@ struct SetupFiles {
     }
 
     /// Writes the file and keeps the former one, with its owner and mode, under the first free name. A reader sees the
-    /// old one or the new one.
+    /// former file or the new one.
     ///
     /// - Returns: nil if the file has changed since the initializer read it, and stays.
     func write(_ text: String) throws(SystemError) -> SetupReport? {

@@ -24,7 +24,7 @@ struct SetupFlags: Equatable, Sendable {
         case takeOver = "--take-over"
     }
 
-    /// Stands for a file that is printed, as in a dry run.
+    /// The output name for a file that is printed, as in a dry run.
     private static let standardOutput = "-"
 
     private(set) var answers: [Answer: String] = [:]

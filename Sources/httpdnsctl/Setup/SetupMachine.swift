@@ -7,9 +7,9 @@ struct SetupMachine: Sendable {
     /// A key file, as far as the daemon can use it.
     enum KeyFile: Equatable, Sendable {
         case usable
-        /// A new file can be written there.
+        /// The file does not exist, and a new file can be written at the path.
         case missing
-        /// The text has the remedy.
+        /// The file cannot be used; the text has the remedy.
         case fault(String)
     }
 
@@ -22,7 +22,7 @@ struct SetupMachine: Sendable {
     var directory = "/etc/httpdnsd"
     var keyFile: @Sendable (String) -> KeyFile = { _ in .usable }
 
-    /// A screen has room for no more.
+    /// Bound on choices: a screen has room for no more.
     private static let maxChoices = 8
 
     /// The addresses at which other machines can reach this one. IPv6 link-local addresses are left out, because a
@@ -33,12 +33,13 @@ struct SetupMachine: Sendable {
         return Array(sorted.prefix(SetupMachine.maxChoices))
     }
 
-    /// Nil if no interface has the address, or only as a network of one address.
+    /// Returns the network of an interface's address; nil if no interface has the address, or only as a network of one
+    /// address.
     func network(of address: Address) -> Prefix? {
         addresses.first { $0.address == address && $0.prefixLength < address.bytes.count * 8 }?.network
     }
 
-    /// Other machines that reach this one at the address.
+    /// Returns in words which other machines reach this one at the address.
     func clients(of address: Address) -> String { network(of: address).map { "those of \($0)" } ?? "others" }
 
     /// Why other machines cannot query at the address, and what to name instead; nil if they can.
@@ -65,7 +66,7 @@ struct SetupMachine: Sendable {
 }
 
 extension Address {
-    /// Not "this network" (0.0.0.0/8, ::), multicast, reserved (240.0.0.0/4) or broadcast.
+    /// Whether the address is not "this network" (0.0.0.0/8, ::), multicast, reserved (240.0.0.0/4) or broadcast.
     fileprivate var isUnicast: Bool {
         switch self {
         case .v4(let value): (1..<224).contains(value >> 24)

@@ -10,13 +10,13 @@ struct SetupQuestion: Equatable, Sendable {
     }
 
     struct Choice: Equatable, Sendable {
-        /// As a flag takes it.
+        /// The choice as a flag takes it.
         let value: String
         let meaning: String
     }
 
     let subject: Subject
-    /// Title and explanation; empty for a detail of the question before.
+    /// Title and explanation of the question; empty for a detail of the question before.
     var lines: [String] = []
     var choices: [Choice] = []
     /// What Enter means; nil: an answer is required.

@@ -4,7 +4,7 @@ import Control
 import DNSWire
 
 struct SetupSummary {
-    /// Label and value.
+    /// The rows, each with label and value.
     let rows: [[String]]
 
     init(_ answers: SetupAnswers, former: String?, leftOut: [String]) {

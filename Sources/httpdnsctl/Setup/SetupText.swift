@@ -7,7 +7,7 @@ import Settings
 extension SetupAnswers {
     /// - Parameters:
     ///   - path: where the file will be.
-    ///   - former: what is kept of it is added.
+    ///   - former: the former settings, whose kept parts are added.
     /// - Throws: complaints of the settings' parser, if the answers do not fit together.
     func settingsFile(
         at path: String = ExaminedSettings.standardPath, replacing former: FormerSettings = .none
@@ -38,7 +38,7 @@ extension SetupAnswers {
             """
     }
 
-    /// A file without providers would have the built-in ones.
+    /// The setting `only-listed` for a file without providers, which would otherwise have the built-in ones.
     private var onlySystem: String {
         guard providers?.isEmpty != false, service == nil else { return "" }
         return """
@@ -119,7 +119,7 @@ extension SetupAnswers {
             + given.compactMap { answer, value in value.map { [answer.rawValue, shellWord($0)] } }
     }
 
-    /// The flag that names a settings file; none for the usual one.
+    /// The flag that names a settings file; none for the default path.
     private static func flag(_ name: String, _ path: String) -> [String] {
         path == ExaminedSettings.standardPath ? [] : [name, shellWord(path)]
     }
@@ -130,6 +130,6 @@ extension SetupAnswers {
 }
 
 extension SetupAnswers.LANListener {
-    /// Without the usual port.
+    /// The listener's address, with the port only if it is not 53.
     var shortText: String { listen.port == 53 ? "\(listen.address)" : "\(listen)" }
 }

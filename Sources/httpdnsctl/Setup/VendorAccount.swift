@@ -9,15 +9,15 @@ struct VendorAccount: Equatable, Sendable {
         case required, optional, unused
     }
 
-    /// As `--account` takes it.
+    /// The service's name as `--account` takes it.
     let name: String
     let dialect: Settings.Provider.Dialect
     /// The company that sees the names.
     let company: String
     let product: String
-    /// As the vendor publishes it.
+    /// The URL as the vendor publishes it.
     let url: String
-    /// Empty if the URL has an address, or if the vendor publishes none.
+    /// The addresses of the service; empty if the URL has an address, or if the vendor publishes none.
     var addresses: [Address] = []
     var id = Need.required
     var accessKey = Need.unused
@@ -26,7 +26,7 @@ struct VendorAccount: Equatable, Sendable {
     /// The names of the providers are different from those of the public ones.
     var providerName: String { dialect == .json ? "\(name)-account" : name }
 
-    /// In the order of the dialogue.
+    /// All services, in the order of the dialogue.
     static let all = [
         VendorAccount(
             name: "alidns", dialect: .json, company: "Alibaba", product: "AliDNS with an AccessKey",

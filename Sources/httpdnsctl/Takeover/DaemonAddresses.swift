@@ -13,9 +13,9 @@ enum DaemonAddresses {
 
     /// The daemon's listen addresses, by its `status`.
     struct Told {
-        /// On port 53: loopback only if there is one, else all.
+        /// The addresses with port 53: only the loopback addresses if there are any, else all.
         let usable: [String]
-        /// "ADDR:PORT" of the others.
+        /// The addresses with another port, as "ADDR:PORT".
         let otherPorts: [String]
 
         fileprivate init(_ listeners: [String]) {
@@ -28,7 +28,7 @@ enum DaemonAddresses {
         }
     }
 
-    /// Nil: the status lists no listeners.
+    /// Returns the listen addresses; nil: the status lists no listeners.
     static func told(at socket: String) throws(SystemError) -> Told? {
         let line = "\(Command.Word.status) --json"
         let answer = try LocalExchange.ask(line, at: socket, timeout: controlTimeout, maxBytes: maxAnswerBytes)

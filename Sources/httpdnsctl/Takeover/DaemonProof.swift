@@ -17,7 +17,7 @@ enum DaemonProof: CaseIterable, Sendable {
         }
     }
 
-    /// Type and class.
+    /// Type and class of the question.
     private var kind: [UInt8] {
         switch self {
         case .version: [0, 16, 0, 3]
@@ -35,7 +35,7 @@ enum DaemonProof: CaseIterable, Sendable {
         }
     }
 
-    /// RFC 1035 section 4.1, with recursion desired.
+    /// Returns the query (RFC 1035 section 4.1), with recursion desired.
     func question(id: UInt16) -> [UInt8] {
         let header: [UInt8] = [UInt8(id >> 8), UInt8(id & 0xFF), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
         return header + labels.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) } + [0] + kind

@@ -6,7 +6,7 @@ enum FileState: Equatable, Sendable {
     /// The target is raw bytes; its encoding is unknown.
     case link(target: [UInt8], FileOwner)
     case directory
-    /// Another file type, or unreadable; never changed.
+    /// Another file type, or an unreadable file; never changed.
     case other
 
     var bytes: [UInt8]? {

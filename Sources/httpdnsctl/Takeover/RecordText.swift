@@ -5,7 +5,7 @@
 //     ours file 0644 0 0 "nameserver 127.0.0.1\n"
 
 struct RecordFault: Error, Equatable, CustomStringConvertible {
-    /// Counts from 1; 0: the record is incomplete.
+    /// The number of the faulty line, counted from 1; 0: the record is incomplete.
     let line: Int
 
     init(line: Int) { self.line = line }

@@ -4,7 +4,7 @@ import DNSWire
 import Resolver
 
 enum ResolvConfText {
-    /// glibc's limit (MAXNS).
+    /// Number of nameservers that glibc uses (MAXNS).
     static let maxServers = 3
 
     static let notice = """

@@ -10,8 +10,8 @@ struct RewriterSettings: Equatable, Sendable {
     var cloudInit = ""
     /// wsl.conf; nil: not Windows Subsystem for Linux.
     var wsl: String?
-    /// Any kind of resolvconf. dhclient, dhcpcd and NetworkManager then pass nameservers to it and do not write
-    /// resolv.conf.
+    /// A resolvconf of any kind is installed. dhclient, dhcpcd and NetworkManager then pass nameservers to it and do
+    /// not write resolv.conf.
     var hasResolvconf = false
 
     init() {}
@@ -61,7 +61,7 @@ struct RewriterSettings: Equatable, Sendable {
 
 struct Rewriter: Equatable, Sendable {
     let program: String
-    /// "at the next lease"
+    /// When the program writes resolv.conf: "at the next lease".
     let occasion: String
     let remedy: String
 

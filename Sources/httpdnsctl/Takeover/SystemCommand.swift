@@ -163,7 +163,7 @@ struct SystemCommand {
         }
     }
 
-    /// Notified programs need a moment to restart.
+    /// How long to wait for notified programs, which need a moment to restart.
     private static let settlingTime = Duration.seconds(5)
     private static let betweenLooks = Duration.milliseconds(100)
 
@@ -183,10 +183,11 @@ extension SystemCommand {
     private static let tries = 3
     private static let betweenTries = Duration.milliseconds(500)
 
-    /// Each stop of the daemon starts the restore unit, which takes about 3 s if no daemon answers.
+    /// How long to wait for the lock. Each stop of the daemon starts the restore unit, which takes about 3 s if no
+    /// daemon answers.
     private static let patience = Duration.seconds(5)
 
-    /// The restore unit is not retried, so it waits for the lock. Its unit file allows it one minute in total.
+    /// How long the restore unit waits for the lock, as it is not retried. Its unit file allows it one minute in total.
     private static let guardPatience = Duration.seconds(45)
 
     private func restore(isDryRun: Bool, onlyIfDead: Bool) throws(SystemError) {

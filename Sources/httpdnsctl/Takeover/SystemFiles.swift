@@ -5,7 +5,7 @@ import DNSWire
 import LinuxIO
 
 enum SystemFiles {
-    /// Notified programs answer within a second; a busy machine may need longer.
+    /// Time limit of a program. Notified programs answer within a second; a busy machine may need longer.
     static let programTimeout = Duration.seconds(30)
     private static let maxOutputBytes = 64 << 10
 
@@ -46,7 +46,7 @@ enum SystemFiles {
             do throws(SystemError) {
                 states[path] = FileState(try FileSnapshot(at: path, maxBytes: TakeoverRecord.maxFileBytes))
             } catch {
-                // Unreadable without root, or larger than any such file should be.
+                // The file is unreadable without root, or larger than any such file should be.
                 guard error.isPermissionDenied || error.isTooLarge else { throw error }
                 states[path] = .other
             }

@@ -3,7 +3,7 @@
 enum SystemPaths {
     static let resolvConf = "/etc/resolv.conf"
 
-    /// Owned by root and not writable by the daemon, since root trusts its content.
+    /// The directory of the takeover, owned by root and not writable by the daemon, since root trusts its content.
     static let kept = "/var/lib/httpdnsd-system"
     /// The former states and the steps taken.
     static let record = kept + "/record"
@@ -19,7 +19,7 @@ enum SystemPaths {
     static let resolvedStub = "/run/systemd/resolve/stub-resolv.conf"
     static let resolvedUplinks = "/run/systemd/resolve/resolv.conf"
     static let networkManagerFolder = "/etc/NetworkManager/conf.d"
-    /// The last file that sets a key wins.
+    /// The settings for NetworkManager. The last file that sets a key wins.
     static let networkManagerSettings = networkManagerFolder + "/zz-httpdnsd.conf"
     static let openresolvSettings = "/etc/resolvconf.conf"
 

@@ -20,7 +20,8 @@ struct TakenPath: Equatable, Sendable {
     let path: String
     let role: Role
     let former: FileState
-    /// For `generated` equal to `former`, since the takeover writes nothing there.
+    /// The state that the takeover makes. For `generated` it is equal to `former`, since the takeover writes nothing
+    /// there.
     let ours: FileState
     /// True for a mount point: it is overwritten in place, since it cannot be replaced.
     let isWrittenOver: Bool

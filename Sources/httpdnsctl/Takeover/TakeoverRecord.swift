@@ -7,17 +7,18 @@ struct TakeoverRecord: Equatable, Sendable {
     let addresses: [String]
     /// All steps are done, and the daemon was seen to answer queries.
     var isComplete: Bool
-    /// In the order of the changes.
+    /// The changed paths, in the order of the changes.
     let paths: [TakenPath]
     /// Programs that were called, and that are called again after a restore.
     let calls: [ProgramCall]
 
-    /// A resolv.conf has a few hundred bytes, resolvconf.conf a few thousand. A record quotes each up to four times.
+    /// Bound on a record. A resolv.conf has a few hundred bytes, resolvconf.conf a few thousand. A record quotes each
+    /// up to four times.
     static let maxBytes = 8 << 20
     /// Limit for a file that a takeover changes.
     static let maxFileBytes = 256 << 10
 
-    /// The mode of the record file, which root owns. No wider than the modes of the files that it quotes.
+    /// The mode of the record file, which root owns: no wider than the modes of the files that it quotes.
     var mode: UInt32 {
         paths.reduce(0o644) { mode, path in
             guard case .file(_, let owner) = path.former else { return mode }

@@ -68,11 +68,11 @@ struct DaemonCheck: Equatable, Sendable {
         var quotas: [QuotaWarning] = []
         /// Sets of nftables that get no addresses, each with the reason.
         var faultySets: [String] = []
-        /// What is wrong with files with names and unused accounts.
+        /// Faults of files with names and of unused accounts.
         var faultyFiles: [String] = []
         /// Programs of this machine may not query.
         var refusesLoopback = false
-        /// Replies as the daemon's that it has not given: another daemon answers at its addresses.
+        /// Replies in the daemon's form that this daemon has not given: another daemon answers at its addresses.
         var foreignReplies = 0
 
         static let none = Knowledge(loopingServers: [], portal: nil, isSwitchedOff: false, unresolvedProviders: [])

@@ -4,9 +4,9 @@
 import Control
 
 struct FleetCheck: Sendable {
-    /// From `status`; nil without [fleet].
+    /// The fleet in the daemon's `status`; nil without [fleet].
     let state: StatusReport.Fleet?
-    /// Nil if the daemon gave none.
+    /// The daemon's report of the fleet; nil if the daemon gave none.
     let report: FleetReport?
 
     private static let examples = "/usr/share/doc/httpdnsd/examples"
