@@ -3,7 +3,8 @@
 import Glibc
 
 package struct FileDescriptor: ~Copyable, Sendable {
-    /// For system calls and for `EventLoop`. Valid as long as the owner lives; the borrower must not close it.
+    /// The descriptor's number, for system calls and for `EventLoop`. Valid as long as the owner lives; the borrower
+    /// must not close it.
     package let raw: Int32
 
     /// Takes ownership of an open descriptor.
@@ -12,8 +13,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
         self.raw = raw
     }
 
-    /// Ignores the result: Linux has released the number even if close reports an error. EINTR must not be retried,
-    /// because the number may be in use again.
+    /// Ignores the result of close: Linux has released the number even if close reports an error. EINTR must not be
+    /// retried, because the number may be in use again.
     deinit {
         _ = close(raw)
     }

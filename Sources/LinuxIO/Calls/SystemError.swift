@@ -39,7 +39,7 @@ extension SystemError {
     package var isReset: Bool { code == ECONNRESET || code == EPIPE }
 }
 
-/// `bind: Address already in use (EADDRINUSE)`
+/// Describes the error: `bind: Address already in use (EADDRINUSE)`.
 extension SystemError: CustomStringConvertible {
     package var description: String {
         guard let text = unsafe clinux_error_text(code), let name = unsafe clinux_error_name(code) else {

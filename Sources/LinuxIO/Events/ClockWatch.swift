@@ -16,7 +16,7 @@ package final class ClockWatch {
         try arm()
     }
 
-    /// Readable after the clocks have moved relative to each other.
+    /// The descriptor that becomes readable after the clocks have moved relative to each other.
     package var descriptor: Int32 { source.raw }
 
     /// Rearms the timer after `descriptor` became readable. No change in between is missed.

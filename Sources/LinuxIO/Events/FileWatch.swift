@@ -42,7 +42,7 @@ package final class FileWatch {
         try watchAll()
     }
 
-    /// Readable after an event in a watched directory.
+    /// The descriptor that becomes readable after an event in a watched directory.
     package var descriptor: Int32 { source.raw }
 
     /// Returns the watched paths whose file, or a link on the way to it, was written, replaced, created or removed
@@ -58,7 +58,7 @@ package final class FileWatch {
         return changed
     }
 
-    /// Buffer for a batch of events. One takes 16 bytes and a name of at most 256.
+    /// Size of the buffer for a batch of events. One event takes 16 bytes and a name of at most 256.
     private static let bufferBytes = 16 * 1024
 
     private func nextEvents() throws(SystemError) -> [UInt8]? {
@@ -122,8 +122,8 @@ package final class FileWatch {
         UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_MOVED_FROM) | UInt32(IN_DELETE) | UInt32(IN_CLOSE_WRITE)
         | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF)
 
-    /// A link that is replaced during the walk shows as a difference in the next round. A link that changes faster
-    /// causes a further event.
+    /// Bound on rounds of the walk. A link that is replaced during the walk shows as a difference in the next round. A
+    /// link that changes faster causes a further event.
     private static let maxRounds = 4
 
     private func watchAll() throws(SystemError) {

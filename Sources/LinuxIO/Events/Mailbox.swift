@@ -6,7 +6,7 @@ import Glibc
 import Synchronization
 
 package final class Mailbox<Message: Sendable>: Sendable {
-    /// The lock protects the posted messages. Held only to append or to swap.
+    /// The posted messages. Their lock is held only to append or to swap.
     private let messages = Mutex<[Message]>([])
     private let wakeUp: FileDescriptor
     package let capacity: Int
@@ -19,7 +19,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
             owning: try SystemCall.run("eventfd") { eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) })
     }
 
-    /// Readable if there may be messages; for `EventLoop.watch`.
+    /// The descriptor that is readable if there may be messages; for `EventLoop.watch`.
     package var descriptor: Int32 { wakeUp.raw }
 
     /// Whether a post can succeed. With a single writer, true stays true until its next post.
@@ -30,7 +30,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
     /// - Returns: the number of accepted messages, counted from the first. The caller must refuse the rest.
     package func post(contentsOf batch: [Message]) -> Int {
         let (accepted, wasEmpty) = messages.withLock { messages in
-            // `isEmpty` is generic code of the library here.
+            // `isEmpty` of an array of messages is generic code of the library.
             let wasEmpty = messages.count == 0
             let accepted = min(capacity - messages.count, batch.count)
             if wasEmpty, accepted == batch.count {

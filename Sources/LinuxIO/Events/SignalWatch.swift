@@ -25,7 +25,7 @@ package final class SignalWatch {
         self.signals = set
     }
 
-    /// Adds signals. Pending ones are kept.
+    /// Adds signals. Pending signals are kept.
     package func add(_ more: [Int32]) throws(SystemError) {
         for signal in more { unsafe sigaddset(&signals, signal) }
         let code = unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
@@ -35,7 +35,7 @@ package final class SignalWatch {
         }
     }
 
-    /// Readable if a signal is pending.
+    /// The descriptor that is readable if a signal is pending.
     package var descriptor: Int32 { source.raw }
 
     /// Returns the signals since the last call; empty if there are none. Equal signals that were pending together count
@@ -51,7 +51,7 @@ package final class SignalWatch {
         }
     }
 
-    /// Signals have their usual effect again, those that are pending too.
+    /// Restores the usual effect of the signals, also of those that are pending.
     package func unblock() { unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil) }
 
     /// Ends the process with exit status 0 on these signals until they are watched. Uses a handler, because the first

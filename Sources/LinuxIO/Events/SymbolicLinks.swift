@@ -10,7 +10,7 @@ struct DirectoryEntry: Hashable {
 }
 
 package enum SymbolicLinks {
-    /// The kernel's limit: more links in one path count as a loop (path_resolution(7)).
+    /// Bound on links, the same as the kernel's: more links in one path count as a loop (path_resolution(7)).
     static let maxLinks = 40
 
     /// Follows an absolute path. Returns each symbolic link on the way and, last, the file itself or the first missing

@@ -3,7 +3,7 @@
 import Glibc
 
 package enum Directory {
-    /// Makes the parent directory of `path` with mode 755 if only that one is missing.
+    /// Makes the parent directory of `path` with mode 755 if only this directory is missing.
     package static func makeParent(of path: String) throws(SystemError) {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
         do throws(SystemError) {

@@ -4,7 +4,7 @@ import DNSWire
 import Glibc
 
 package enum FileCopy {
-    /// Does nothing if the copy has the same bytes already.
+    /// Copies the file. Does nothing if the copy has the same bytes already.
     ///
     /// - Parameter unfinished: path of the temporary file, in the directory of the copy.
     /// - Returns: the number of bytes.

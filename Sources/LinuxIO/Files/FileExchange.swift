@@ -20,12 +20,12 @@ package enum FileExchange {
         try FileReplacement.syncParent(of: path)
     }
 
-    /// Puts a new file in the place of `former`, which moves to `kept`. A reader sees one or the other.
+    /// Puts a new file in the place of `former`, which moves to `kept`. A reader sees the former file or the new one.
     ///
     /// - Parameters:
     ///   - kept: a free path, in the same directory.
-    ///   - maxBytes: a larger file at the path is not `former`.
-    /// - Returns: false if the path has something else, which stays there.
+    ///   - maxBytes: a larger file at the path does not count as `former`.
+    /// - Returns: false if the path has another object than `former`, which stays there.
     /// - Throws: EEXIST if `kept` is taken; EINVAL if the file system can't exchange files; EROFS, EBUSY (a mount
     ///   point), ENOSPC and the like.
     package static func replace(

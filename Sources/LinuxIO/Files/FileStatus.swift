@@ -5,13 +5,13 @@ import Glibc
 package struct FileStatus: Equatable, Sendable {
     package let isDirectory: Bool
     package let isRegular: Bool
-    /// In bytes.
+    /// Size of the file in bytes.
     package let size: Int
     package let ownerID: UInt32
     package let groupID: UInt32
     package let mode: UInt32
 
-    /// Follows links.
+    /// Reads the status of the path's target.
     ///
     /// - Throws: ENOENT, ENOTDIR, EACCES, ELOOP.
     package init(at path: String) throws(SystemError) {

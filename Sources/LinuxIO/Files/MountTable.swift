@@ -1,7 +1,7 @@
 // Mount points of this process (proc_pid_mountinfo(5)).
 
 package enum MountTable {
-    /// Enough for a host with thousands of containers.
+    /// Bound on the table: enough for a host with thousands of containers.
     private static let maxBytes = 8 << 20
 
     /// Returns the mount points in the kernel's spelling; empty if they cannot be read.
@@ -10,7 +10,7 @@ package enum MountTable {
         return parse(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Parses the fifth field. Paths with blanks contain an escape there; callers do not ask for such paths.
+    /// Parses the fifth field. A path with blanks contains an escape there; callers do not ask for such paths.
     static func parse(_ text: String) -> Set<String> {
         Set(
             text.split(separator: "\n").compactMap { line in

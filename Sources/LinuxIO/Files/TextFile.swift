@@ -21,7 +21,8 @@ package enum TextFile {
         return (content, access)
     }
 
-    /// To be called before a file is opened that may be of another kind by mistake: to open some devices has effects.
+    /// Throws unless the path has a regular file or a directory. Call it before a file is opened that may be of another
+    /// kind by mistake: to open some devices has effects.
     ///
     /// - Throws: EINVAL for a FIFO, a device or a socket; ENOENT, EACCES and the like.
     package static func requireFile(_ path: String) throws(SystemError) {
@@ -54,14 +55,14 @@ package enum TextFile {
         throw SystemError(call: "read", code: EFBIG)
     }
 
-    /// Non-blocking, so that a FIFO in place of a file cannot block the process.
+    /// Opens the file without blocking, so that a FIFO in place of a file cannot block the process.
     private static func opened(_ path: String) throws(SystemError) -> FileDescriptor {
         guard !path.utf8.contains(0) else { throw SystemError(call: "open", code: ENOENT) }
         return FileDescriptor(
             owning: try SystemCall.run("open") { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) })
     }
 
-    /// Files in /proc report no size.
+    /// Bytes per read. Files in /proc report no size.
     private static let chunkBytes = 16 * 1024
 }
 

@@ -10,7 +10,7 @@ package struct NetlinkMessage {
     package let type: Int
     package let flags: Int32
     package let sequence: UInt32
-    /// Of a notification: the socket that requested the change.
+    /// The port of a socket: in a notification, of the socket that requested the change.
     package let port: UInt32
     package let payload: Range<Int>
 }

@@ -6,11 +6,12 @@ import Glibc
 
 package final class NetlinkSocket {
     private let socket: FileDescriptor
-    /// By which the kernel marks notifications of changes that this socket requested.
+    /// The port by which the kernel marks notifications of changes that this socket requested.
     package let port: UInt32
     private var buffer = [UInt8](repeating: 0, count: NetlinkSocket.bufferBytes)
 
-    /// The kernel fills at most 32 KiB at a time. The report of one interface with all its functions takes less.
+    /// Size of the buffer. The kernel fills at most 32 KiB at a time. The report of one interface with all its
+    /// functions takes less.
     private static let bufferBytes = 64 * 1024
 
     /// - Parameters:

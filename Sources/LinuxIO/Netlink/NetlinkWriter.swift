@@ -31,7 +31,7 @@ package struct NetlinkWriter {
         append(value)
     }
 
-    /// Appends an attribute that consists of others.
+    /// Appends an attribute that consists of other attributes.
     package mutating func nested(_ type: some BinaryInteger, _ body: (inout NetlinkWriter) -> Void) {
         let start = bytes.count
         var header = nlattr(nla_len: 0, nla_type: UInt16(Int32(type) | NLA_F_NESTED))

@@ -14,7 +14,7 @@ package struct Account: Equatable, Sendable {
         self.groupID = groupID
     }
 
-    /// Nil if there is no such user.
+    /// Returns nil if there is no such user.
     ///
     /// - Throws: an error of the user database: EIO, ENOMEM and the like.
     package init?(named name: String) throws(SystemError) {

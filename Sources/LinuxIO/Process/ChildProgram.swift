@@ -4,7 +4,7 @@ package import DNSWire
 import Glibc
 
 package struct ChildProgram: Sendable {
-    /// 0 for success; 128 plus the signal number if a signal ended the program.
+    /// The exit code: 0 for success; 128 plus the signal number if a signal ended the program.
     package let exitCode: Int32
     /// Standard output and standard error together, truncated at the limit.
     package let output: [UInt8]
@@ -60,7 +60,7 @@ package struct ChildProgram: Sendable {
         return try unsafe SystemCall.bytes("read", maxBytes: chunkBytes) { unsafe Glibc.read(raw, $0, $1) } ?? []
     }
 
-    /// - Parameter atOnce: true returns nil if it still runs; false waits for it.
+    /// - Parameter atOnce: true returns nil if the process still runs; false waits for it.
     private static func ended(_ process: pid_t, atOnce: Bool) -> Int32? {
         var status: Int32 = 0
         while true {

@@ -59,6 +59,6 @@ package enum Clock {
         return Int32(min(milliseconds, longestWaitSeconds * 1000))
     }
 
-    /// Keeps the sum within 32 bits. A longer wait causes one extra wake-up per day.
+    /// Bound on a wait, which keeps its milliseconds within 32 bits. A longer wait causes one extra wake-up per day.
     private static let longestWaitSeconds: Int64 = 86_400
 }

@@ -14,7 +14,7 @@ package enum Machine {
     /// Processors this process may use; a container may grant fewer than the machine has.
     package static var coreCount: Int { max(1, Int(clinux_processors())) }
 
-    /// Empty if unknown.
+    /// The machine's host name; empty if unknown.
     package static var hostName: String {
         var name = [CChar](repeating: 0, count: maxHostNameBytes + 1)
         guard unsafe gethostname(&name, maxHostNameBytes) == 0 else { return "" }
@@ -51,7 +51,7 @@ package enum Machine {
     package static var user: (userID: UInt32, groupID: UInt32) { (geteuid(), getegid()) }
 
     /// The uid of `nobody` and the gid of `nogroup` (65534). Other programs may use them too, so they do not identify
-    /// the daemon. The kernel's default for ids that it cannot represent (user_namespaces(7)).
+    /// the daemon. They are also the kernel's default for ids that it cannot represent (user_namespaces(7)).
     package static let sharedID: UInt32 = 65_534
 
     /// Whether other programs may run with the same uid.

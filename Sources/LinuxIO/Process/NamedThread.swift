@@ -8,7 +8,7 @@ import Glibc
 package struct NamedThread: ~Copyable {
     private let thread: pthread_t
 
-    /// The kernel keeps 15 bytes of a thread's name.
+    /// Maximum length of a thread's name in the kernel.
     package static let maxNameBytes = 15
 
     /// - Parameter name: at most 15 bytes.
@@ -47,7 +47,7 @@ package struct NamedThread: ~Copyable {
         return code == 0
     }
 
-    /// Only an unjoined thread gets here. No thread has the number 0.
+    /// Stops the process for a thread that was not joined. No thread has the number 0.
     deinit {
         precondition(thread == 0, "a thread was not joined")
     }

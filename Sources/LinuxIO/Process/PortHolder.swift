@@ -8,7 +8,7 @@ package enum PortHolder {
         case udp, tcp
     }
 
-    /// `unbound (pid 123)`; nil if no visible process holds it (only root sees all).
+    /// Returns the holder of a port as `unbound (pid 123)`; nil if no visible process holds it (only root sees all).
     package static func describe(_ address: SocketAddress, _ transport: Transport) -> String? {
         let inodes = conflictingInodes(address, transport)
         guard !inodes.isEmpty else { return nil }

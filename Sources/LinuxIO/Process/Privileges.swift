@@ -8,8 +8,8 @@ package enum Privileges {
     /// Whether the effective user is root, which may bind any port and read any file.
     package static var isRoot: Bool { geteuid() == 0 }
 
-    /// Changes the process to this user, which must not be root, without capabilities. Programs that it starts cannot
-    /// regain any.
+    /// Changes the process to this user, which must not be root, without capabilities. Programs that the process starts
+    /// cannot regain any.
     ///
     /// - Throws: EPERM if the process is not root or a container forbids it; EINVAL if a container does not map the
     ///   user. The process must then exit, because its remaining privileges are unknown.

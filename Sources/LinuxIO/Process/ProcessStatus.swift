@@ -12,14 +12,14 @@ package struct ProcessStatus: Equatable, Sendable {
     /// Reads /proc/self. Values that cannot be read are 0.
     package static func current() -> ProcessStatus {
         let text = (try? TextFile.read("/proc/self/status", maxBytes: maxStatusBytes)) ?? []
-        // One of them is the directory being listed.
+        // One of the entries is the directory being listed.
         let descriptors = max(Directory.names(in: "/proc/self/fd").count - 1, 0)
         var status = ProcessStatus(status: String(decoding: text, as: UTF8.self), openDescriptors: descriptors)
         status.descriptorLimit = Machine.descriptorLimit
         return status
     }
 
-    /// The file has about 1.5 KiB. Its lists of processors and nodes grow with the machine.
+    /// Bound on the status file, which has about 1.5 KiB. Its lists of processors and nodes grow with the machine.
     private static let maxStatusBytes = 64 * 1024
 
     /// - Parameter text: /proc/PID/status: lines such as `VmRSS:      1234 kB`.

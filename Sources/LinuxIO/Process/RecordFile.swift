@@ -4,7 +4,8 @@
 import CLinux
 import Glibc
 
-// Text would have to be made in the signal handler, which must not allocate. The price is a file of some megabytes.
+// The file is binary: text would have to be made in the signal handler, which must not allocate. The price is a file of
+// some megabytes.
 
 /// `@unchecked Sendable`: it holds pointers to memory that lives as long as the process and is only read.
 @safe package struct RecordFile: @unchecked Sendable {

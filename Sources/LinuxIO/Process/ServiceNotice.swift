@@ -12,7 +12,7 @@ package final class ServiceNotice: Sendable {
     /// (sd_watchdog_enabled(3)).
     package let watchdogInterval: Duration?
 
-    /// Nil if no manager listens, or if its address is of a kind that Debian's systemd does not use.
+    /// Returns nil if no manager listens, or if its address is of a kind that Debian's systemd does not use.
     ///
     /// - Parameter take: returns a variable of the environment and removes it.
     package init?(_ take: (String) -> String? = Environment.take) {

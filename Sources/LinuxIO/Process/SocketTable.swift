@@ -5,26 +5,26 @@ import DNSWire
 enum SocketTable {
     struct Entry: Equatable {
         let address: SocketAddress
-        /// TCP_LISTEN is 0x0A; UDP sockets have 7.
+        /// The state of the socket: TCP_LISTEN is 0x0A; UDP sockets have 7.
         let state: UInt8
         let inode: UInt64
         /// Datagrams dropped because the buffer was full; 0 for streams.
         var lost: UInt64 = 0
     }
 
-    /// A busy server has about 100,000 connections of 150 bytes a line.
+    /// Bound on a list. A busy server has about 100,000 connections of 150 bytes a line.
     static let maxBytes = 16 << 20
     private static let unconnected: UInt8 = 7
 
     static let listening: UInt8 = 0x0A
 
-    /// Ignores lines that it cannot parse, such as the heading.
+    /// Returns the sockets of a list. Ignores lines that it cannot parse, such as the heading.
     static func parse(_ text: String) -> [Entry] {
         text.split(separator: "\n").compactMap(entry)
     }
 
-    /// `sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode`, and for datagrams also `ref pointer
-    /// drops`.
+    /// Parses a line: `sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode`, and for datagrams
+    /// also `ref pointer drops`.
     private static func entry(_ line: Substring) -> Entry? {
         let fields = line.split(separator: " ")
         guard fields.count >= 10, let address = address(fields[1]), let state = UInt8(fields[3], radix: 16),
@@ -34,7 +34,7 @@ enum SocketTable {
         return Entry(address: address, state: state, inode: inode, lost: lost)
     }
 
-    /// `0100007F:0035`: 32-bit words in memory order, printed as native numbers; then the port.
+    /// Parses `0100007F:0035`: 32-bit words in memory order, printed as native numbers; then the port.
     private static func address(_ text: Substring) -> SocketAddress? {
         let parts = text.split(separator: ":")
         guard parts.count == 2, parts[1].utf8.count == 4, let port = UInt16(parts[1], radix: 16) else { return nil }

@@ -10,7 +10,7 @@ package enum StandardStreams {
     /// Writes text with control sequences of our own.
     static func writeScreen(_ text: String) { _ = write(text, to: STDOUT_FILENO) }
 
-    /// Waits for the reader.
+    /// Writes text to standard error. Waits for the reader.
     ///
     /// - Returns: false if the text could not be written.
     @discardableResult
@@ -19,8 +19,8 @@ package enum StandardStreams {
     package static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
     package static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// Whether standard error is the journal, which strips priority prefixes from lines. JOURNAL_STREAM holds its
-    /// device and inode (systemd.exec(5)); a redirected stream has others.
+    /// Whether standard error is the journal, which strips priority prefixes from lines. JOURNAL_STREAM holds the
+    /// journal's device and inode (systemd.exec(5)); a redirected stream has others.
     package static var isErrorTheJournal: Bool {
         guard let stream = Environment.value(of: "JOURNAL_STREAM") else { return false }
         var status = stat()
@@ -44,7 +44,8 @@ package enum StandardStreams {
         }
     }
 
-    /// Another program that holds the same terminal or pipe may have made it non-blocking.
+    /// Waits until the stream has room. Another program that holds the same terminal or pipe may have made it
+    /// non-blocking.
     private static func awaitRoom(_ descriptor: Int32) -> Bool {
         var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return unsafe poll(&room, 1, -1) == 1 || errno == EINTR
@@ -53,7 +54,7 @@ package enum StandardStreams {
 
 extension String {
     /// The text with all characters that move a cursor or the writing direction, except line feeds, as JSON's escapes.
-    /// JSON text keeps its meaning: outside of its strings it has none of them.
+    /// JSON text keeps its meaning: outside of its strings it has no such characters.
     package var printable: String {
         // Nearly all text is ASCII.
         let isPlain = utf8.allSatisfy { (0x20..<0x7F).contains($0) || $0 == UInt8(ascii: "\n") }
@@ -65,7 +66,7 @@ extension String {
 extension Unicode.Scalar {
     fileprivate var isPrintable: Bool { isVisible || self == "\n" }
 
-    /// In UTF-16 (RFC 8259 section 7).
+    /// The character as JSON's escapes of its UTF-16 form (RFC 8259 section 7).
     fileprivate var jsonEscape: String {
         UTF16.encode(self).map { units in
             units.map { unit in

@@ -6,9 +6,9 @@ import Glibc
 package enum StateDirectoryOwnership {
     private static let root: UInt32 = 0
 
-    /// Creates the directory if only that one is missing. Gives it, and those of the files that belong to root, to the
-    /// user. An existing directory of root with another name stays unchanged, because it may hold foreign files.
-    /// Nothing is done if the parent directory does not belong to root: its user can do it.
+    /// Creates the directory if only this directory is missing. Gives the directory, and those of the files that belong
+    /// to root, to the user. An existing directory of root with another name stays unchanged, because it may hold
+    /// foreign files. Nothing is done if the parent directory does not belong to root: its owner can do it.
     ///
     /// - Parameters:
     ///   - ownName: the last component of the path of a directory that belongs to the daemon.

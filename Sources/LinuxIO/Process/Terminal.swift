@@ -8,7 +8,7 @@ package struct Terminal: ~Copyable {
     /// Whether standard input and output are terminals.
     package static var isThere: Bool { isatty(STDIN_FILENO) == 1 && StandardStreams.isOutputTerminal }
 
-    /// Nil without a terminal.
+    /// Returns nil without a terminal.
     package init?() {
         var settings = termios()
         guard Terminal.isThere, unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
@@ -48,10 +48,10 @@ package struct Terminal: ~Copyable {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// Sent when the terminal's size has changed.
+    /// The signal that is sent when the terminal's size has changed.
     package static let resizeSignal = SIGWINCH
     /// Signals that end a program on a terminal.
     package static let endSignals = [SIGINT, SIGTERM, SIGQUIT, SIGHUP]
-    /// Caught and ignored by a drawing program: a stopped program could not restore the screen.
+    /// The signal that a drawing program catches and ignores: a stopped program could not restore the screen.
     package static let stopSignal = SIGTSTP
 }

@@ -7,7 +7,7 @@ package final class TerminalLines {
     private let signals: SignalWatch
     private var ready: PollSet
 
-    /// More than the kernel's longest line.
+    /// Bound on a line: more than the kernel's longest line.
     private static let maxLineBytes = 4096
 
     /// Blocks the signals that end a program until `release`.
@@ -33,7 +33,7 @@ package final class TerminalLines {
         return String(decoding: bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...], as: UTF8.self)
     }
 
-    /// Signals have their usual effect again.
+    /// Restores the usual effect of the signals.
     package func release() { signals.unblock() }
 }
 
@@ -41,7 +41,7 @@ package final class TerminalLines {
 private struct HiddenInput: ~Copyable {
     private let before: termios
 
-    /// Nil without a terminal.
+    /// Returns nil without a terminal.
     init?() {
         var settings = termios()
         guard unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }

@@ -3,13 +3,13 @@
 
 package import DNSWire
 
-/// Shares places: one user opens any number of connections from any number of processes.
+/// Holders share the places for connections: one user opens any number of connections from any number of processes.
 package enum ConnectionHolder: Hashable, Sendable {
     case user(UInt32)
-    /// Of another machine; of IPv6 its /64.
+    /// An address of another machine; of an IPv6 address its /64.
     case address(Address)
 
-    /// - Parameter userID: of the connection's process on this machine; nil: not known.
+    /// - Parameter userID: the user of the connection's process on this machine; nil: not known.
     package init(_ address: Address, userID: UInt32?) {
         let address = address.mapped ?? address
         switch (userID, address) {
@@ -21,7 +21,7 @@ package enum ConnectionHolder: Hashable, Sendable {
 }
 
 package struct HeldConnection: Equatable, Sendable {
-    /// Numbers connections in their order.
+    /// The number of the connection, in the order of acceptance.
     package let number: UInt64
     package let holder: ConnectionHolder
     /// True if the holder may run every command.
@@ -46,14 +46,15 @@ package enum ConnectionShares {
     /// Bound of simultaneous connections: operators and scrapers of one machine.
     package static let max = 32
 
-    /// Closes the oldest connection of the holder with the most. Idle clients must not lock out an operator, and
-    /// streams may have no deadline, so that eviction by deadline would always hit the newest request instead of them.
+    /// Closes the oldest connection of the holder with the most connections. Idle clients must not lock out an
+    /// operator, and streams may have no deadline, so that eviction by deadline would always hit the newest request.
     package static func admission(of new: HeldConnection, to taken: [HeldConnection]) -> Admission {
         guard taken.count >= max else { return .free }
         let unprivileged = taken.filter { !$0.isTrusted }
         let candidates = unprivileged.isEmpty && new.isTrusted ? taken : unprivileged
         let counts = candidates.reduce(into: [new.holder: 1]) { $0[$1.holder, default: 0] += 1 }
-        // The newcomer counts for its holder, so that one with fewer connections than the others displaces theirs.
+        // The newcomer counts for its holder, so that a holder with fewer connections than others displaces one of
+        // theirs.
         let victim = candidates.min { one, other in
             let (ones, others) = (counts[one.holder, default: 0], counts[other.holder, default: 0])
             return ones == others ? one.number < other.number : ones > others

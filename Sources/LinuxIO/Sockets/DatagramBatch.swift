@@ -13,8 +13,8 @@ import Glibc
 @safe package struct DatagramBatch: ~Copyable {
     /// Maximum number of datagrams per call. More would gain little and delay the first one.
     package static let capacity = 32
-    /// A query has a few dozen bytes, a padded one up to 512. The kernel truncates and marks longer ones, which get
-    /// FORMERR.
+    /// Maximum size of a received query. A query has a few dozen bytes, a padded one up to 512. The kernel truncates
+    /// and marks longer ones, which get FORMERR.
     package static let packetBytes = 2048
 
     private let replyBytes: Int
@@ -63,7 +63,7 @@ import Glibc
 
     /// Receives the queued datagrams without waiting. Returns 0 if there are none.
     package mutating func receive(from socket: borrowing DatagramSocket) throws(SystemError) -> Int {
-        // The kernel has changed only these.
+        // The kernel has changed only the places of received datagrams.
         for place in 0..<received { unsafe prepare(&incoming[place], place) }
         queued = 0
         received = 0
@@ -89,7 +89,7 @@ import Glibc
         return result
     }
 
-    /// A received datagram, until the next `receive`.
+    /// Returns a received datagram, valid until the next `receive`.
     @_lifetime(borrow self)
     package func packet(_ place: Int) -> Span<UInt8> {
         precondition(place < received, "only received datagrams are read")
@@ -114,7 +114,7 @@ import Glibc
         unsafe incoming[place].header.flags & Int32(MSG_TRUNC) != 0
     }
 
-    /// Nil for families other than IPv4 and IPv6, which these sockets never receive.
+    /// Returns the peer of a datagram; nil for families other than IPv4 and IPv6, which these sockets never receive.
     package func peer(_ place: Int) -> SocketAddress? {
         unsafe SocketAddress(peers[place])
     }

@@ -8,7 +8,7 @@ package import DNSWire
 import Glibc
 
 @safe package struct DatagramReplies: ~Copyable {
-    /// More would delay the first one.
+    /// Maximum number of replies per call. More would delay the first one.
     package static let capacity = 32
 
     private let replyBytes: Int
@@ -75,8 +75,8 @@ import Glibc
         queued += 1
     }
 
-    /// Sends what is queued. Drops what cannot be sent at once: no route, or a full socket buffer. The client asks
-    /// again.
+    /// Sends the queued replies. Drops replies that cannot be sent at once: no route, or a full socket buffer. The
+    /// client asks again.
     package mutating func send() {
         guard let socket, queued > 0 else { return }
         var sent = 0

@@ -7,14 +7,15 @@ import Glibc
 package final class DatagramSocket: Sendable {
     package let descriptor: FileDescriptor
 
-    /// Bursts queue in the kernel while a thread processes a batch: 1 MiB holds about 1,500 queries. The system's limit
-    /// (net.core.rmem_max) may grant less.
+    /// Size of the receive buffer. Bursts queue in the kernel while a thread processes a batch: 1 MiB holds about 1,500
+    /// queries. The system's limit (net.core.rmem_max) may grant less.
     package static let receiveBufferBytes: Int32 = 1 << 20
 
-    /// Creates a socket that serves `address`. Several may serve the same one (SO_REUSEPORT), and the kernel spreads
-    /// clients. SO_REUSEPORT admits a second daemon of the same user, so bind the TCP listener first, which does not.
+    /// Creates a socket that serves `address`. Several sockets may serve the same address (SO_REUSEPORT), and the
+    /// kernel spreads clients. SO_REUSEPORT admits a second daemon of the same user, so bind the TCP listener first,
+    /// which does not.
     ///
-    /// - Parameter mayBeAbsent: also if no interface has the address.
+    /// - Parameter mayBeAbsent: binds also if no interface has the address.
     /// - Throws: EADDRINUSE, EADDRNOTAVAIL, EACCES (port under 1024), EAFNOSUPPORT (no IPv6).
     package init(serving address: SocketAddress, mayBeAbsent: Bool = false) throws(SystemError) {
         let descriptor = try FileDescriptor(socketOf: address.family, type: SOCK_DGRAM)
@@ -39,8 +40,8 @@ package final class DatagramSocket: Sendable {
     ///
     /// - Parameters:
     ///   - source: source address; nil: the kernel chooses by the route.
-    ///   - interface: the only one that packets leave and arrive through; nil: the kernel chooses by the route.
-    /// - Throws: ENETUNREACH, EHOSTUNREACH and the like without a route to the peer; EINVAL without one from that
+    ///   - interface: the only interface that packets leave and arrive through; nil: the kernel chooses by the route.
+    /// - Throws: ENETUNREACH, EHOSTUNREACH and the like without a route to the peer; EINVAL without a route from that
     ///   source; ENODEV without such an interface.
     package init(
         connectedTo peer: SocketAddress, from source: SocketAddress? = nil, through interface: String? = nil
@@ -124,8 +125,8 @@ extension FileDescriptor {
         try raiseReceiveBuffer(to: DatagramSocket.receiveBufferBytes)
     }
 
-    /// Forged "fragmentation needed" messages must not cause small fragments, which an attacker could then replace (RFC
-    /// 9715 section 3.1). With OMIT the path MTU is neither learned nor used.
+    /// Ignores the path MTU. Forged "fragmentation needed" messages must not cause small fragments, which an attacker
+    /// could then replace (RFC 9715 section 3.1). With OMIT the path MTU is neither learned nor used.
     fileprivate func ignorePathMTU(isIPv6: Bool) throws(SystemError) {
         if isIPv6 {
             try setOption(Int32(IPPROTO_IPV6), IPV6_MTU_DISCOVER, to: IPV6_PMTUDISC_OMIT)
@@ -134,7 +135,7 @@ extension FileDescriptor {
         }
     }
 
-    /// On a wildcard socket the kernel must report each packet's destination address, so that the reply has it as
+    /// Makes the kernel report each packet's destination address to a wildcard socket, so that the reply has it as
     /// source.
     fileprivate func reportDestination(isIPv6: Bool) throws(SystemError) {
         if isIPv6 {
@@ -144,7 +145,8 @@ extension FileDescriptor {
         }
     }
 
-    /// The kernel silently grants what it allows. A larger buffer stays unchanged.
+    /// Raises the size of the receive buffer. The kernel silently grants what it allows. A larger buffer stays
+    /// unchanged.
     fileprivate func raiseReceiveBuffer(to bytes: Int32) throws(SystemError) {
         guard try option(SOL_SOCKET, SO_RCVBUF) < bytes else { return }
         try setOption(SOL_SOCKET, SO_RCVBUF, to: bytes)

@@ -13,7 +13,7 @@ package struct InheritedSockets {
 
     /// First inherited descriptor (SD_LISTEN_FDS_START).
     package static let first: Int32 = 3
-    /// Two transports on the maximum number of listen addresses.
+    /// Bound on inherited sockets: two transports on the maximum number of listen addresses.
     private static let maxCount: Int32 = 128
 
     /// True if no sockets were passed.

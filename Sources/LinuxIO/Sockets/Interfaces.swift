@@ -4,7 +4,7 @@ package import DNSWire
 import Glibc
 
 package struct InterfaceAddress: Equatable, Sendable {
-    /// "eth0"
+    /// The name of the interface: "eth0".
     package let interface: String
     package let address: Address
     /// Bits of the address that its network shares: 0 to 32, or 0 to 128.
@@ -20,10 +20,10 @@ package struct InterfaceAddress: Equatable, Sendable {
 }
 
 package enum Interfaces {
-    /// Empty if the kernel does not report them.
+    /// Returns every address; empty if the kernel does not report them.
     package static func addresses() -> [Address] { all().map(\.address) }
 
-    /// Every address with its network, in the kernel's order; empty if the kernel does not report them.
+    /// Returns every address with its network, in the kernel's order; empty if the kernel does not report them.
     package static func all() -> [InterfaceAddress] {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard unsafe getifaddrs(&first) == 0 else { return [] }

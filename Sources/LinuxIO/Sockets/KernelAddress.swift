@@ -49,13 +49,13 @@ extension SocketAddress {
         return kernel
     }
 
-    /// Nil for families other than IPv4 and IPv6.
+    /// Returns nil for families other than IPv4 and IPv6.
     package init?(_ storage: sockaddr_storage) {
         guard let read = unsafe withUnsafeBytes(of: storage, SocketAddress.read) else { return nil }
         self = read
     }
 
-    /// The peer of a datagram. `sockaddr_in6` is the larger of the two kinds that these sockets report.
+    /// Converts the peer of a datagram. `sockaddr_in6` is the larger of the two kinds that these sockets report.
     init?(_ storage: sockaddr_in6) {
         guard let read = unsafe withUnsafeBytes(of: storage, SocketAddress.read) else { return nil }
         self = read
@@ -94,7 +94,7 @@ extension SocketAddress {
 }
 
 extension Address {
-    /// AF_INET or AF_INET6.
+    /// The address family: AF_INET or AF_INET6.
     package var family: Int32 { isIPv6 ? AF_INET6 : AF_INET }
 }
 

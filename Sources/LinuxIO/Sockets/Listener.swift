@@ -14,7 +14,7 @@ package final class Listener: Sendable {
     /// Listens on `address`. SO_REUSEADDR allows a restart while old connections are in TIME-WAIT; a second listener is
     /// still refused.
     ///
-    /// - Parameter mayBeAbsent: also if no interface has the address.
+    /// - Parameter mayBeAbsent: binds also if no interface has the address.
     /// - Throws: EADDRINUSE, EADDRNOTAVAIL, EACCES (port under 1024), EAFNOSUPPORT (no IPv6).
     package init(on address: SocketAddress, mayBeAbsent: Bool = false) throws(SystemError) {
         let descriptor = try FileDescriptor(socketOf: address.family, type: SOCK_STREAM)

@@ -19,13 +19,13 @@ package enum LocalExchange {
         return answer
     }
 
-    /// The same for an answer in parts. Each part is handed over on arrival.
+    /// Like the function above, for an answer in parts. Each part is handed over on arrival.
     ///
     /// - Parameters:
     ///   - timeout: limit for connecting and sending together.
-    ///   - silence: limit for each pause after that.
-    ///   - total: limit for the whole exchange; nil: it may go on as long as parts arrive.
-    ///   - take: receives at least one byte per call, split at any place. The daemon waits while it runs.
+    ///   - silence: limit for each later pause.
+    ///   - total: limit for the whole exchange; nil: the exchange may go on as long as parts arrive.
+    ///   - take: receives at least one byte per call, split at any place. The daemon waits while `take` runs.
     package static func ask(
         _ line: String, at path: String, timeout: Duration, silence: Duration, total: Duration? = nil, maxBytes: Int,
         _ take: ([UInt8]) -> Void
@@ -55,7 +55,7 @@ package enum LocalExchange {
         }
     }
 
-    /// Most answers fit into one chunk.
+    /// Bytes per read. Most answers fit into one chunk.
     private static let chunkBytes = 64 * 1024
 
     private static func connect(to address: LocalAddress, until deadline: Instant) throws(SystemError) -> StreamSocket {

@@ -10,8 +10,8 @@ package final class LocalSocket: Sendable {
     private let path: String
     private let file: FileIdentity
 
-    /// Clients are served in microseconds, but a burst must fit: a connect with a timeout does not wait for room but
-    /// fails with EAGAIN.
+    /// Connections that the kernel queues. Clients are served in microseconds, but a burst must fit: a connect with a
+    /// timeout does not wait for room but fails with EAGAIN.
     static let backlog: Int32 = 128
 
     /// Listens at a path. Removes a stale socket file of a crashed process.
@@ -99,7 +99,7 @@ struct LocalAddress {
         self.path[0] = 0
     }
 
-    /// Returns the path that a socket is bound to. That of an abstract address starts with a zero byte.
+    /// Returns the path that a socket is bound to. The path of an abstract address starts with a zero byte.
     static func path(of descriptor: borrowing FileDescriptor) throws(SystemError) -> String {
         var kernel = SocketAddress.Kernel()
         let raw = descriptor.raw

@@ -47,7 +47,7 @@ package final class PacketListener: Sendable {
     /// Listens at a path, in place of a socket there.
     ///
     /// - Parameters:
-    ///   - group: its members may connect.
+    ///   - group: the group whose members may connect.
     package init(path: String, group: UInt32) throws(SystemError) {
         let address = try LocalAddress(path)
         let descriptor = try FileDescriptor(socketOf: AF_UNIX, type: SOCK_SEQPACKET)

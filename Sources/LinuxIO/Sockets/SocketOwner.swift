@@ -6,16 +6,16 @@ package import DNSWire
 import Glibc
 
 package enum SocketOwner {
-    // Of <linux/sock_diag.h> and <linux/inet_diag.h>.
+    // Constants of <linux/sock_diag.h> and <linux/inet_diag.h>.
     private static let socketDiagnosis: Int32 = 4
     private static let byFamily = 20
-    /// Of the reply's payload: behind four bytes, the addresses, and three counters.
+    /// Place of the user in the reply's payload: after four bytes, the addresses, and three counters.
     private static let userPlace = 4 + 48 + 12
-    /// Of a message with all its attributes, none of which is asked for.
+    /// Size of a message with all its attributes; none of them is requested.
     private static let maxReplyBytes: Int32 = 512
 
-    /// Returns the user of the socket at `peer` that is connected to `local`; nil if it is on another machine, or if
-    /// the kernel does not tell.
+    /// Returns the user of the socket at `peer` that is connected to `local`; nil if `peer` is on another machine, or
+    /// if the kernel does not tell.
     package static func userID(of peer: SocketAddress, connectedTo local: SocketAddress) -> UInt32? {
         var userID: UInt32?
         do throws(SystemError) {

@@ -9,7 +9,8 @@ package final class StreamSocket: Sendable {
 
     /// Starts to connect. `connectOutcome()` returns the result once the descriptor is writable.
     ///
-    /// - Parameter interface: the only one that packets leave and arrive through; nil: the kernel chooses by the route.
+    /// - Parameter interface: the only interface that packets leave and arrive through; nil: the kernel chooses by the
+    ///   route.
     /// - Throws: an immediate failure, such as ENETUNREACH or, on loopback, ECONNREFUSED; ENODEV without such an
     ///   interface.
     package init(connectingTo peer: SocketAddress, through interface: String? = nil) throws(SystemError) {
@@ -91,7 +92,7 @@ package final class StreamSocket: Sendable {
 
     /// Overwrites the beginning of `room`, which must not be empty, with the available bytes.
     ///
-    /// - Returns: their number, 0 if the peer has closed its sending side; nil if there are none now.
+    /// - Returns: the number of bytes, 0 if the peer has closed its sending side; nil if there are none now.
     /// - Throws: as `read(maxBytes:)`.
     package func read(over room: inout [UInt8]) throws(SystemError) -> Int? {
         precondition(!room.isEmpty, "an empty read looks like the end of the stream")
