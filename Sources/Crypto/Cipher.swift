@@ -47,6 +47,6 @@ package enum Cipher {
         try CipherRun(.desECB, .decryption, key: key, iv: []).output(of: cipher)
     }
 
-    /// False without OpenSSL's legacy provider: `desECB` then always throws.
+    /// Whether DES is available. False without OpenSSL's legacy provider: `desECB` then always throws.
     package static var desIsAvailable: Bool { LegacyCiphers.isAvailable }
 }

@@ -18,7 +18,7 @@ struct CipherRun: ~Copyable {
             }
         }
 
-        /// Borrowed from OpenSSL for AES and from `LegacyCiphers` for DES.
+        /// The cipher, borrowed from OpenSSL for AES and from `LegacyCiphers` for DES.
         fileprivate var cipher: OpaquePointer? {
             get throws(CryptoError) {
                 switch self {
@@ -44,7 +44,7 @@ struct CipherRun: ~Copyable {
     }
 
     static let tagBytes = 16
-    /// Far above the bodies encrypted here (64 KiB) and far below OpenSSL's integer limit.
+    /// Bound on the input: far above the bodies encrypted here (64 KiB) and far below OpenSSL's integer limit.
     private static let maxInputBytes = 1 << 24
     /// The largest block size of these algorithms.
     private static let maxBlockBytes = 16

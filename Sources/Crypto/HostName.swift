@@ -2,7 +2,7 @@
 // and an empty name special meanings.
 
 package enum HostName {
-    /// RFC 1035 section 2.3.4, as text without the final dot.
+    /// Maximum length of a name as text without the final dot (RFC 1035 section 2.3.4).
     private static let maxBytes = 253
     private static let maxLabelBytes = 63
 

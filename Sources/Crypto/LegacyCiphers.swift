@@ -5,7 +5,7 @@ import COpenSSL
 
 /// Thread-safe: OpenSSL's reference counts are atomic, and a fetched cipher is immutable.
 @safe struct LegacyCiphers: @unchecked Sendable {
-    /// Owned and never freed; lives as long as the process.
+    /// The cipher, owned and never freed; lives as long as the process.
     private let cipher: OpaquePointer?
     private let failure: CryptoError
 
@@ -19,13 +19,13 @@ import COpenSSL
         let hasProvider = unsafe context != nil && OSSL_PROVIDER_load(context, "legacy") != nil
         unsafe cipher = hasProvider ? EVP_CIPHER_fetch(context, "DES-ECB", nil) : nil
         failure = CryptoError(takingQueueAfter: attempt)
-        // Also frees the provider.
+        // Freeing the context also frees the provider.
         if unsafe cipher == nil { unsafe OSSL_LIB_CTX_free(context) }
     }
 
     static var isAvailable: Bool { unsafe shared.cipher != nil }
 
-    /// Borrowed.
+    /// Returns the cipher, which is borrowed.
     static func desECB() throws(CryptoError) -> OpaquePointer {
         guard let cipher = unsafe shared.cipher else { throw shared.failure }
         return unsafe cipher

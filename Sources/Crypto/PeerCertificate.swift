@@ -6,15 +6,15 @@ import COpenSSL
 package struct PeerCertificate: Hashable, Sendable {
     /// SHA-256 of the whole certificate in hexadecimal, without colons.
     package let fingerprint: String
-    /// "C = US, O = Let's Encrypt, CN = R3".
+    /// The issuer: "C = US, O = Let's Encrypt, CN = R3".
     package let issuer: String
     /// DNS alternative names, at most `maxNames`; without any, the subject in the form of the issuer.
     package let names: [String]
-    /// Seconds since 1970. An unreadable date makes both 0.
+    /// The validity period in seconds since 1970. An unreadable date makes both ends 0.
     package let notBefore: Int64
     package let notAfter: Int64
 
-    /// A CDN's certificate has up to a hundred names.
+    /// Bound on names. A CDN's certificate has up to a hundred.
     package static let maxNames = 100
     /// The length of the longest DNS name.
     package static let maxTextBytes = 255

@@ -27,7 +27,7 @@ package final class TLSConnection {
         case bytes(Int)
         /// More bytes are needed.
         case needsMore
-        /// close_notify.
+        /// The server has closed the connection (close_notify).
         case closed
         case failed(String)
     }
@@ -36,10 +36,10 @@ package final class TLSConnection {
     private var handshakeBytes = 0
 
     /// - Parameters:
-    ///   - context: one for requests.
+    ///   - context: a context for requests.
     ///   - serverName: sent as SNI (RFC 6066 section 3); nil: none is sent.
     ///   - verifiedName: the name or IP literal that the certificate must match.
-    ///   - session: is resumed if the server agrees. Its certificate is not verified again.
+    ///   - session: the session to resume, if the server agrees. The server's certificate is not verified again.
     package init(
         _ context: TLSContext, serverName: String?, verifiedName: String, resuming session: TLSSession?
     ) throws(CryptoError) {

@@ -2,7 +2,7 @@
 
 import COpenSSL
 
-/// TLS 1.2 and later. For one thread; may be released while handshakes are in progress.
+/// A context for TLS 1.2 and later. For one thread; may be released while handshakes are in progress.
 @safe package final class TLSContext {
     package enum Purpose: Sendable {
         /// To examine servers: the caller verifies the certificate afterwards. Keeps no sessions, so every handshake is
@@ -12,14 +12,14 @@ import COpenSSL
         case requests
     }
 
-    /// In order of preference.
+    /// The protocols for ALPN, in order of preference.
     let protocols: [String]
     /// False if no authorities were found (ca-certificates is not installed), so nothing can be trusted. A
     /// certificate directory alone does not count, since it may hold no authorities.
     package let hasAuthorities: Bool
     private let owner: Owner
 
-    /// Borrowed.
+    /// OpenSSL's context, borrowed.
     var pointer: OpaquePointer { unsafe owner.pointer }
 
     /// - Parameters:

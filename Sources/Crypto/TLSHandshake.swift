@@ -16,8 +16,8 @@ package struct TLSHandshake: ~Copyable {
         case failed(TLSFailure)
     }
 
-    /// OpenSSL accepts chains of up to 100 KiB, and the rest of a server's flight is small. A longer handshake is an
-    /// attack.
+    /// Bound on the bytes of a handshake. OpenSSL accepts chains of up to 100 KiB, and the rest of a server's flight is
+    /// small. A longer handshake is an attack.
     package static let maxHandshakeBytes = 128 << 10
 
     private enum Phase {
@@ -131,7 +131,8 @@ private struct Opening {
         return true
     }
 
-    /// Type, version 3.x, and a length of at most 2^14 (RFC 8446 section 5.1).
+    /// Returns whether the header may have this byte: type, version 3.x, and a length of at most 2^14 (RFC 8446 section
+    /// 5.1).
     private static func isPossible(_ byte: UInt8, at index: Int) -> Bool {
         switch index {
         case 0: byte == UInt8(SSL3_RT_ALERT) || byte == UInt8(SSL3_RT_HANDSHAKE)

@@ -7,7 +7,7 @@ import COpenSSL
     enum Step {
         case done
         case wantsMore
-        /// close_notify.
+        /// The server has closed the connection (close_notify).
         case closed
         case failed(String)
     }
