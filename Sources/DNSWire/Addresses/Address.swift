@@ -4,7 +4,7 @@ package enum Address: Hashable, Sendable {
     case v4(UInt32)
     case v6(high: UInt64, low: UInt64)
 
-    /// Network byte order; returns nil unless there are 4 or 16 bytes.
+    /// Takes bytes in network byte order; returns nil unless there are 4 or 16 bytes.
     package init?(bytes: some Collection<UInt8>) {
         switch bytes.count {
         case 4: self = .v4(bytes.reduce(0) { $0 << 8 | UInt32($1) })
@@ -47,7 +47,7 @@ package enum Address: Hashable, Sendable {
         }
     }
 
-    /// fe80::/10
+    /// Whether the address is in fe80::/10.
     package var isLinkLocal6: Bool {
         guard case .v6(let high, _) = self else { return false }
         return high >> 54 == 0x3FA

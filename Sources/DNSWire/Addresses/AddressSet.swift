@@ -8,7 +8,8 @@ package struct AddressSet: Hashable, Sendable, CustomStringConvertible {
     package let table: String
     package let name: String
 
-    /// The kernel allows 255. A request with the longest name fits one small datagram.
+    /// Bound on the names of table and set. The kernel allows 255. A request with the longest name fits one small
+    /// datagram.
     private static let maxNameBytes = 64
 
     package init?(_ text: some StringProtocol) {
@@ -21,10 +22,10 @@ package struct AddressSet: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { "\(family.rawValue)#\(table)#\(name)" }
 
-    /// As the commands of nft(8) name it.
+    /// The set as the commands of nft(8) name it.
     package var words: String { "\(family.rawValue) \(table) \(name)" }
 
-    /// The identifiers of nft(8), without the characters that need care in a command.
+    /// Whether the text is an identifier of nft(8), without the characters that need care in a command.
     private static func isIdentifier(_ text: String) -> Bool {
         guard (1...maxNameBytes).contains(text.utf8.count), let first = text.utf8.first else { return false }
         return (isLetter(first) || first == UInt8(ascii: "_"))
@@ -39,10 +40,10 @@ package struct AddressSet: Hashable, Sendable, CustomStringConvertible {
 /// A set that gets addresses of a rule's names.
 package struct AddressSetTarget: Hashable, Sendable, CustomStringConvertible {
     package let set: AddressSet
-    /// The records whose addresses it gets, A or AAAA; nil: those that its type allows.
+    /// The records whose addresses the set gets, A or AAAA; nil: those that the set's type allows.
     package let recordType: RecordType?
 
-    /// "4#" or "6#" before the set, as in dnsmasq, limits it to A or AAAA records.
+    /// Parses the name of a set. "4#" or "6#" before the set, as in dnsmasq, limits it to A or AAAA records.
     package init?(_ text: String) {
         let (rest, type): (Substring, RecordType?) =
             if text.hasPrefix("4#") {

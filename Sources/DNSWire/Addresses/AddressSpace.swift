@@ -55,7 +55,7 @@ private enum AddressUse {
 
     typealias Entry = (prefix: Prefix, use: AddressUse)
 
-    /// By the first byte of the address, because most bytes have no entry.
+    /// The IPv4 entries by the first byte of the address, because most bytes have no entry.
     private static let prefixes4 = {
         let entries = parsed(iPv4)
         return (0...255).map { byte in

@@ -81,7 +81,8 @@ extension Address: CustomStringConvertible {
         }
     }
 
-    /// RFC 5952 section 4: lower case, no leading zeros, the longest run of two or more zero groups as "::".
+    /// Returns the form of RFC 5952 section 4: lower case, no leading zeros, the longest run of two or more zero groups
+    /// as "::".
     private static func v6Text(_ groups: [UInt16]) -> String {
         if groups[0..<5].allSatisfy({ $0 == 0 }), groups[5] == 0xFFFF {
             return "::ffff:" + Address.v4(UInt32(groups[6]) << 16 | UInt32(groups[7])).description

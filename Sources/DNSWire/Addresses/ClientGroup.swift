@@ -4,10 +4,11 @@
 package struct ClientGroup: Hashable, Sendable {
     /// The family of the subnet above its 56 bits; 0: any subnet; `hidden`: requests have none.
     package let subnetCode: UInt64
-    /// The number of the view, from 1; 0: none. Never used again for a view with other clients or providers.
+    /// The number of the view, from 1; 0: none. A number is never used again for a view with other clients or
+    /// providers.
     package let view: UInt32
 
-    /// For answers that are the same for all clients.
+    /// The group for answers that are the same for all clients.
     package static let all = ClientGroup(view: 0)
 
     /// RFC 7871 section 11.1 recommends at most these lengths.
@@ -24,7 +25,7 @@ package struct ClientGroup: Hashable, Sendable {
 
     /// The clients of a view, wherever they are.
     ///
-    /// - Parameter hidesSubnet: those that want no provider to learn where they are.
+    /// - Parameter hidesSubnet: the clients want no provider to learn where they are.
     package init(view: UInt32, hidesSubnet: Bool = false) {
         (subnetCode, self.view) = (hidesSubnet ? ClientGroup.hidden : 0, view)
     }

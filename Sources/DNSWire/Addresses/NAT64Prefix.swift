@@ -8,7 +8,7 @@ package struct NAT64Prefix: Hashable, Sendable {
     /// 64:ff9b::/96 (RFC 6052 section 2.1).
     package static let wellKnown = NAT64Prefix(high: 0x0064_FF9B_0000_0000, low: 0, length: 96)
 
-    /// RFC 6052 section 2.2.
+    /// The allowed lengths of a prefix (RFC 6052 section 2.2).
     package static let lengths = [32, 40, 48, 56, 64, 96]
 
     /// The addresses that ipv4only.arpa has (RFC 7050 section 8.2): 192.0.0.170 and 192.0.0.171.

@@ -2,7 +2,7 @@
 
 package struct Prefix: Hashable, Sendable {
     package let address: Address
-    /// 0 to 32, or 0 to 128.
+    /// The length in bits: 0 to 32, or 0 to 128.
     package let length: Int
 
     /// Returns nil if the length does not fit the family or host bits are set. Such a typing error would silently

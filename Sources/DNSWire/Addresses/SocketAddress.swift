@@ -38,7 +38,7 @@ package struct SocketAddress: Hashable, Sendable {
 
     package var isIPv6: Bool { address.isIPv6 }
 
-    /// Whether it means every local address: `0.0.0.0` or `::`.
+    /// Whether the address means every local address: `0.0.0.0` or `::`.
     package var isWildcard: Bool { address == .v4(0) || address == .v6(high: 0, low: 0) }
 }
 

@@ -61,7 +61,7 @@ struct ByteCursor: ~Escapable {
     /// Each pointer must target an earlier offset than the previous one, so reading always ends. 127 labels with a
     /// pointer after each are legal but absurd; real messages have two or three.
     static let maxPointers = 32
-    /// Names of hosts rarely need more, so the array grows once.
+    /// Initial room for a name. Names of hosts rarely need more, so the array grows once.
     private static let usualNameBytes = 32
 
     @_lifetime(copy message)

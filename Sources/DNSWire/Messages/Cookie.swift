@@ -3,9 +3,9 @@
 /// A client cookie and a server cookie of the interoperable form (RFC 9018 section 4), as three words in network byte
 /// order.
 package struct Cookie: Equatable, Sendable {
-    /// Chosen by the client and echoed unchanged.
+    /// The client cookie, chosen by the client and echoed unchanged.
     package let client: UInt64
-    /// Version, three reserved bytes and the timestamp.
+    /// The server cookie's version, three reserved bytes and the timestamp.
     package let stamp: UInt64
     package let hash: UInt64
 
@@ -16,7 +16,7 @@ package struct Cookie: Equatable, Sendable {
     }
 
     static let optionCode: UInt16 = 10
-    /// Code, length and both cookies.
+    /// Size of the option: code, length and both cookies.
     static let optionBytes = 4 + 24
 
     /// The position of the option's data in a packet.

@@ -13,7 +13,7 @@ package struct DNSSECBits: OptionSet, Hashable, Sendable {
     /// CD (RFC 4035 section 3.2.2): upstreams must not withhold an answer that fails their validation.
     package static let checkingDisabled = DNSSECBits(rawValue: 2)
 
-    /// Every combination.
+    /// Every combination of the bits.
     package static let all = (0...3).map { DNSSECBits(rawValue: $0) }
 
     /// The flags field of an OPT record: DO is its highest bit (RFC 3225 section 3).
@@ -21,7 +21,7 @@ package struct DNSSECBits: OptionSet, Hashable, Sendable {
     var optionFlags: UInt16 { UInt16(rawValue & DNSSECBits.dnssecOK.rawValue) << 15 }
 
     /// - Parameters:
-    ///   - flags: those of the header.
+    ///   - flags: the flags of the header.
     ///   - hasDO: false without an OPT record.
     @inline(__always)
     init(flags: UInt16, hasDO: Bool) {

@@ -5,7 +5,7 @@ package struct EDNS: Equatable, Sendable {
     package static let ourPayloadBytes = 1232
     /// The size without EDNS, and the minimum for smaller values (RFC 1035 section 2.3.4, RFC 6891 section 6.2.3).
     package static let minPayloadBytes = 512
-    /// Root name, type, payload size, extended code, version, flags and length.
+    /// Size of an OPT record without options: root name, type, payload size, extended code, version, flags and length.
     package static let emptyRecordBytes = 11
 
     package let payloadBytes: Int
@@ -38,12 +38,13 @@ extension EDNS {
 /// An extended DNS error (RFC 8914) that explains an answer.
 package struct ExtendedError: Hashable, Sendable {
     package let code: UInt16
-    /// Short, without control characters or secrets; an upstream's text has at most `maxUpstreamTextBytes`.
+    /// The text of the error: short, without control characters or secrets; an upstream's text has at most
+    /// `maxUpstreamTextBytes`.
     package let text: String
 
     package static let staleAnswer = ExtendedError(code: 3, text: "expired, and no upstream has answered")
     package static let staleNoSuchName = ExtendedError(code: 19, text: "expired, and no upstream has answered")
-    /// The same code for a query with RD=0.
+    /// The same code with the text for a query with RD=0.
     package var ofCacheOnly: ExtendedError {
         ExtendedError(code: code, text: "expired; with RD=0 no upstream is asked")
     }
@@ -60,7 +61,7 @@ package struct ExtendedError: Hashable, Sendable {
     package static let filteredAddresses = ExtendedError(code: 15, text: "private addresses were taken out")
     /// "Forged Answer" (4): policy replaced the name's own answer.
     package static let fallbackAddresses = ExtendedError(code: 4, text: "fallback-addresses of a rule")
-    /// RFC 6147: synthesised from IPv4 addresses.
+    /// The addresses were synthesised from IPv4 addresses (RFC 6147).
     package static let synthesised = ExtendedError(code: 29, text: "no IPv6 address of its own (DNS64)")
     /// "Cached Error" (13).
     package static let rememberedFailure = ExtendedError(code: 13, text: "it failed a moment ago")
@@ -80,7 +81,7 @@ package struct ExtendedError: Hashable, Sendable {
     package static let notReady = ExtendedError(code: 14, text: "too many queries are waiting")
     /// "Prohibited" (18): the settings or the operator keep the name from the providers of the client's view.
     package static let keptFromView = ExtendedError(code: 18, text: "no provider of the client's view may be asked")
-    /// "Other Error" (0): RFC 8914 has no code for it.
+    /// "Other Error" (0): RFC 8914 has no code for a used-up budget or quota.
     package static let usedUp = ExtendedError(
         code: otherCode, text: "the budget or quota of a provider is used up")
 
@@ -89,12 +90,12 @@ package struct ExtendedError: Hashable, Sendable {
         ExtendedError(code: otherCode, text: "\(stoodIn.text): \(reason)")
     }
 
-    /// The same for replies from the cache, which does not store the reason.
+    /// The error without a reason, for replies from the cache, which does not store the reason.
     static let stoodIn = ExtendedError(code: otherCode, text: "system resolver stood in")
 
     var tellsStandIn: Bool { code == ExtendedError.otherCode && text.hasPrefix(ExtendedError.stoodIn.text) }
 
-    /// Whether it concerns the name: DNSSEC validation failed (6 to 12), or a filter blocks the name (15 to 18).
+    /// Whether the error concerns the name: DNSSEC validation failed (6 to 12), or a filter blocks the name (15 to 18).
     package var isAboutName: Bool { 6...12 ~= code || 15...18 ~= code }
 
     /// "Other Error" (0): holds the upstream's response code if the upstream sent no extended error.
@@ -107,17 +108,17 @@ package struct ExtendedError: Hashable, Sendable {
     package static func contradicted(_ reason: String) -> ExtendedError {
         ExtendedError(upstream: otherCode, text: reason.utf8)
     }
-    /// "Other Error" (0): RFC 8914 has no code for it.
+    /// "Other Error" (0): RFC 8914 has no code for a loop of aliases.
     package static let aliasLoop = ExtendedError(code: otherCode, text: "cname of rules form a loop")
 
     /// "Other Error" (0): RFC 8914 has no code for a name that is not registered for an account.
     package static let notServed = ExtendedError(code: otherCode, text: "no provider serves the name")
 
-    /// "Other Error" (0): RFC 8914 has no code for it.
+    /// "Other Error" (0): RFC 8914 has no code for an address family without an upstream.
     package static let familyUnserved = ExtendedError(
         code: otherCode, text: "no upstream serves this address family")
 
-    /// "Other Error" (RFC 8914 section 4.1).
+    /// The code of "Other Error" (RFC 8914 section 4.1).
     package static let otherCode: UInt16 = 0
 
     /// Limits an upstream's text so that the largest reply without records still fits 512 bytes.
@@ -161,7 +162,7 @@ package struct ExtendedError: Hashable, Sendable {
         return nil
     }
 
-    /// Option code, option length, info code and text.
+    /// Size of the option: option code, option length, info code and text.
     var optionBytes: Int { 6 + text.utf8.count }
 
     static let optionCode: UInt16 = 15

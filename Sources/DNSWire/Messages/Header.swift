@@ -33,9 +33,9 @@ package struct Header: Equatable, Sendable {
     package var isTruncated: Bool { flags & Header.truncatedFlag != 0 }
     /// AD: the sender vouches for all records (RFC 4035 section 3.2.3).
     package var isAuthentic: Bool { flags & Header.authenticDataFlag != 0 }
-    /// 0 is QUERY.
+    /// The opcode; 0 is QUERY.
     package var opcode: UInt16 { (flags & Header.opcodeMask) >> 11 }
-    /// The low four bits; an OPT record may extend them (RFC 6891 section 6.1.3).
+    /// The low four bits of the response code; an OPT record may extend them (RFC 6891 section 6.1.3).
     package var responseCode: UInt16 { flags & 0x000F }
 
     /// Flags of our replies: QR and RA set, opcode, RD and CD copied, AA, AD and Z clear (RFC 1035 section 4.1.1). RD,

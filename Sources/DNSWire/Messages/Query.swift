@@ -12,7 +12,7 @@ package struct Query: Equatable, Sendable {
     package let edns: EDNS?
     /// True if the query came over TCP.
     package let isOnStream: Bool
-    /// DO and CD; none after `dropDNSSEC`.
+    /// The bits DO and CD; none after `dropDNSSEC`.
     package private(set) var dnssec: DNSSECBits
     /// The cookie for the OPT record of every reply; set after the client's cookie is checked.
     package var replyCookie: Cookie?
@@ -22,26 +22,26 @@ package struct Query: Equatable, Sendable {
 
     package enum Reception: Equatable, Sendable {
         case query(Query)
-        /// Answered immediately with a response code, without a lookup.
+        /// The query is answered immediately with a response code, without a lookup.
         case rejection(Query, ResponseCode)
         /// No reply is sent.
         case drop(DropReason)
     }
 
     package enum DropReason: String, Sendable, CaseIterable {
-        /// Fewer than twelve bytes, so there is no header to answer.
+        /// The packet has fewer than twelve bytes, so there is no header to answer.
         case short
         /// QR=1: a reply to a reply could loop between two servers.
         case reply
-        /// Far above the client's rate limit.
+        /// The client is far above its rate limit.
         case rateLimited
     }
 
-    /// OPT and one of TSIG or SIG(0); a stub sends no more.
+    /// Bound on additional records: OPT and one of TSIG or SIG(0); a stub sends no more.
     private static let maxAdditionalRecords: UInt16 = 2
-    /// Cookies, padding, subnet, keepalive and future options; each has at least four bytes.
+    /// Bound on options: cookies, padding, subnet, keepalive and future options; each has at least four bytes.
     private static let maxOptions = 64
-    /// A few extra questions or records may be a client's mistake; more are not parsed.
+    /// Bound on extra questions or records. A few may be a client's mistake; more are not parsed.
     private static let maxStrayRecords = 8
 
     /// - Parameters:
@@ -79,14 +79,14 @@ package struct Query: Equatable, Sendable {
         return .query(query)
     }
 
-    /// The reply states the idle timeout (RFC 7828 section 3.3.2); over UDP the option is ignored.
+    /// Whether the reply states the idle timeout (RFC 7828 section 3.3.2); over UDP the option is ignored.
     var repliesKeepalive: Bool { isOnStream && edns?.asksKeepalive == true }
 
     /// Resolves the query without DO and CD, because no upstream of the name can carry them. The reply still has the
     /// client's CD.
     package mutating func dropDNSSEC() { dnssec = [] }
 
-    /// The client can read AD: it set AD or DO (RFC 6840 sections 5.7 and 5.8).
+    /// Whether the client can read AD: it set AD or DO (RFC 6840 sections 5.7 and 5.8).
     package var readsAuthenticData: Bool {
         flags & Header.authenticDataFlag != 0 || edns?.isDNSSECAware ?? false
     }
@@ -121,7 +121,7 @@ package struct Query: Equatable, Sendable {
     /// Returns true for a single label, as used for the machine itself and local hosts.
     package func asksSingleLabel(in packet: Span<UInt8>) -> Bool { Int(packet[Header.byteCount]) + 2 == nameBytes }
 
-    /// RFC 9824 section 3.4: a type that exists only in proofs cannot be asked for.
+    /// The extended error of a rejection. A type that exists only in proofs cannot be asked for (RFC 9824 section 3.4).
     package var extendedErrorOfRejection: ExtendedError? { type == .nxName ? .invalidQueryType : nil }
 
     /// The response code for types and classes that the daemon never asks upstream; nil for all others.

@@ -3,10 +3,11 @@
 package struct Question: Hashable, Sendable {
     package let name: Name
     package let type: RecordType
-    /// The clients that the answer is for. As a part of the key, it keeps them apart in cache, lookups, demand and
-    /// batches. The price is twelve bytes in each. The store has the answers for all clients only.
+    /// The clients that the answer is for. As a part of the key, the group separates clients in cache, lookups, demand
+    /// and batches. The price is twelve bytes in each entry. The store has the answers for all clients only.
     package let clients: ClientGroup
-    /// Answers with signatures, and those that upstreams did not validate, are kept apart from all others.
+    /// The bits DO and CD. Answers with signatures, and answers that upstreams did not validate, are kept apart from
+    /// all others.
     package let dnssec: DNSSECBits
 
     package init(
@@ -18,7 +19,7 @@ package struct Question: Hashable, Sendable {
         self.dnssec = dnssec
     }
 
-    /// As in `Name`.
+    /// Returns the hash in a table, as `Name` does.
     package func _rawHashValue(seed: Int) -> Int {
         name._rawHashValue(
             seed: seed ^ (Int(dnssec.rawValue) << 16 | Int(type.rawValue))
@@ -28,13 +29,13 @@ package struct Question: Hashable, Sendable {
     /// Returns a question for another type of the same name, clients and bits.
     package func with(_ type: RecordType) -> Question { Question(name, type, from: clients, dnssec: dnssec) }
 
-    /// Returns the question with these bits.
+    /// Returns the question with these DNSSEC bits.
     package func with(_ dnssec: DNSSECBits) -> Question { Question(name, type, from: clients, dnssec: dnssec) }
 }
 
 extension Question: CustomStringConvertible {
     package var description: String { "\(name) \(typeText)" }
 
-    /// Type and bits: "A", or "A+DO" for one with signatures.
+    /// Type and bits as text: "A", or "A+DO" for a question with DO.
     package var typeText: String { "\(type)\(dnssec)" }
 }

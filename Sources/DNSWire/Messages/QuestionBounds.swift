@@ -5,7 +5,7 @@ package struct QuestionBounds {
     package let nameBytes: Int
     package let type: RecordType
 
-    /// Nil if the packet has more or fewer questions than one, or one that cannot be read.
+    /// Returns nil if the packet has more or fewer questions than one, or one that cannot be read.
     package init?(in packet: Span<UInt8>) {
         guard packet.count > Header.byteCount, packet.bigEndian16(at: 4) == 1,
             let end = Query.endOfName(in: packet, at: Header.byteCount), end + 4 <= packet.count

@@ -4,7 +4,7 @@ package struct QuestionScope: Hashable, Sendable {
     package let name: Name
     /// Includes all names below `name`.
     package let includesDescendants: Bool
-    /// Nil: every type.
+    /// The record type; nil: every type.
     package let type: RecordType?
 
     package static let everything = QuestionScope(.root, includesDescendants: true)

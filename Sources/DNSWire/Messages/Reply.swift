@@ -148,8 +148,8 @@ package enum Reply {
             + (query.repliesKeepalive ? EDNS.Keepalive.optionBytes : 0) + (extendedError?.optionBytes ?? 0)
     }
 
-    /// RFC 6891 section 6.1.2; our version is 0. DO is copied (RFC 3225 section 3), unless no upstream of the name can
-    /// carry it: such a reply must not suggest that signatures were asked for.
+    /// Appends the OPT record (RFC 6891 section 6.1.2); our version is 0. DO is copied (RFC 3225 section 3), unless no
+    /// upstream of the name can carry it: such a reply must not suggest that signatures were asked for.
     private static func appendOptionRecord(
         code: ResponseCode, _ query: Query, _ extendedError: ExtendedError?, to output: inout OutputSpan<UInt8>
     ) {
@@ -173,7 +173,7 @@ package enum Reply {
 }
 
 extension OutputSpan<UInt8> {
-    /// Forced inlining, because every reply makes some calls.
+    /// Appends a number. Inlining is forced, because every reply makes some calls.
     @inline(__always) @_lifetime(self: copy self)
     mutating func appendBigEndian<Value: FixedWidthInteger>(_ value: Value) {
         let size = MemoryLayout<Value>.size
@@ -185,7 +185,7 @@ extension OutputSpan<UInt8> {
         }
     }
 
-    /// One block copy instead of a byte loop, since the fast path spends its time here.
+    /// Appends bytes by one block copy instead of a byte loop, since the fast path spends its time here.
     @_lifetime(self: copy self)
     mutating func append(_ bytes: Span<UInt8>) {
         precondition(bytes.count <= freeCapacity, "a reply is cut to its limit before it is written")

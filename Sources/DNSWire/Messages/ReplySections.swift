@@ -16,7 +16,7 @@ struct ReplySections {
     /// The first extended error of the OPT record (RFC 8914).
     let extendedError: ExtendedError?
 
-    /// Starts after the question section.
+    /// Reads the sections; starts after the question section.
     init(_ cursor: inout ByteCursor, _ header: Header, _ question: Question) throws(MalformedMessage) {
         let counts = (Int(header.answerCount), Int(header.authorityCount), Int(header.additionalCount))
         guard counts.0 + counts.1 + counts.2 <= UpstreamReply.maxRecords else {
@@ -94,6 +94,6 @@ struct RecordHead {
         return data
     }
 
-    /// RFC 8767 section 4: a TTL with the top bit set is a large one, not 0 as in RFC 2181.
+    /// The TTL. A TTL with the top bit set is a large one (RFC 8767 section 4), not 0 as in RFC 2181.
     private var ttlSeconds: UInt32 { min(ttlField, UpstreamReply.maxTTLSeconds) }
 }

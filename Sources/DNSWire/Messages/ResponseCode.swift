@@ -7,7 +7,7 @@ package struct ResponseCode: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// `RawRepresentable` has a slower one, which is generic.
+    /// `RawRepresentable` has a slower operator, which is generic.
     package static func == (left: ResponseCode, right: ResponseCode) -> Bool { left.rawValue == right.rawValue }
 
     package static let noError = ResponseCode(rawValue: 0)
@@ -19,7 +19,7 @@ package struct ResponseCode: RawRepresentable, Hashable, Sendable {
     /// A DNAME record makes the name too long (RFC 6672 section 2.2).
     package static let nameShouldNotExist = ResponseCode(rawValue: 6)
     package static let badVersion = ResponseCode(rawValue: 16)
-    /// RFC 7873 section 8: the client must retry with the cookie in this reply.
+    /// The client must retry with the cookie in this reply (RFC 7873 section 8).
     package static let badCookie = ResponseCode(rawValue: 23)
 
     /// The codes of servers without EDNS support (RFC 6891 section 7): retry without OPT.

@@ -12,7 +12,8 @@ package enum UpstreamQuery {
     /// - Parameters:
     ///   - id: fresh and random for every datagram; 0 for DoH (RFC 8484 section 4.1).
     ///   - payloadSize: the UDP payload size to advertise; nil omits EDNS, for servers without support.
-    ///   - paddedTo: at least 1; pads the message to a multiple of it (RFC 7830). For encrypted transports; needs
+    ///   - paddedTo: at least 1; pads the message to a multiple of this number (RFC 7830). For encrypted transports;
+    ///     needs
     ///     EDNS.
     ///   - clientSubnet: the client subnet of the answer (RFC 7871). Length 0 forbids servers to forward any location
     ///     (section 7.1.2); nil omits the option. Needs EDNS.
@@ -52,7 +53,8 @@ package enum UpstreamQuery {
         return option + content
     }
 
-    /// RFC 7871 section 6: family, prefix length, scope (0 in queries), and the bytes that the prefix touches.
+    /// Returns the option's content (RFC 7871 section 6): family, prefix length, scope (0 in queries), and the bytes
+    /// that the prefix touches.
     private static func content(_ subnet: Prefix) -> [UInt8] {
         let family: UInt8 = subnet.address.recordType == .a ? 1 : 2
         return [0, family, UInt8(subnet.length), 0] + subnet.address.bytes.prefix((subnet.length + 7) / 8)

@@ -15,8 +15,8 @@ package struct AliasChain: Equatable, Sendable {
         case tooLong
     }
 
-    /// CDNs chain up to a dozen names. BIND and unbound follow 11 to 17 links, but those chains cost them a query per
-    /// link; a complete answer costs none.
+    /// Bound on links. CDNs chain up to a dozen names. BIND and unbound follow 11 to 17 links, but those chains cost
+    /// them a query per link; a complete answer costs none.
     package static let maxLinks = 32
 
     /// Takes time linear in the number of records. If a name has several CNAME records, the first counts.
@@ -63,7 +63,8 @@ package struct AliasChain: Equatable, Sendable {
         return names.contains(record.owner)
     }
 
-    /// RFC 2181 section 5: an RRset has no duplicates. Of two records that differ only in TTL, the first stays.
+    /// Removes duplicates, which an RRset does not have (RFC 2181 section 5). Of two records that differ only in TTL,
+    /// the first stays.
     private static func unique(_ records: [ResourceRecord]) -> [ResourceRecord] {
         // Most answers have a few records, which need no table.
         if records.count <= 8 {
@@ -98,7 +99,7 @@ extension [ResourceRecord] {
 }
 
 extension Question {
-    /// ANY asks for every type.
+    /// Whether records of this type belong to the answer. ANY asks for every type.
     func asks(for type: RecordType) -> Bool { self.type == type || self.type == .any }
 }
 

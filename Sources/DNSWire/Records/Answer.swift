@@ -30,10 +30,11 @@ package struct Answer: Equatable, Sendable {
     /// An extended error for clients; nil: none. Not part of the upstream's data.
     package private(set) var remark: ExtendedError?
 
-    /// For a negative answer without a TTL; RFC 2308 section 5 leaves the value to the server.
+    /// The TTL of a negative answer without a TTL; RFC 2308 section 5 leaves the value to the server.
     package static let defaultNegativeTTLSeconds: UInt32 = 60
 
-    /// Creates an answer from records of the query type, at least one. The TTL is the smallest of theirs.
+    /// Creates an answer from records of the query type, at least one. The TTL of the answer is the smallest TTL of the
+    /// records.
     package init(records: [ResourceRecord]) {
         kind = .records
         self.records = records
@@ -41,8 +42,8 @@ package struct Answer: Equatable, Sendable {
         ttlSeconds = records.map(\.ttlSeconds).min() ?? 0
     }
 
-    /// Creates a negative answer. With a SOA record, the TTL is the smaller of its TTL and MINIMUM; the record's TTL
-    /// is set to it, so downstream caches keep it no longer (RFC 2308 sections 3 and 5). Without one, it is
+    /// Creates a negative answer. With a SOA record, the TTL is the smaller of its TTL and MINIMUM; the record's TTL is
+    /// set to it, so downstream caches keep it no longer (RFC 2308 sections 3 and 5). Without a SOA record, the TTL is
     /// `ttlSeconds`.
     package init(
         negative kind: Kind, chain: [ResourceRecord] = [], authority: ResourceRecord? = nil,

@@ -195,7 +195,7 @@ private struct BodyWalk {
         return border == position
     }
 
-    /// RFC 4343.
+    /// Compares names without regard to ASCII case (RFC 4343).
     private func isEqual(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
         if left == right { return true }
         return zip(left, right).allSatisfy { message[$0].lowercased == message[$1].lowercased }

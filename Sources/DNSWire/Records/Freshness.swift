@@ -12,7 +12,7 @@ package enum Freshness: Equatable, Sendable {
 
     /// Limits for the use of expired answers.
     package struct Limits: Equatable, Sendable {
-        /// Counts from the expiry; 0 disables stale answers. RFC 8767 section 5 suggests 1 to 3 days.
+        /// Maximum time after the expiry; 0 disables stale answers. RFC 8767 section 5 suggests 1 to 3 days.
         package let maxAgeSeconds: UInt32
         /// A stale negative answer breaks a program that a stale address would keep working. So it requires the
         /// operator's permission.
@@ -26,7 +26,7 @@ package enum Freshness: Equatable, Sendable {
 
     /// - Parameters:
     ///   - ageMilliseconds: time since the answer was received.
-    ///   - lifetimeSeconds: its original TTL (RFC 2308 section 5 for negative answers).
+    ///   - lifetimeSeconds: the answer's original TTL (RFC 2308 section 5 for negative answers).
     package init(ageMilliseconds: Int64, lifetimeSeconds: UInt32, isNegative: Bool, limits: Limits) {
         let left = Int64(lifetimeSeconds) * 1000 - ageMilliseconds
         if left > Freshness.leadMilliseconds(lifetimeSeconds) {
@@ -48,7 +48,7 @@ package enum Freshness: Equatable, Sendable {
     }
 }
 
-/// An answer with its age. Immutable. A class, because most questions pass a missing one from function to function.
+/// An answer with its age. Immutable. A class, because most questions pass a missing answer from function to function.
 package final class AgedAnswer: Equatable, Sendable {
     package enum Origin: Sendable {
         case provider

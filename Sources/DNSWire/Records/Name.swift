@@ -10,11 +10,11 @@ package struct Name: Sendable {
     package var digest: UInt64 { UInt64(bitPattern: Int64(hash)) }
 
     package static let root = Name(unchecked: [0])
-    /// RFC 1035 section 2.3.4.
+    /// Maximum size of the wire form (RFC 1035 section 2.3.4).
     package static let maxWireBytes = 255
     package static let maxLabelBytes = 63
 
-    /// For bytes that this module has already validated.
+    /// Takes bytes that this module has already validated.
     init(unchecked wire: [UInt8]) {
         self.wire = wire
         hash = Name.hash(of: wire)
@@ -179,8 +179,8 @@ extension Name: Hashable {
         return Int(bitPattern: product ^ product >> 32)
     }
 
-    /// Keyed by the process, as clients choose the names. Calls the hasher once, since a call costs more than the
-    /// bytes.
+    /// Returns the hash of a wire form, keyed by the process, as clients choose the names. Calls the hasher once, since
+    /// a call costs more than the bytes.
     private static func hash(of wire: [UInt8]) -> Int {
         unsafe withUnsafeTemporaryAllocation(byteCount: wire.count, alignment: 1) { lowercased in
             for index in wire.indices { unsafe lowercased[index] = wire[index].lowercased }
@@ -194,7 +194,7 @@ extension Name: Hashable {
         return hasher.finalize()
     }
 
-    /// Returns the digest of a name without making one.
+    /// Returns the digest of a name without creating the name.
     ///
     /// - Parameter wire: a valid wire form in lower case.
     package static func digest(ofLowercased wire: [UInt8]) -> UInt64 {

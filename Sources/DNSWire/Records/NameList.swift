@@ -19,7 +19,7 @@ package struct NameList: Sendable {
 
     package struct Entry: Equatable, Sendable {
         package let scope: Scope
-        /// The first line of the file that has it, from 1.
+        /// The first line of the file that has the entry, counted from 1.
         package let line: Int
 
         package init(scope: Scope, line: Int) {
@@ -32,7 +32,7 @@ package struct NameList: Sendable {
     private let lines: [UInt32]
     private let starts: [UInt32]
     private let bucketBits: Int
-    /// Of the file's bytes: `hashes` are other ones in every process.
+    /// The digest of the file's bytes, because `hashes` differ in every process.
     package let fileDigest: StableDigest
 
     package static let empty = NameList(Builder())
@@ -40,15 +40,15 @@ package struct NameList: Sendable {
     package var count: Int { hashes.count }
     package var isEmpty: Bool { hashes.isEmpty }
 
-    /// Bytes of its arrays.
+    /// Size of the list's arrays.
     package var sizeBytes: Int { hashes.count * 12 + starts.count * 4 }
 
-    /// Returns the entry that applies to a question's name and consists of it or of a name above it; nil without one.
-    /// An exact entry precedes others.
+    /// Returns the entry for this name that applies to a question's name; nil without one. An exact entry precedes
+    /// others.
     ///
     /// - Parameters:
     ///   - name: the question's name or an ancestor of it.
-    ///   - isWhole: it is the question's name.
+    ///   - isWhole: `name` is the question's name.
     package func entry(at name: Name, isWhole: Bool) -> Entry? {
         let digest = name.digest & ~NameList.scopeMask
         let bucket = NameList.bucket(of: digest, bucketBits)
@@ -74,10 +74,10 @@ package struct NameList: Sendable {
     package struct Builder {
         fileprivate typealias Piece = [(hash: UInt64, line: UInt32)]
 
-        /// All but the last are full.
+        /// The pieces; all but the last are full.
         fileprivate var pieces: [Piece] = []
         private static let pieceCount = 1 << 14
-        /// Of the bytes that the names are from.
+        /// The digest of the bytes that the names are from.
         package var fileDigest = StableDigest()
 
         package init() {}
@@ -85,7 +85,7 @@ package struct NameList: Sendable {
         package var count: Int { max(0, pieces.count - 1) * Builder.pieceCount + (pieces.last?.count ?? 0) }
 
         /// - Parameters:
-        ///   - digest: of the name.
+        ///   - digest: the digest of the name.
         ///   - line: at most 2^32 - 1.
         package mutating func add(_ digest: UInt64, _ scope: Scope, line: Int) {
             if pieces.last.map({ $0.count == Builder.pieceCount }) ?? true {

@@ -7,7 +7,7 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// `RawRepresentable` has a slower one, which is generic.
+    /// `RawRepresentable` has a slower operator, which is generic.
     package static func == (left: RecordType, right: RecordType) -> Bool { left.rawValue == right.rawValue }
 
     package static let a = RecordType(rawValue: 1)
@@ -58,7 +58,7 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
     /// The types that have names here.
     package static var names: [String] { mnemonics.map(\.1) }
 
-    /// A mnemonic in any case, or RFC 3597's "TYPE123".
+    /// Parses a mnemonic in any case, or RFC 3597's "TYPE123".
     package init?(_ text: String) {
         let upper = text.uppercased()
         if let known = RecordType.mnemonics.first(where: { $0.1 == upper }) {

@@ -21,7 +21,7 @@ package struct RenderedAnswer: Equatable, Sendable {
     /// The message limit of 65,535 bytes less header, question and OPT. Records beyond it are omitted.
     static let maxBodyBytes = 65_535 - Header.byteCount - Name.maxWireBytes - 4 - 256
 
-    /// Fits any reply to this question, since its length does not depend on letter case.
+    /// Renders a body that fits any reply to this question, since the question's length does not depend on letter case.
     package init(_ answer: Answer, to question: Question, recordClass: UInt16 = Query.classIN) {
         var writer = Writer(question: question.name, recordClass: recordClass, records: answer.records.count)
         var answers: UInt16 = 0
@@ -60,7 +60,7 @@ package struct RenderedAnswer: Equatable, Sendable {
             ttlOffsets: ttlOffsets, isCut: isCut, isNegative: isNegative, isSubstitute: isSubstitute)
     }
 
-    /// For parts that are already validated.
+    /// Takes parts that are already validated.
     init(
         responseCode: ResponseCode, answerCount: UInt16, authorityCount: UInt16, body: [UInt8], ttlOffsets: [UInt16],
         isCut: Bool, isNegative: Bool, isSubstitute: Bool = false, isAuthentic: Bool = false
@@ -85,10 +85,10 @@ package struct RenderedAnswer: Equatable, Sendable {
         private let question: Name
         private let bodyOffset: Int
         private let recordClass: UInt16
-        /// Enough for a chain and a zone name; searched linearly for each owner.
+        /// Bound on `known`: enough for a chain and a zone name; searched linearly for each owner.
         private static let maxKnown = 32
         private static let pointerToQuestion: [UInt8] = [0xC0, UInt8(Header.byteCount)]
-        /// An AAAA record.
+        /// Usual size of a record: that of an AAAA record.
         private static let usualRecordBytes = 28
 
         /// - Parameter records: expected number of records.

@@ -37,11 +37,11 @@ extension RecordType {
     package var isServiceBinding: Bool { self == .svcb || self == .https }
 }
 
-/// RFC 9460 section 2.2.
+/// The data of a SVCB or HTTPS record (RFC 9460 section 2.2).
 private struct ServiceBinding {
     let priority: UInt16
     let target: Name
-    /// In ascending key order; nil if malformed.
+    /// The parameters in ascending key order; nil if malformed.
     let parameters: [Parameter]?
 
     static let priorityBytes = 2
@@ -62,7 +62,7 @@ private struct ServiceBinding {
         self.init(priority: priority, target: target, parameters: try? Parameter.readAll(&cursor))
     }
 
-    /// RFC 9460 section 2.4.1.
+    /// Whether the record is in AliasMode (RFC 9460 section 2.4.1).
     var isAlias: Bool { priority == 0 }
 
     var data: [UInt8] {
@@ -98,7 +98,7 @@ private struct Parameter {
     let key: UInt16
     let value: [UInt8]
 
-    /// RFC 9460 section 14.3.2.
+    /// The key `mandatory` (RFC 9460 section 14.3.2).
     private static let mandatory: UInt16 = 0
     private static let ipv4Hint: UInt16 = 4
     private static let ipv6Hint: UInt16 = 6
@@ -154,7 +154,7 @@ private struct Parameter {
         return stride(from: 0, to: value.count, by: width).map { value[$0..<($0 + width)] }
     }
 
-    /// RFC 9460 sections 7.3 and 8: lists are not empty, and mandatory keys ascend.
+    /// Whether the value is well-formed (RFC 9460 sections 7.3 and 8): lists are not empty, and mandatory keys ascend.
     private var isWhole: Bool {
         guard let width = elementBytes else { return true }
         guard !value.isEmpty, value.count.isMultiple(of: width) else { return false }

@@ -4,7 +4,7 @@ package struct ServiceLocation: Hashable, Sendable {
     package let priority: UInt16
     package let weight: UInt16
     package let port: UInt16
-    /// The root means that the service is not available.
+    /// The target of the service; the root means that the service is not available.
     package let target: Name
 
     /// Parses "PRIORITY WEIGHT PORT TARGET" with single spaces.

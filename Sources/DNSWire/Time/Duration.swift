@@ -54,13 +54,13 @@ package struct Duration: Hashable, Sendable {
 
     package var seconds: Double { Double(nanoseconds) / 1e9 }
 
-    /// Rounded toward zero.
+    /// Whole seconds, rounded toward zero.
     package var wholeSeconds: Int64 { nanoseconds / 1_000_000_000 }
 
-    /// Rounded toward zero.
+    /// Whole milliseconds, rounded toward zero.
     package var wholeMilliseconds: Int { Int(nanoseconds / 1_000_000) }
 
-    /// Rounded toward zero.
+    /// Whole microseconds, rounded toward zero.
     package var wholeMicroseconds: Int { Int(nanoseconds / 1000) }
 }
 
@@ -87,7 +87,7 @@ extension Duration: AdditiveArithmetic {
         Duration(clamping: Double(duration.nanoseconds) * factor)
     }
 
-    /// Rounded toward zero.
+    /// Returns the quotient, rounded toward zero.
     package static func / (duration: Duration, divisor: Int) -> Duration {
         Duration(duration.nanoseconds / Int64(divisor))
     }
