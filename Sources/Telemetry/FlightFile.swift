@@ -13,19 +13,19 @@ package struct FlightFile: Sendable {
     package let signal: Int?
     /// When the machine booted, in microseconds since 1970.
     package let bootMicroseconds: Int64
-    /// The oldest first.
+    /// The events, the oldest first.
     package let events: [FlightEvent]
     private let words: [String]
 
     package static let headerBytes = 64
     private static let momentBytes = 24
     private static let maxSignal: Int64 = 64
-    /// The end of the year 9999.
+    /// The latest wall time that is accepted: the end of the year 9999.
     private static let maxWallMicroseconds: Int64 = 253_402_300_799_999_999
     private static let mark: [UInt8] = Array("HTTPDNSF".utf8)
     private static let version: UInt32 = 1
     private static let versionTextBytes = 28
-    /// 256 serving threads and the main thread.
+    /// Bound on rings: those of 256 serving threads and the main thread.
     package static let maxRings = 257
     /// The size of a file with `maxRings` rings.
     package static let maxBytes =

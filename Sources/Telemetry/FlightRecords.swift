@@ -12,7 +12,7 @@ package enum FlightScope: UInt8, CaseIterable, AtomicRepresentable, Sendable {
 }
 
 package final class FlightRecords: Sendable {
-    /// The last one is the main thread's.
+    /// The rings of all threads; the last one is the main thread's.
     package let rings: [FlightRing]
     package let words = FlightStrings()
 
@@ -24,7 +24,7 @@ package final class FlightRecords: Sendable {
 
     package var scope: FlightScope { ofMainThread.scope.load(ordering: .relaxed) }
 
-    /// Each thread obeys from its next event on.
+    /// Sets which events are recorded. Each thread obeys from its next event on.
     package func setScope(_ scope: FlightScope) {
         for ring in rings { ring.scope.store(scope, ordering: .relaxed) }
     }

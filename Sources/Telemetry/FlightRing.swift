@@ -11,7 +11,7 @@ import Synchronization
 /// A slot has 128 bytes; unused parts are not written. The second half holds IPv6 address, upstream and bytes 25 to 72
 /// of the name. The rest of a longer name is in a separate tail.
 @safe package final class FlightRing: Sendable {
-    /// A few seconds of a busy resolver, or a day of a quiet one.
+    /// Events of a ring: a few seconds of a busy resolver, or a day of a quiet one.
     package static let capacity = 10_000
     static let slotWords = 16
     /// Words for the part of a name beyond 72 bytes. The longest name has 254 bytes without its root.
@@ -101,7 +101,7 @@ import Synchronization
         unsafe count[0].store(number &+ 1, ordering: .releasing)
     }
 
-    /// Writes eight bytes at a time; the rest of the last word is 0.
+    /// Writes a name, eight bytes at a time; the rest of the last word is 0.
     @inline(__always)
     private func writeName(
         _ text: UnsafeRawBufferPointer, from start: Int, bytes: Int, into cells: UnsafeMutablePointer<Atomic<UInt64>>,

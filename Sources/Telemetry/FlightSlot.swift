@@ -39,9 +39,9 @@ struct FlightSlot {
     static let nameBytesInSlot = 72
 
     let nanoseconds: UInt64
-    /// Word 2.
+    /// Word 2 of the slot.
     let what: UInt64
-    /// Word 3, without the bits of name and address.
+    /// Word 3 of the slot, without the bits of name and address.
     let flags: UInt64
     let upstream: UInt64
 
@@ -84,7 +84,7 @@ struct FlightSlot {
         return code != .noError && code != .noSuchName
     }
 
-    /// Stored plus one, so that 0 means none; code 65535 is not used.
+    /// Returns the code plus one, so that 0 means none; code 65535 is not used.
     static func bits(ofExtendedError number: UInt16?) -> UInt64 { number.map { UInt64($0 &+ 1) << 48 } ?? 0 }
 
     static func nameBytes(_ word: UInt64) -> Int { Int(word >> nameBytesShift & 0xFF) }

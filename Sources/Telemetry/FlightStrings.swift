@@ -4,9 +4,9 @@
 import Synchronization
 
 package final class FlightStrings: Sendable {
-    /// Enough for the provider names of some reloads, and for every result.
+    /// Bound on words: enough for the provider names of some reloads, and for every result.
     package static let capacity = 1024
-    /// Bytes of UTF-8; longer words are truncated.
+    /// Maximum size of a word in bytes of UTF-8; longer words are truncated.
     package static let maxBytes = 56
     static let wordsOfEntry = 8
 
@@ -44,7 +44,7 @@ package final class FlightStrings: Sendable {
         return FlightStrings.text(words) ?? ""
     }
 
-    /// Nil if the words are not a valid entry, since they may come from a file.
+    /// Returns the text of an entry; nil if the words are not a valid entry, since they may come from a file.
     static func text(_ words: [UInt64]) -> String? {
         guard words.count == wordsOfEntry, words[0] <= UInt64(maxBytes) else { return nil }
         let bytes = (0..<Int(words[0])).map { UInt8(truncatingIfNeeded: words[1 + $0 / 8] >> UInt64(8 * ($0 % 8))) }

@@ -5,7 +5,7 @@ package import DNSWire
 /// Invariant: bucket 0 counts durations up to 1 us. Bucket 1 + 4k + q counts those above 2^k us * (1 + q/4), up to 2^k
 /// us * (1 + (q + 1)/4). The last bucket counts all longer ones. So cumulative counts up to 2^k us are exact.
 package struct LatencyHistogram: Sendable, Equatable {
-    /// 2^23 us are 8.4 s, longer than any duration here.
+    /// Number of powers of two: 2^23 us are 8.4 s, longer than any duration here.
     package static let octaves = 23
     static let bucketCount = 2 + 4 * octaves
     package internal(set) var buckets = [UInt64](repeating: 0, count: bucketCount)
@@ -61,7 +61,7 @@ package struct LatencyHistogram: Sendable, Equatable {
 }
 
 extension Duration {
-    /// Negative durations give 0.
+    /// The duration in microseconds, rounded up; 0 for a negative one.
     package var microsecondsRoundedUp: UInt64 {
         nanoseconds <= 0 ? 0 : (UInt64(nanoseconds) + 999) / 1000
     }

@@ -11,7 +11,7 @@ package enum Count: Int, CaseIterable {
     case udpQueries, tcpQueries
     case cacheResponses, staleResponses, providerResponses, systemResponses, localResponses
     case fallbackResponses
-    /// Answered by a rule that blocks the name.
+    /// Responses by a rule that blocks the name.
     case blockedResponses
     case refusedResponses, failureResponses
     /// A client over its rate limit was told to retry over TCP, or with a cookie.
@@ -23,7 +23,7 @@ package enum Count: Int, CaseIterable {
     case droppedOverload
     /// The client's connection ended before the answer came.
     case droppedGone
-    /// Handed to the main thread, which answers or drops it later.
+    /// Queries that were handed to the main thread, which answers or drops them later.
     case handedOver
     case cacheHits, cacheMisses
     case noError, formatError, serverFailure, noSuchName, notImplemented, refused, badVersion, badCookie, otherCode
@@ -39,7 +39,7 @@ package struct Tally: Sendable {
         set { counts[count.rawValue] = newValue }
     }
 
-    /// Mutates in place: a subscript of another module would copy all counts on each increment.
+    /// Adds to a count in place: a subscript of another module would copy all counts on each increment.
     package mutating func add(_ count: Count, _ amount: UInt64 = 1) { counts[count.rawValue] += amount }
 
     /// Increments three counters at once, as every cache hit does.
@@ -82,7 +82,7 @@ package struct Tally: Sendable {
 ///
 /// `@unchecked Sendable`: the cells are atomics, allocated in `init` and freed in `deinit`.
 @safe package final class PublishedTally: @unchecked Sendable {
-    /// Odd while a publication is in progress.
+    /// The version is odd while a publication is in progress.
     private let version = Atomic<UInt64>(0)
     private let cells: UnsafeMutablePointer<Atomic<UInt64>>
 
