@@ -11,7 +11,7 @@ package struct PageClient: Sendable {
     let isOnThisMachine: Bool
 
     /// - Parameters:
-    ///   - userID: of a process on this machine; nil: not known.
+    ///   - userID: the user of the client's process on this machine; nil: not known.
     ///   - isTrusted: whether the user may run every command of the control socket.
     package init(_ address: Address, userID: UInt32?, isTrusted: Bool) {
         holder = ConnectionHolder(address, userID: userID)
@@ -22,7 +22,7 @@ package struct PageClient: Sendable {
 
 struct ConnectionPlaces {
     static let maxPerHolder = 16
-    /// Covers request and reply together, however slow the client is.
+    /// Time limit of a connection, which covers request and reply together, however slow the client is.
     static let lifetime: Duration = .seconds(10)
 
     private struct Place {
@@ -38,7 +38,7 @@ struct ConnectionPlaces {
         case refused
     }
 
-    /// The oldest first.
+    /// The taken places, the oldest first.
     private var taken: [Place] = []
     private var admitted: UInt64 = 0
 

@@ -47,7 +47,7 @@ import LinuxIO
     /// Closes every connection. No callback uses the context afterwards.
     deinit { unsafe MHD_stop_daemon(daemon) }
 
-    /// Readable when `run` has something to do.
+    /// The descriptor that is readable when `run` has something to do.
     package var descriptor: Int32 { unsafe web_epoll(daemon) }
 
     /// Number of replies, including refusals.

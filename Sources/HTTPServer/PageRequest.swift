@@ -81,17 +81,18 @@ package enum Page: String, CaseIterable, Sendable {
     case metrics = "/metrics"
     /// The data of the HTML page.
     case figures = "/status.json"
-    /// The data of its charts.
+    /// The data of the charts on the HTML page.
     case history = "/history.json"
     /// The names that clients ask.
     case names = "/names.json"
     /// The text of `httpdnsctl explain`.
     case explanation = "/explain"
 
-    /// A link on a web site may lead to the page, and a collector may be a web site.
+    /// Whether requests of other web sites get the page: a link on a web site may lead to the status page, and a
+    /// collector of metrics may be a web site.
     fileprivate var isForAnySite: Bool { [.status, .metrics].contains(self) }
 
-    /// Names tell what the users of the machine do, and the listener has no password.
+    /// Whether the page shows names. They tell what the users of the machine do, and the listener has no password.
     fileprivate var showsNames: Bool { [.names, .explanation].contains(self) }
 }
 

@@ -8,7 +8,7 @@ package enum StatusPage {
         let styled = replaced("/*style*/", by: text(PackageResources.page_css), in: text(PackageResources.page_html))
         return pieces(of: replaced("/*script*/", by: script, in: styled), at: "NONCE").map { Array($0.utf8) }
     }()
-    /// The same for a reader that gets no names. The script must not request them in vain: browsers log that.
+    /// The document for a reader that gets no names. Its script must not request names in vain: browsers log that.
     private static let partsWithoutNames: [[UInt8]] = {
         let marked = parts.map { String(decoding: $0, as: UTF8.self) }
         return marked.map { Array(replaced("data-names=\"yes\"", by: "data-names=\"no\"", in: $0).utf8) }
