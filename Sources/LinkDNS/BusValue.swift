@@ -27,7 +27,7 @@ package indirect enum BusValue: Equatable, Sendable {
 
     package var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
 
-    /// The elements of an array of bytes; nil if one of them is none.
+    /// The elements of an array of bytes; nil if an element is no byte.
     package var bytes: [UInt8]? {
         guard case .list(let elements) = self else { return nil }
         let bytes = elements.compactMap { $0.integer.flatMap { UInt8(exactly: $0) } }
@@ -36,10 +36,10 @@ package indirect enum BusValue: Equatable, Sendable {
 }
 
 extension BusValue {
-    /// More values than any list of links and domains has; a larger property is refused.
+    /// Bound on values: more than any list of links and domains has; a larger property is refused.
     private static let maxValues = 65_536
 
-    /// Reads the next value of a message. A variant is read as what it holds.
+    /// Reads the next value of a message. A variant is read as the value that it holds.
     ///
     /// - Returns: nil at the end of the message, and for a malformed or too large one.
     static func next(of message: OpaquePointer) -> BusValue? {

@@ -3,12 +3,13 @@
 package import DNSWire
 
 package struct HeldReports {
-    /// The latest.
+    /// The latest reports.
     package private(set) var reports: [LinkReport] = []
-    /// When they end, because the program is away; nil: it is there.
+    /// When the reports end, because the program is away; nil: the program is there.
     package private(set) var endsAt: Instant?
 
-    /// A restart takes seconds. Links that really end meanwhile are known from the kernel.
+    /// How long the reports of a program that is away are kept. A restart takes seconds. Links that really end
+    /// meanwhile are known from the kernel.
     private static let hold: Duration = .seconds(30)
 
     package init() {}
@@ -25,7 +26,7 @@ package struct HeldReports {
         }
     }
 
-    /// - Returns: whether they have ended.
+    /// - Returns: whether the reports have ended.
     package mutating func timePassed(now: Instant) -> Bool {
         guard let endsAt, endsAt <= now else { return false }
         self = HeldReports()

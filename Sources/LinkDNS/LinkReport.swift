@@ -15,22 +15,23 @@ package struct LinkReport: Equatable, Sendable {
         }
     }
 
-    /// "tun0"
+    /// The name of the interface: "tun0".
     package let interface: String
     package let connection: Connection
-    /// In the order of use, without duplicates and without loopback addresses, where forwarders of this machine listen.
+    /// The servers in the order of use, without duplicates and without loopback addresses, where forwarders of this
+    /// machine listen.
     package private(set) var servers: [Server]
-    /// Without duplicates: search domains and domains for routing alone. The root is left out: a link that wants every
-    /// name gets none by it.
+    /// The domains without duplicates: search domains and domains for routing alone. The root is left out: a link that
+    /// wants every name gets none by it.
     package private(set) var domains: [Name]
 
     package enum Connection: Sendable {
-        /// NetworkManager says which of the two it is.
+        /// NetworkManager says whether the link is a VPN.
         case vpn, ordinary
         case unknown
     }
 
-    /// More is a mistake of the network.
+    /// Bound on servers. More servers are a mistake of the network.
     package static let maxServers = 8
     package static let maxDomains = 256
 
@@ -101,7 +102,7 @@ extension LinkReport {
 }
 
 extension LinkReport {
-    /// An address, with the interface after a "%" if it is link-local.
+    /// Parses an address, with the interface after a "%" if it is link-local.
     private static func server(_ text: String) -> Server? {
         Address(String(text.prefix { $0 != "%" })).map { Server($0) }
     }
@@ -123,7 +124,7 @@ extension LinkReport {
     ///   - servers: structures of interface index (0: of no link), address family, address, port (0: 53) and server
     ///     name.
     ///   - domains: structures of interface index, domain, and whether it is for routing alone.
-    ///   - name: of the interface with an index; nil if there is none.
+    ///   - name: returns the name of the interface with an index; nil if there is none.
     package static func reports(
         resolvedServers servers: BusValue, domains: BusValue, interface name: (Int) -> String?
     ) -> [LinkReport] {
@@ -147,7 +148,7 @@ extension LinkReport {
 // systemd-networkd: its state files, one for each link with the interface's index as name.
 extension LinkReport {
     package static let networkdDirectory = "/run/systemd/netif/links/"
-    /// Longer files are cut.
+    /// Bound on a state file. Longer files are cut.
     package static let maxNetworkdBytes = 64 << 10
 
     /// - Parameter text: lines "KEY=VALUE". Servers that must be asked over TLS are left out.
@@ -169,8 +170,8 @@ extension LinkReport {
 }
 
 extension LinkReport.Server {
-    /// "192.0.2.53", "192.0.2.53:5353", "[2001:db8::53]:53", "fe80::1%2#dns.example": the interface and the server's
-    /// name are dropped.
+    /// Parses "192.0.2.53", "192.0.2.53:5353", "[2001:db8::53]:53" or "fe80::1%2#dns.example": the interface and the
+    /// server's name are dropped.
     fileprivate init?(networkd word: Substring) {
         let text = word.prefix { $0 != "#" && $0 != "%" }
         if let address = Address(String(text)) {

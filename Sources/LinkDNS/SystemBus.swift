@@ -34,7 +34,7 @@ import CSystemd
     private var hasNews = false
 
     private static let standardInterface = "org.freedesktop.DBus.Properties"
-    /// Longer than a service that works takes; without a reply the values stay.
+    /// Time limit of a reply: longer than a service that works takes; without a reply the values stay.
     private static let replyMicroseconds: UInt64 = 10_000_000
     /// Messages handled in one turn; the rest keeps the descriptor readable.
     private static let maxMessagesPerTurn = 256
