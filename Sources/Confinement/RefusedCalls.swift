@@ -52,15 +52,16 @@ enum RefusedCalls {
     static let device = "ioctl"
     static let typing: [UInt32] = [0x5412, 0x541C]
 
-    /// Makes threads, and copies of the process, in which the daemon tries a settings file. A process with any of these
-    /// flags (linux/sched.h) is refused: it shares memory with the daemon (CLONE_VM, CLONE_VFORK), is its sibling
-    /// (CLONE_PARENT), or has namespaces of its own (CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET).
+    /// The call that makes threads, and copies of the process, in which the daemon tries a settings file. A process
+    /// with any of these flags (linux/sched.h) is refused: it shares memory with the daemon (CLONE_VM, CLONE_VFORK), is
+    /// its sibling (CLONE_PARENT), or has namespaces of its own (CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER,
+    /// NEWPID, NEWNET).
     static let process = "clone"
     static let processFlags: [UInt64] = [
         0x0000_0100, 0x0000_4000, 0x0000_8000, 0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000,
         0x2000_0000, 0x4000_0000,
     ]
-    /// Its arguments are in memory, which no filter can read. It fails as if the kernel lacked it, so that glibc uses
-    /// `clone`.
+    /// The call whose flags are in memory, which no filter can read. It fails as if the kernel lacked it, so that glibc
+    /// uses `clone`.
     static let unfiltered = "clone3"
 }

@@ -49,7 +49,7 @@ package enum SystemCallFilter {
         try unsafe check("seccomp_load", seccomp_load(filter))
     }
 
-    /// Nil for a call that this machine does not have, which the library numbers below zero.
+    /// Returns nil for a call that this machine does not have, which the library numbers below zero.
     static func number(of call: String) -> Int32? {
         let number = unsafe seccomp_syscall_resolve_name(call)
         return number >= 0 ? number : nil
