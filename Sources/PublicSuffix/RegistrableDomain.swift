@@ -22,12 +22,12 @@ extension Name {
         return found.map { last($0) } ?? self
     }
 
-    /// True if third parties register names under it, as under `co.uk` and `github.io`. True for a single label.
+    /// True if third parties register names under this name, as under `co.uk` and `github.io`. True for a single label.
     package var isPublicSuffix: Bool {
         unsafe psl_is_public_suffix(PublicSuffixList.installed.list, hostname) == 1
     }
 
-    /// True if the list has it. False for a single label that is no top-level domain, such as `lan`.
+    /// True if the list has this name. False for a single label that is no top-level domain, such as `lan`.
     package var isListedPublicSuffix: Bool {
         unsafe psl_is_public_suffix2(PublicSuffixList.installed.list, hostname, PSL_TYPE_ANY | PSL_TYPE_NO_STAR_RULE)
             == 1
