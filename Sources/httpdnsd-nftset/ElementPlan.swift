@@ -15,7 +15,7 @@ struct ElementPlan {
         case nothing
         /// An address, or an interval that contains it.
         ///
-        /// - Parameter milliseconds: until its end; nil: it has none.
+        /// - Parameter milliseconds: time until the element's end; nil: it has none.
         case element(ClosedRange<SetKey>, milliseconds: UInt64?)
     }
 
@@ -34,13 +34,13 @@ struct ElementPlan {
     /// Addresses that get no element, with the kernel's error number for this.
     private(set) var refused: [SetKey: Int32] = [:]
 
-    /// The kernel may round a shorter time-out down to 0, which means none.
+    /// Minimum time-out. The kernel may round a shorter one down to 0, which means none.
     private static let leastMilliseconds: UInt64 = 1000
 
     /// - Parameters:
-    ///   - wanted: with increasing keys.
+    ///   - wanted: the addresses, with increasing keys.
     ///   - found: what the set has for each of them.
-    ///   - merges: its owner lets nft(8) merge and divide intervals (auto-merge).
+    ///   - merges: the set's owner lets nft(8) merge and divide intervals (auto-merge).
     init(_ wanted: [Wanted], _ found: [Found], merges: Bool) {
         var divisions: [Division] = []
         for (wanted, found) in zip(wanted, found) {
@@ -76,7 +76,7 @@ struct ElementPlan {
     private struct Division {
         let range: ClosedRange<SetKey>
         let milliseconds: UInt64
-        /// With increasing keys.
+        /// The addresses, with increasing keys.
         var addresses: [Wanted]
 
         /// The interval becomes these addresses, and intervals between them that keep its end.

@@ -19,10 +19,10 @@ enum HelperProgram {
 
         """
 
-    /// The user of a helper that root starts. A machine without it has the one that programs share there.
+    /// The user of a helper that root starts. On a machine without this user, the helper has the shared uid 65534.
     private static let user = "httpdnsd-nftset"
 
-    /// 0 ok, 1 failed, 3 usage.
+    /// Returns the exit code: 0 ok, 1 failed, 3 usage.
     static func run(_ arguments: [String]) -> Int32 {
         var (config, socket): (String?, String?) = (nil, nil)
         var rest = arguments[...]
@@ -68,7 +68,7 @@ enum HelperProgram {
         }
     }
 
-    /// - Parameter group: of the daemon. Settings that only it may read have to be read again.
+    /// - Parameter group: the daemon's group. Settings that only this group may read have to be read again.
     private static func dropRights(group: UInt32?) throws(HelperFailure) {
         let own = try Account.ifKnown(user)
         do throws(SystemError) {

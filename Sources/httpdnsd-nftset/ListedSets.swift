@@ -7,11 +7,11 @@ import Settings
 
 final class ListedSets {
     private static let standardPath = "/etc/httpdnsd/httpdnsd.toml"
-    /// The same limit as the daemon's.
+    /// Bound on the settings file, the same as the daemon's.
     private static let maxBytes = 1 << 20
     /// The file is read again at most this often, before a connection or a request.
     private static let pause: Duration = .seconds(1)
-    /// If the settings name no user.
+    /// The daemon's user if the settings name none.
     private static let standardUser = "httpdnsd"
 
     private let path: String
@@ -67,7 +67,7 @@ final class ListedSets {
         return sets.contains(set)
     }
 
-    /// What was granted stays if the file is missing or has errors.
+    /// Reads the file again. The sets and the user stay if the file is missing or has errors.
     private func readAgain(now: Instant) {
         guard now >= readAt + ListedSets.pause else { return }
         readAt = now

@@ -6,15 +6,15 @@ import LinuxIO
 import SetFeed
 
 final class RequestLoop {
-    /// The daemon, and the next one while that ends.
+    /// Bound on connections: the daemon's, and the next daemon's while the former ends.
     private static let maxConnections = 4
-    /// A change of the ruleset comes in many messages; one report follows them.
+    /// Time without a change before a report. A change of the ruleset comes in many messages; one report follows them.
     private static let quietTime: Duration = .milliseconds(50)
-    /// Each report makes the daemon send what its cache has; a program that changes the sets all the time must not keep
-    /// it busy.
+    /// Pause between two reports. Each report makes the daemon send the addresses in its cache; a program that changes
+    /// the sets all the time must not keep the daemon busy.
     private static let reportPause: Duration = .seconds(1)
     private static let requestsAtOnce = 16
-    /// Of users whose connections are refused, so many are logged.
+    /// Bound on users whose refused connections are logged.
     private static let maxLogged = 16
 
     private let listener: PacketListener
@@ -62,7 +62,7 @@ final class RequestLoop {
         connections.append(connection)
     }
 
-    /// The daemon tries again every few seconds.
+    /// Logs a refused connection once for each user: the daemon tries again every few seconds.
     private func tell(of userID: UInt32, _ reason: String) {
         guard loggedIDs.count < RequestLoop.maxLogged, loggedIDs.insert(userID).inserted else { return }
         HelperProgram.say("a connection of user ID \(userID) was refused: \(reason)")

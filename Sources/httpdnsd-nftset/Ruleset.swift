@@ -8,12 +8,12 @@ import SetFeed
 
 final class Ruleset {
     private let socket: NetlinkSocket
-    /// The kernel's replies to so many addresses fit into the receive buffer: up to three for each, of less than
-    /// 1 KiB.
+    /// Addresses per exchange, to which the kernel's replies fit into the receive buffer: up to three replies for each
+    /// address, of less than 1 KiB.
     private static let addressesAtOnce = 64
     private static let receiveBufferBytes: Int32 = 1 << 20
-    /// The kernel names each refused change of a transaction and carries none out. A change may be refused only once
-    /// others are left out, for example in a set that is full.
+    /// Bound on tries of a transaction. The kernel names each refused change of a transaction and carries none out. A
+    /// change may be refused only once others are left out, for example in a set that is full.
     private static let maxTries = 4
 
     init() throws(HelperFailure) {
@@ -25,7 +25,7 @@ final class Ruleset {
         }
     }
 
-    /// By which the kernel marks this process's own changes.
+    /// The port by which the kernel marks this process's own changes.
     var port: UInt32 { socket.port }
 
     /// Carries out a request whose set is allowed.
@@ -78,7 +78,7 @@ final class Ruleset {
 
     // MARK: kernel
 
-    /// Nil: the set does not exist.
+    /// Returns the declaration of a set; nil: the set does not exist.
     private func declaration(of set: AddressSet) -> SetDeclaration? {
         var declaration: SetDeclaration?
         _ = exchange(SetMessages.declaration(of: set)) { message, bytes in
@@ -124,7 +124,7 @@ final class Ruleset {
             let index = Int(exactly: message.sequence).flatMap { $0 < changes.count ? $0 : nil }
             if codes[index] ?? 0 == 0 { codes[index] = code }
         }
-        // The transaction as a whole, or a reply that is missing.
+        // The error of the transaction as a whole, or of a reply that is missing.
         let general = codes[nil].flatMap { $0 == 0 ? nil : $0 } ?? (isWhole ? nil : ENOBUFS)
         return Dictionary(
             uniqueKeysWithValues: changes.indices.compactMap { index in

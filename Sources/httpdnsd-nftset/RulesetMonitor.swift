@@ -7,10 +7,10 @@ import LinuxIO
 
 final class RulesetMonitor {
     private let socket: NetlinkSocket
-    /// Holds the notifications of a request with the most elements, of which there are up to three for each. If some
-    /// are lost, the daemon walks through its cache without need.
+    /// Size of the receive buffer. It holds the notifications of a request with the most elements, up to three for
+    /// each. If some are lost, the daemon walks through its cache without need.
     private static let receiveBufferBytes: Int32 = 4 << 20
-    /// The rest comes with the next wake-up.
+    /// Reads per wake-up; the rest comes with the next one.
     private static let readsAtOnce = 64
 
     init() throws(HelperFailure) {
@@ -25,7 +25,7 @@ final class RulesetMonitor {
 
     var descriptor: Int32 { socket.descriptor }
 
-    /// Reads what has come.
+    /// Reads the pending notifications.
     ///
     /// - Parameter port: the kernel marks changes of this process with it.
     /// - Returns: whether one of the sets was made or deleted, or lost an element otherwise than by its time-out.

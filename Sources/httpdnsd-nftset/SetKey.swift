@@ -13,7 +13,7 @@ struct SetKey: Hashable, Comparable {
 
     private init(value: UInt128, isIPv6: Bool) { (self.value, self.isIPv6) = (value, isIPv6) }
 
-    /// Nil for another length than 4 or 16.
+    /// Returns nil for another length than 4 or 16.
     init?(bytes: [UInt8]) {
         guard let address = Address(bytes: bytes) else { return nil }
         self.init(address)
@@ -24,7 +24,7 @@ struct SetKey: Hashable, Comparable {
         return stride(from: width - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: value >> UInt128($0)) }
     }
 
-    /// The largest of its family.
+    /// Whether the key is the largest of its family.
     private var isLast: Bool { value == (isIPv6 ? .max : UInt128(UInt32.max)) }
     var next: SetKey? { isLast ? nil : SetKey(value: value + 1, isIPv6: isIPv6) }
     var previous: SetKey? { value == 0 ? nil : SetKey(value: value - 1, isIPv6: isIPv6) }

@@ -19,11 +19,11 @@ enum SetMessages {
         message(NFT_MSG_GETTABLE, of: set) { $0.attribute(NFTA_TABLE_NAME.rawValue, set.table.terminated) }
     }
 
-    /// What is asked about an address; the sequence number tells.
+    /// The kinds of requests about an address; the sequence number tells which one a reply is for.
     enum Lookup: Int, CaseIterable {
         /// The element that is the address or contains it. Of intervals, the kernel returns the start.
         case element
-        /// The same for the next address: if an interval starts there, a former one ends before.
+        /// The element that is the next address or contains it: if an interval starts there, a former one ends before.
         case successor
         /// The smallest end of an interval above the address. Where another interval starts at the same place, the
         /// kernel may return a later one.
@@ -139,7 +139,7 @@ extension NetlinkWriter {
 }
 
 extension String {
-    /// As the kernel takes names.
+    /// The bytes of the name as the kernel takes names, with a final zero byte.
     fileprivate var terminated: [UInt8] { Array(utf8) + [0] }
 }
 

@@ -19,7 +19,7 @@ struct SetDeclaration: Equatable {
     /// NFTNL_UDATA_SET_MERGE_ELEMENTS of libnftnl's udata.h.
     private static let mergeField: UInt8 = 2
 
-    /// Nil for another message than a set's declaration.
+    /// Returns nil for another message than a set's declaration.
     init?(_ message: NetlinkMessage, in bytes: Span<UInt8>) {
         guard SetReports.kind(of: message) == NFT_MSG_NEWSET else { return nil }
         var (flags, type, length): (UInt32, UInt32, UInt32) = (0, 0, 0)
@@ -48,7 +48,7 @@ struct SetDeclaration: Equatable {
             }
     }
 
-    /// Fields of a type and a length of one byte each, and a value.
+    /// Reads the field for auto-merge among fields of a type and a length of one byte each, and a value.
     private static func merges(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
         var at = range.lowerBound
         while at + 2 <= range.upperBound {
@@ -62,10 +62,10 @@ struct SetDeclaration: Equatable {
 }
 
 enum SetReports {
-    /// Of the messages that begin and end a transaction.
+    /// The sequence number of the messages that begin and end a transaction.
     static let batchSequence: UInt32 = .max
 
-    /// Nil for a message of another subsystem.
+    /// Returns nil for a message of another subsystem.
     static func kind(of message: NetlinkMessage) -> nf_tables_msg_types? {
         guard message.type >> 8 == Int(NFNL_SUBSYS_NFTABLES) else { return nil }
         return nf_tables_msg_types(rawValue: UInt32(message.type & 0xFF))
