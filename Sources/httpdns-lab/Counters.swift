@@ -10,9 +10,9 @@ package struct Counters: Sendable {
     private var names: [String: Int] = [:]
     private var questions: [String: Int] = [:]
     private var recent: [Request] = []
-    /// Further names are counted under "other".
+    /// Bound on counted names; further names are counted under "other".
     private static let maxKeys = 100_000
-    /// Enough, since tests inspect only the most recent requests.
+    /// Bound on kept requests: enough, since tests inspect only the most recent ones.
     private static let maxRecent = 100
 
     /// Records any request, including a refused one.
@@ -51,7 +51,7 @@ package struct Counters: Sendable {
         let names: [String: Int]
         /// "PROVIDER NAME TYPE" to count.
         let questions: [String: Int]
-        /// The oldest first.
+        /// The kept requests, the oldest first.
         let recent: [Request]
     }
 

@@ -60,7 +60,7 @@ package enum Fault: Equatable, Sendable {
     ]
     package static let kinds = (["none"] + valued.map(\.name) + plain.map(\.name)).joined(separator: ", ")
 
-    /// Nil for an unknown kind, or a value that the kind does not allow.
+    /// Returns nil for an unknown kind, or a value that the kind does not allow.
     package init?(kind: String, value: String?, retryAfter: String?) {
         if let known = Fault.plain.first(where: { $0.name == kind }) {
             self = known.fault
@@ -93,7 +93,7 @@ extension Fault: CustomStringConvertible {
 /// Faults by provider and name. The most specific scope applies, and a name is more specific than a provider.
 package struct FaultTable: Sendable {
     package struct Scope: Hashable, Sendable {
-        /// Nil: all providers, or all names.
+        /// The scope's provider and name; nil: all providers, or all names.
         package let provider: String?
         package let name: Name?
 
@@ -103,9 +103,9 @@ package struct FaultTable: Sendable {
         }
     }
 
-    /// In the order in which they were set.
+    /// The faults, in the order in which they were set.
     package private(set) var entries: [(scope: Scope, fault: Fault)] = []
-    /// More faults than any test needs.
+    /// Bound on faults: more than any test needs.
     private static let maxEntries = 1000
 
     package init() {}

@@ -2,7 +2,7 @@
 // far.
 
 enum Gzip {
-    /// Magic number, deflate, no flags, no time, no level, unknown system.
+    /// The header of a gzip file: magic number, deflate, no flags, no time, no level, unknown system.
     private static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
 
     /// Wraps the text in one uncompressed gzip block, cut off after two thirds.

@@ -37,7 +37,7 @@ package struct ListenError: Error {
         let key: String
     }
 
-    /// More clients than any test uses; further connections are closed.
+    /// Bound on connections: more clients than any test uses; further connections are closed.
     private static let connectionLimit: UInt32 = 1024
 
     package init(on endpoint: SocketAddress, credentials: Credentials?, context: ListenerContext) throws(ListenError) {

@@ -4,7 +4,7 @@ package import DNSWire
 
 package struct LabArguments: Equatable, Sendable {
     package var zone = ""
-    /// Port 0: the kernel chooses a port, and the lab prints it.
+    /// The endpoints. With port 0, the kernel chooses a port, and the lab prints it.
     package var http: SocketAddress?
     package var https: SocketAddress?
     package var control: SocketAddress?

@@ -6,7 +6,7 @@ import HTTPDNS
 
 enum LabProgram {
     static let version = "0.1.0"
-    /// Certificate chains have a few KiB.
+    /// Bound on a PEM file. Certificate chains have a few KiB.
     private static let maxPEMBytes = 1 << 20
 
     struct Failure: Error {

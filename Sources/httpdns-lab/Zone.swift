@@ -67,7 +67,7 @@ package struct Zone: Sendable {
 }
 
 extension Name {
-    /// The name itself first, the root last.
+    /// The name and its ancestors: the name itself first, the root last.
     fileprivate var andAncestors: [Name] {
         var names: [Name] = []
         var at = 0

@@ -6,7 +6,7 @@ import HTTPDNS
 
 package struct ZoneError: Error, Equatable, CustomStringConvertible {
     package let file: String
-    /// From 1; 0 for the whole file.
+    /// The number of the faulty line, from 1; 0 for the whole file.
     package let line: Int
     package let finding: String
     package let remedy: String
@@ -17,7 +17,7 @@ package struct ZoneError: Error, Equatable, CustomStringConvertible {
 }
 
 package struct ZoneParser {
-    /// Enough for tests; larger zones belong on a nameserver.
+    /// Bound on a zone file: enough for tests; larger zones belong on a nameserver.
     package static let maxFileBytes = 4 << 20
     private static let maxTTLSeconds: UInt32 = 0x7FFF_FFFF
 
