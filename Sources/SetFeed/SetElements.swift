@@ -19,12 +19,12 @@ package struct SetElements {
 
     private struct Target {
         let set: AddressSet
-        /// Of the addresses that rules want in the set, if it is one.
+        /// The type of the addresses that rules want in the set, if all of them want one type.
         let recordType: RecordType?
-        /// Nil: not known yet.
+        /// The state of the set; nil: not known yet.
         var state: SetState?
         var stateIsAsked = false
-        /// In the order of their arrival.
+        /// The addresses that wait to be sent, in the order of their arrival.
         var waiting: [Address] = []
     }
 
@@ -34,7 +34,7 @@ package struct SetElements {
     }
 
     private struct Element {
-        /// As far as the daemon knows.
+        /// The end of the element, as far as the daemon knows.
         var end: Instant
         var isWaiting: Bool
     }
@@ -46,14 +46,15 @@ package struct SetElements {
         let at: Instant
     }
 
-    /// About 5 MiB.
+    /// Bound on `known`: about 5 MiB.
     static let maxKnown = 65_536
     package static let maxWaiting = 16_384
-    /// A set that was not ready is asked for again; the helper reports most changes at once.
+    /// Interval at which a set that was not ready is asked for again; the helper reports most changes at once.
     private static let recheck: Duration = .seconds(30)
-    /// The first time: the settings that name it may just have been written, and the helper reads them once a second.
+    /// The first interval. The settings that name the set may just have been written, and the helper reads them once a
+    /// second.
     private static let firstRecheck: Duration = .seconds(2)
-    /// nftables takes milliseconds for a request, seconds on a machine that is overloaded.
+    /// Time limit of a reply. nftables takes milliseconds for a request, seconds on a machine that is overloaded.
     private static let patience: Duration = .seconds(10)
 
     private var targets: [Target] = []
@@ -127,7 +128,7 @@ package struct SetElements {
         let key = Key(target: index, address: address)
         if let former = known[key] {
             if former.end >= needed { return }
-            // One that waits already only gets a later end.
+            // An address that waits already only gets a later end.
             known[key]?.end = until
             if former.isWaiting { return }
         } else if !hasRoom(now: now) {
@@ -203,7 +204,7 @@ package struct SetElements {
             let refused = refused.filter { sent.addresses.indices.contains($0) }
             counts.failed += UInt64(refused.count)
             counts.added += UInt64(sent.addresses.count - refused.count)
-            // The next answer with one of them sends it again.
+            // The next answer with a refused address sends it again.
             for place in refused { forget(sent.addresses[place], of: index) }
         } else {
             counts.failed += UInt64(sent.addresses.count)

@@ -13,7 +13,7 @@ package enum SetReply: Equatable, Sendable {
     package struct Refusal: Equatable, Sendable {
         /// Increasing indices of the request's elements; at least one.
         package let places: [Int]
-        /// Of the first one.
+        /// The reason for the first refused element.
         package let reason: String
 
         package init(places: [Int], reason: String) { (self.places, self.reason) = (places, reason) }
@@ -22,10 +22,10 @@ package enum SetReply: Equatable, Sendable {
     private static let doneKind: UInt8 = 0
     private static let changedKind: UInt8 = 1
     package static let maxBytes = 512
-    /// Keeps a reply within `maxBytes`, also if all elements are refused.
+    /// Bound on the reason, which keeps a reply within `maxBytes`, also if all elements are refused.
     package static let maxTextBytes = 200
 
-    /// Nil unless the bytes are one whole reply within all bounds.
+    /// Returns nil unless the bytes are one whole reply within all bounds.
     package init?(_ bytes: [UInt8]) {
         var rest = WireFields(bytes)
         guard rest.byte() == SetRequest.version, let kind = rest.byte(), let number = rest.number(4),
@@ -59,18 +59,18 @@ package enum SetReply: Equatable, Sendable {
 }
 
 package enum SetState: Equatable, Sendable {
-    /// It takes addresses of this record type, A or AAAA.
+    /// The set takes addresses of this record type, A or AAAA.
     case ready(RecordType)
-    /// The settings that the helper has read do not name it.
+    /// The settings that the helper has read do not name the set.
     case notListed
-    /// Its table exists.
+    /// The set does not exist, but its table does.
     case missing
     case noTable
-    /// It lacks `flags timeout`. It has addresses of this record type.
+    /// The set lacks `flags timeout`. It has addresses of this record type.
     case untimed(RecordType)
-    /// Its elements are not addresses alone.
+    /// The set's elements are not addresses alone.
     case otherType
-    /// It maps keys to values.
+    /// The set maps keys to values.
     case map
 
     fileprivate init?(_ word: UInt8, _ type: RecordType) {
@@ -104,7 +104,7 @@ extension SetState {
 
     /// What is wrong with the set, and the remedy, whose end is a command for a shell; nil: nothing.
     ///
-    /// - Parameter recordType: of the addresses that the set shall get, if the settings say so.
+    /// - Parameter recordType: the type of the addresses that the set shall get, if the settings say so.
     package func fault(of set: AddressSet, for recordType: RecordType?) -> String? {
         let type = recordType ?? (set.isNamedForIPv6 ? .aaaa : .a)
         return switch self {
@@ -131,6 +131,6 @@ extension AddressSet {
         "nft add set \(words) '{ type \(type == .aaaa ? "ipv6_addr" : "ipv4_addr"); flags timeout; }'"
     }
 
-    /// A guess for a set of both families' tables.
+    /// Whether the name suggests IPv6: a guess for a set of both families' tables.
     fileprivate var isNamedForIPv6: Bool { family == .ip6 || (name.contains("6") && !name.contains("4")) }
 }

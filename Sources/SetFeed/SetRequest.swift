@@ -4,16 +4,16 @@
 package import DNSWire
 
 package struct SetRequest: Equatable, Sendable {
-    /// Repeated in the reply.
+    /// The number of the request, repeated in the reply.
     package let number: UInt32
     package let set: AddressSet
-    /// Up to `maxElements`; none: asks for the state of the set.
+    /// Up to `maxElements` elements; a request without elements asks for the state of the set.
     package let elements: [SetElement]
 
     package static let version: UInt8 = 2
-    /// The kernel writes as many in about a millisecond. Their places fit into one byte.
+    /// Bound on elements. The kernel writes as many in about a millisecond. Their places fit into one byte.
     package static let maxElements = 256
-    /// The longest request is shorter.
+    /// Bound on the bytes of a request; the longest one is shorter.
     package static let maxBytes = 8192
 
     package init(number: UInt32, set: AddressSet, elements: [SetElement]) {
@@ -22,7 +22,8 @@ package struct SetRequest: Equatable, Sendable {
         self.elements = elements
     }
 
-    /// Nil unless the bytes are one whole request within all bounds. They come from a process with fewer rights.
+    /// Returns nil unless the bytes are one whole request within all bounds. The bytes come from a process with fewer
+    /// rights.
     package init?(_ bytes: [UInt8]) {
         var rest = WireFields(bytes)
         guard rest.byte() == SetRequest.version, let number = rest.number(4), let length = rest.byte(),
@@ -52,7 +53,7 @@ package struct SetRequest: Equatable, Sendable {
 
 package struct SetElement: Equatable, Sendable {
     package let address: Address
-    /// 1 s to 14 days: twice the longest TTL that settings allow.
+    /// The time-out of the element: 1 s to 14 days, which is twice the longest TTL that settings allow.
     package let timeoutSeconds: UInt32
 
     package static let timeouts: ClosedRange<UInt32> = 1...14 * 24 * 3600
@@ -88,7 +89,7 @@ struct WireFields {
 
     mutating func number(_ count: Int) -> UInt32? { bytes(count)?.reduce(0) { $0 << 8 | UInt32($1) } }
 
-    /// Printable ASCII only.
+    /// Returns the next text; nil unless it is printable ASCII only.
     mutating func text(_ count: Int) -> String? {
         guard let bytes = bytes(count), bytes.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
