@@ -9,7 +9,7 @@ package indirect enum BusValue: Equatable, Sendable {
     case integer(Int64)
     /// Arrays, structures, and dictionary entries with two elements.
     case list([BusValue])
-    /// Not used by any property that is read here: floating-point numbers and descriptors.
+    /// Values of types that no property read here has: floating-point numbers and descriptors.
     case other
 
     /// The value of a key in a dictionary with texts as keys.

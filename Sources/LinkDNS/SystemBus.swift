@@ -183,7 +183,7 @@ import CSystemd
         hasNews = true
     }
 
-    /// The new values may be in the signal; those of all properties are read anew instead, in their order.
+    /// Plans to read all properties of the object anew, in their order, although the signal may have the new values.
     private func changed(_ message: OpaquePointer?) -> Int32 {
         guard let message = unsafe message, let path = unsafe sd_bus_message_get_path(message) else { return 0 }
         let changed = unsafe String(cString: path)

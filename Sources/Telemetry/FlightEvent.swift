@@ -8,7 +8,7 @@ package struct FlightEvent: Equatable, Sendable {
     package var nanoseconds: UInt64
     package var kind: Kind
     package var source = Source.none
-    /// Nil if there is no question.
+    /// The record type of the question; nil if there is no question.
     package var type: RecordType?
     package var code = ResponseCode.noError
     /// The extended DNS error code (RFC 8914); nil: none was sent.

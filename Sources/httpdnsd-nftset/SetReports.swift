@@ -79,7 +79,7 @@ enum SetReports {
 
     /// Returns the first element of a message.
     ///
-    /// - Returns: its key, and its rest of time; nil for the latter: it has no end.
+    /// - Returns: the element's key, and the time until its end; nil for the time: it has no end.
     static func element(
         of message: NetlinkMessage, in bytes: Span<UInt8>
     ) -> (key: SetKey, milliseconds: UInt64?)? {

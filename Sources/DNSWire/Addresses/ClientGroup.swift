@@ -11,7 +11,7 @@ package struct ClientGroup: Hashable, Sendable {
     /// The group for answers that are the same for all clients.
     package static let all = ClientGroup(view: 0)
 
-    /// RFC 7871 section 11.1 recommends at most these lengths.
+    /// Lengths of subnets. RFC 7871 section 11.1 recommends at most these lengths.
     private static let lengths = (v4: 24, v6: 56)
     private static let marks = (v4: UInt64(1) << 56, v6: UInt64(2) << 56)
     private static let hidden = UInt64(4) << 56

@@ -1,7 +1,7 @@
 // Builds the query for one question: for nameservers over UDP and TCP, and as the body of DoH requests.
 
 package enum UpstreamQuery {
-    /// RFC 8467 section 4.1: the padding block size for client queries.
+    /// The padding block size for client queries (RFC 8467 section 4.1).
     package static let paddingBlockBytes = 128
     private static let paddingOption: UInt16 = 12
     /// Code and length of an option.

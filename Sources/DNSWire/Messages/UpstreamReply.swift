@@ -22,7 +22,7 @@ package enum ForeignReply: String, Sendable, CaseIterable {
 package enum UpstreamReply {
     /// Limit over all sections. The largest legitimate replies have a few hundred records; 64 KiB can hold 5,900.
     package static let maxRecords = 1024
-    /// RFC 2181 section 8: a TTL has 31 bits.
+    /// The largest TTL, which has 31 bits (RFC 2181 section 8).
     package static let maxTTLSeconds: UInt32 = 0x7FFF_FFFF
 
     /// - Parameters:

@@ -29,7 +29,7 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
     package static let nsec3 = RecordType(rawValue: 50)
     package static let svcb = RecordType(rawValue: 64)
     package static let https = RecordType(rawValue: 65)
-    /// In NSEC bitmaps of compact denial: the name does not exist (RFC 9824).
+    /// A type in NSEC bitmaps of compact denial: the name does not exist (RFC 9824).
     package static let nxName = RecordType(rawValue: 128)
     package static let ixfr = RecordType(rawValue: 251)
     package static let axfr = RecordType(rawValue: 252)
@@ -45,7 +45,7 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
     /// Types that a signed answer adds to the authority section (RFC 4035 section 3.1, RFC 5155 section 7.2).
     var isProof: Bool { self == .rrsig || self == .nsec || self == .nsec3 || self == .ds }
 
-    /// RFC 6895 section 3.1: types 128 to 255 and 41 are query and meta types, never records.
+    /// Whether the type is a query or meta type, never of a record: types 128 to 255 and 41 (RFC 6895 section 3.1).
     package var isMeta: Bool { self == .opt || (128...255).contains(rawValue) }
 
     private static let mnemonics: [(RecordType, String)] = [

@@ -16,9 +16,9 @@ extension ResourceRecord {
     /// Returns a copy with only the allowed address hints. A hint without addresses is removed, also from the
     /// mandatory list. All other bytes stay.
     ///
-    /// Unreadable hints cannot be checked, so malformed parameters are removed, all of them, as are those of AliasMode,
-    /// which has none (RFC 9460 section 2.4.2). After a malformed TargetName, all following data is removed. Clients
-    /// must fall back for such a record anyway. Other types stay unchanged.
+    /// Unreadable hints cannot be checked, so all parameters are removed if they are malformed, and in AliasMode, which
+    /// has none (RFC 9460 section 2.4.2). After a malformed TargetName, all following data is removed. Clients must
+    /// fall back for such a record anyway. Other types stay unchanged.
     package func withAddressHints(_ isAllowed: (Address) -> Bool) -> ResourceRecord {
         guard type.isServiceBinding, data.count >= ServiceBinding.priorityBytes else { return self }
         guard let binding = ServiceBinding(self) else {

@@ -240,8 +240,8 @@ struct ExplainPhrases {
     /// Says whether and how long an answer is usable after its TTL has expired.
     ///
     /// - Parameters:
-    ///   - freshness: of the entry that the cache would serve first; nil without an entry.
-    ///   - answer: of the same entry.
+    ///   - freshness: freshness of the entry that the cache would serve first; nil without an entry.
+    ///   - answer: answer of the same entry.
     func expired(_ freshness: Freshness?, _ answer: RenderedAnswer?) -> String {
         if groundsOfOwnAnswer != nil { return "" }
         let (limits, stale) = (known.limits, known.stale)
@@ -263,7 +263,7 @@ struct ExplainPhrases {
         return "in \(span(until: plannedAt)) if it is in use then; \(use)"
     }
 
-    /// Fewer queries say little about the rate: its estimate may be wrong by half or more.
+    /// Minimum of queries for a rate. Fewer queries say little: the estimate may be wrong by half or more.
     private static let minQueriesForRate = 5
 
     private func queries(_ refresh: Explanation.Refresh) -> String {

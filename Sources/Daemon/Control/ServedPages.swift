@@ -82,7 +82,7 @@ final class ServedPages {
 }
 
 extension PageReply {
-    /// The same text as on the control socket.
+    /// Creates an error reply with the text that the control socket sends.
     fileprivate init(_ status: UInt32, refusing refusal: Refusal) {
         self.init(status, Reply.refusal(refusal).rendered(asJSON: false))
     }

@@ -28,7 +28,7 @@ struct FailureBurst {
     ///
     /// - Parameters:
     ///   - answers: client answers since the start that needed an upstream. Cache hits would hide an upstream outage.
-    ///   - failures: those of the answers that are failures.
+    ///   - failures: the number of these answers that are failures.
     /// - Returns: true at the start of a burst: at least `minAnswers` answers came in the window and at least half of
     ///   them failed. It is false within `pause` of the last true, and if the threshold was reached within the last
     ///   window. After a gap between samples, all answers since the last sample count.

@@ -109,7 +109,8 @@ extension LogEvent {
         return "\(report.restored) answers loaded from \(path) in \(report.milliseconds) ms\(left)\(damaged)"
     }
 
-    /// Also names the unused nameservers and the reason, which an operator would otherwise search elsewhere.
+    /// Returns the text about a list of nameservers. It also names the unused ones and the reason, which an operator
+    /// would otherwise search elsewhere.
     private func text(_ nameservers: NameserverList, from path: String?) -> String {
         let omitted = nameservers.omitted.map { omitted in
             let reason =

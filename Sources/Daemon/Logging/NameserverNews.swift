@@ -34,7 +34,7 @@ enum NameserverNews {
             }
     }
 
-    /// Other servers of the system are asked from now on.
+    /// Whether other servers of the system are asked from now on.
     var changesServers: Bool {
         switch self {
         case .loops, .askedAgain: true

@@ -184,7 +184,7 @@ final class LinkMonitor: LoopPart {
 
     // MARK: files
 
-    /// Without another watch from the kernel, changes of the files go unnoticed.
+    /// Begins to watch the files. Without another watch from the kernel, their changes go unnoticed.
     private func watchFiles() {
         guard let watch = try? FileWatch([LinkReport.networkdDirectory, LinkMonitor.busSocket]) else { return }
         files = watch
@@ -211,7 +211,7 @@ final class LinkMonitor: LoopPart {
 }
 
 extension Nameserver {
-    /// Only a link-local address needs the interface as zone.
+    /// Converts a link's server. Only a link-local address needs the interface as zone.
     fileprivate init(_ server: LinkReport.Server, of interface: String) {
         self.init(
             server.address, port: server.port, zone: server.address.isLinkLocal6 ? interface : nil,

@@ -57,7 +57,7 @@ final class NetworkMonitor {
     private static let purpose = Array("httpdnsd network".utf8)
 
     /// - Parameters:
-    ///   - searchDomains: from resolv.conf.
+    ///   - searchDomains: the search domains of resolv.conf.
     ///   - seed: salt on a machine without a machine ID: network IDs are then stable only within this process.
     /// - Throws: if the kernel refuses the netlink subscription or the clock watch.
     init(loop: EventLoop, searchDomains: [Name], seed: UInt64) throws(SystemError) {

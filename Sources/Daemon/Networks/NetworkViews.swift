@@ -7,7 +7,7 @@ import Network
 import Resolver
 
 extension Statistics {
-    /// Nil if the settings disable network watching.
+    /// The network in use; nil if the settings disable network watching.
     var currentNetwork: NetworkReport.Current? {
         guard let network else { return nil }
         let families = [("IPv4", network.reach.hasWayOut(.a)), ("IPv6", network.reach.hasWayOut(.aaaa))]

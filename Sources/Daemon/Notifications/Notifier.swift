@@ -68,7 +68,7 @@ final class Notifier: LoopPart {
         for report in evidence { add(.evidence(report), now: now) }
     }
 
-    /// Takes the events that receivers may want from those of the log.
+    /// Takes an event of the log if receivers may want it.
     func take(_ event: LogEvent, now: Instant) {
         let seconds = Clock.wallMilliseconds() / 1000
         switch event {

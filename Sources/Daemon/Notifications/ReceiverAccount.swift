@@ -5,7 +5,8 @@ import HTTPClient
 import Settings
 
 struct ReceiverAccount: Equatable {
-    /// For logs and statistics: "https://alerts.example", without path and query; "#2" for another one of that origin.
+    /// The receiver's name for logs and statistics: "https://alerts.example", without path and query; "#2" for another
+    /// receiver of that origin.
     let name: String
     let settings: Settings.Receiver
     let key: Secret?

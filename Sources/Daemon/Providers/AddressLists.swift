@@ -40,8 +40,8 @@ final class AddressLists: LoopPart {
     private struct Tracked {
         var plan: AddressListPlan
         var list: ServiceAddresses?
-        /// Number of requests, without repeated ones. Every second one goes to an address that is not from the list: a
-        /// list of unreachable nodes can't prevent its own replacement.
+        /// Number of requests, without repeated ones. Every second request goes to an address that is not from the
+        /// list: a list of unreachable nodes can't prevent its own replacement.
         var attempts = 0
         var request: Request?
     }
@@ -319,7 +319,7 @@ final class AddressLists: LoopPart {
         }
         guard hasChanged else { return }
         resolving.handle(.network(.unreachable(resolving.unreachable)), now: now)
-        // The failures were those of the former addresses.
+        // The failures were failures of the former addresses.
         for provider in revived { resolving.handle(.providerReset(provider), now: now) }
     }
 

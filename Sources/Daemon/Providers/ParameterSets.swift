@@ -1,4 +1,4 @@
-// The parameters of requests to one provider: its own, and those of names with a rule.
+// The parameters of requests to one provider: the provider's own, and those of names with a rule.
 
 import DNSWire
 import HTTPDNS

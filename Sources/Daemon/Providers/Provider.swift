@@ -133,7 +133,7 @@ final class Provider {
     /// Why nothing can be sent to a provider without an endpoint; for operators.
     var unresolved: String { "\(name): no address of \(hostName ?? "its host") is known; see httpdnsctl providers" }
 
-    /// If true, the list of service nodes may contain private addresses.
+    /// Whether the list of service nodes may contain private addresses.
     var isInPrivateNetwork: Bool { settings.addresses.contains(where: \.isPrivate) }
 
     /// Sets what is dialled from now on. Requests in flight keep their endpoints, and endpoints that stay keep their

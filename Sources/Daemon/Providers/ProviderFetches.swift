@@ -29,7 +29,7 @@ final class ProviderFetches: LoopPart {
     private var questionsTogether: [Question: Int] = [:]
     /// True if a place became free since the last `takePlaces`.
     private var hasFreePlace = false
-    /// Fetches that wait for a place, and those that got it.
+    /// News about fetches that wait for a place, and fetches that got one.
     private var placeNews: [Event] = []
     private var finished: [(id: FetchID, result: FetchResult)] = []
     /// Requests that belong to no fetch, with their completions.
@@ -93,10 +93,10 @@ final class ProviderFetches: LoopPart {
     /// Providers without an address that a route or a NAT64 prefix reaches.
     var unreachable: Set<ProviderID> { Set(providers.filter { !$0.isReachable }.map(\.id)) }
 
-    /// Starts a fetch. If the provider's requests can carry several questions, it may wait shortly for others to
+    /// Starts a fetch. If the provider's requests can carry several questions, the fetch may wait shortly for others to
     /// join.
     ///
-    /// - Parameter holder: that the request's place counts for; nil for a background measurement.
+    /// - Parameter holder: the holder that the request's place counts for; nil for a background measurement.
     func start(
         _ id: FetchID, _ question: Question, _ provider: ProviderID, for holder: ShareHolder? = nil,
         _ cause: RequestCause = .measurement, now: Instant
@@ -191,7 +191,7 @@ final class ProviderFetches: LoopPart {
 
     func provider(_ id: ProviderID) -> Provider? { index(of: id).map { providers[$0] } }
 
-    /// Nil for an unknown provider.
+    /// Returns the provider's name; nil for an unknown provider.
     func name(of id: ProviderID) -> String? { index(of: id).map { providers[$0].settings.name } }
 
     private func index(of id: ProviderID) -> Int? { providers.indices.first { providers[$0].id == id } }

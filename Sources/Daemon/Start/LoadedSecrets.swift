@@ -20,8 +20,9 @@ struct LoadedSecrets {
     ///
     /// - Parameters:
     ///   - bound: nil before ports are bound; the addresses of the settings count then.
-    ///   - read: what the files with names have; nil: they are read here, before a start, which takes a second for a
-    ///     million names. A fault in one of them prevents no start.
+    ///   - read: the contents of the files with names; nil: the files are read here, before a start, which takes a
+    ///     second for
+    ///     a million names. A fault in one of these files prevents no start.
     init(
         for settings: Settings, _ options: Options, bound: PortBinding? = nil, names read: NamesInFiles? = nil
     ) throws(SettingsFile.Unusable) {

@@ -34,7 +34,8 @@ enum OpenResolverCheck {
 }
 
 extension ClientRateLimit {
-    /// Nil if all listen addresses are loopback: local queries then skip the rate limits and cookies at no cost.
+    /// Returns nil if all listen addresses are loopback: local queries then skip the rate limits and cookies at no
+    /// cost.
     convenience init?(_ server: Settings.Server, _ ports: PortBinding, _ entropy: SystemEntropy) {
         guard ports.addresses.contains(where: \.isOpenToOthers) else { return nil }
         self.init(

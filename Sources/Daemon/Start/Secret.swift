@@ -1,7 +1,7 @@
 // A key, a token or a password. Printing it, or a value that contains it, shows a placeholder.
 
 struct Secret: Equatable, Sendable {
-    /// Only for uses of the secret itself: a dialect, a proxy.
+    /// The secret, only for uses of the secret itself: a dialect, a proxy.
     let text: String
 
     init(_ text: String) {

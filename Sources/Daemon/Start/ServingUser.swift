@@ -67,8 +67,8 @@ struct ServingUser {
     /// Gives the user the directories that the daemon writes to, with root's files in them. Failures are reported
     /// later by the component that needs the directory.
     ///
-    /// - Parameter settingsFile: its directory stays root's, as does the usual one, because its contents are read as
-    ///   root.
+    /// - Parameter settingsFile: the settings file. Its directory and the usual directory of settings stay root's,
+    ///   because their contents are read as root.
     func leaveDirectories(_ settings: Settings, sparing settingsFile: String) {
         guard let account else { return }
         let spared = [settingsFile, SettingsFile.standardPath].map(ServingUser.directory(of:))

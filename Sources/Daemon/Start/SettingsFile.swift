@@ -38,8 +38,8 @@ enum SettingsFile {
         return try parse(bytes, path(options))
     }
 
-    /// For a daemon that serves: parses in a copy of the process first, so that a file on which the parser crashes or
-    /// does not end is refused like any other.
+    /// Reads the settings for a daemon that serves: parses them in a copy of the process first, so that a file on which
+    /// the parser crashes or does not end is refused like any other.
     static func readWhileServing(_ options: Options) throws(Unusable) -> Settings {
         guard let bytes = try bytes(options) else { return .defaults }
         let path = path(options)

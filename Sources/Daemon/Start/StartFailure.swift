@@ -9,7 +9,7 @@ struct StartFailure: Error {
 
     init(_ text: String) { self.text = text }
 
-    /// One reason per line.
+    /// - Parameter lines: the reasons, one per line.
     init(lines: [String]) { text = lines.joined(separator: "\n") }
 
     init(_ error: any Error) {

@@ -25,7 +25,8 @@ enum StoreEvent: Sendable {
     case loaded(LoadReport)
     /// The file was damaged or foreign, and a new one is begun.
     case setAside(SetAside)
-    /// Sent once per kind until an operation succeeds. Before `loaded`: the file can't be read, perhaps later.
+    /// A failure, sent once per kind until an operation succeeds. Before `loaded`: the file can't be read, perhaps
+    /// later.
     case failed(StoreFailure)
     case recovered
 }

@@ -38,7 +38,7 @@ final class StoreThread: LoopPart {
         let provenance: StoredEntry.Provenance
     }
 
-    /// Longest loss after a kill -9, and the write interval of a busy daemon.
+    /// Write interval of a busy daemon, and the longest loss after a kill -9.
     static let interval: Duration = .seconds(2)
     /// Bound on collected entries, about 400 KiB. A full batch is posted before the interval ends. A flood of new
     /// answers is then held twice only briefly, and leaves no holes of many MiB among the cache's entries.

@@ -109,7 +109,7 @@ final class NamedServers: LoopPart {
             return NamedServer(id: ProviderID(nextID), link)
         }
         for (id, fetch) in running where fetch.server.link != nil && !all.contains(where: { $0 === fetch.server }) {
-            // Its replies cannot arrive any more.
+            // The link has ended or has other servers, so replies of the former servers cannot arrive any more.
             system.cancel(fetch.request)
             running[id] = nil
             finished.append((id, .failure(.unreachable)))

@@ -204,7 +204,7 @@ final class SecureStreams: LoopPart {
         }
     }
 
-    /// Sends queries on another connection, before those that have never been sent; not those without tries left.
+    /// Sends queries on another connection, before queries that have never been sent. Queries without tries left fail.
     private func sendAgain(
         _ queries: [SecureStream.Query], failing lost: [SecureStream.Query] = [], with failure: FetchFailure,
         _ server: Server

@@ -127,7 +127,7 @@ final class SystemFetches: LoopPart {
 
     /// Resolves a question. `takeFinished` calls `finish`, unless the lookup is cancelled.
     ///
-    /// - Parameter servers: nil: those of the system.
+    /// - Parameter servers: nil for the system's servers.
     func ask(
         _ question: Question, of servers: [Nameserver]? = nil, trustsAuthenticData: Bool = false, now: Instant,
         _ finish: @escaping Finish

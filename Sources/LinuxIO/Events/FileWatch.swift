@@ -25,8 +25,9 @@ package final class FileWatch {
     ///   - paths: absolute. Files and directories may be missing: their creation is noticed too. A path that ends with
     ///     "/" stands for a directory and the files in it.
     ///   - seesWrites: reports each write, too, for files that their writer keeps open.
-    ///   - isUsed: of watched directories, only regular files with such names are reported; nil: every entry. A file
-    ///     that is removed is reported if its own path is watched, too.
+    ///   - isUsed: returns whether a regular file with this name is reported in watched directories; nil: every entry
+    ///     is. A
+    ///     file that is removed is reported if its own path is watched, too.
     /// - Throws: EMFILE, ENOSPC: the limits in fs.inotify.
     package init(
         _ paths: [String], seesWrites: Bool = false, isUsed: ((String) -> Bool)? = nil

@@ -29,7 +29,7 @@ struct ReportFile {
         StandardStreams.writeOutput(written.rendered(asJSON: wantsJSON))
     }
 
-    /// Only a file may be removed: a link or a device, such as /dev/stdout, belongs to the system.
+    /// Returns the remedy. Only a file may be removed: a link or a device, such as /dev/stdout, belongs to the system.
     private func remedy(_ error: SystemError) -> String {
         guard error.isAlreadyThere else { return "name another file" }
         return FileStatus.isRegularFile(path)

@@ -23,7 +23,7 @@ struct ClockCheck: Sendable {
 
     private static let remedy = "timedatectl set-ntp true; or date -u -s 'YYYY-MM-DD hh:mm', then hwclock --systohc"
 
-    /// If the clock is wrong, expired-certificate findings of providers are suppressed.
+    /// Whether the clock is wrong: expired-certificate findings of providers are then suppressed.
     var isWrong: Bool { now < releasedAt || isWrongByCertificates }
 
     /// Requires two invalid certificates and no valid one, since one operator may forget a renewal.

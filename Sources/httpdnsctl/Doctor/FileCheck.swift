@@ -96,7 +96,7 @@ struct FileCheck: Sendable {
         return findings + places.flatMap(shown)
     }
 
-    /// The path of a secret may be the secret itself.
+    /// Returns the findings about a place without the path of a secret, because the path may be the secret itself.
     private func shown(_ place: Place) -> [Finding] {
         guard case .secret = place.purpose else { return look(place) }
         return look(place).map { finding in

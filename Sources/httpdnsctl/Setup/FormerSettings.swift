@@ -130,7 +130,7 @@ struct FormerSettings: Sendable {
         }
     }
 
-    /// Returns the lines and keys of a part, without the values, which may be secret.
+    /// Returns the line numbers and the key of a part, without the values, which may be secret.
     private static func words(_ part: SettingsPart) -> String {
         let (first, last) = (part.lines.lowerBound, part.lines.upperBound)
         let key =

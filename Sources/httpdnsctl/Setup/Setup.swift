@@ -204,7 +204,7 @@ struct Setup {
         Process.exit(report.exitCode)
     }
 
-    /// Has the daemon at the socket read the file, if that is its own.
+    /// Has the daemon at the socket read the file, if the file is the daemon's own.
     private func apply(_ report: inout SetupReport) {
         guard let status = ask(.status).flatMap({ StatusReport(answer: $0) }) else { return }
         if let file = status.settingsFile, SetupFiles.resolved(file) != report.path {

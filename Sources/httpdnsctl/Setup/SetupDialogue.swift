@@ -37,7 +37,7 @@ struct SetupDialogue: Sendable {
     /// Whether everything is answered and the file may be written.
     var isAccepted: Bool { question == nil && isConfirmed != false }
 
-    /// - Throws: what is allowed; the same question is next then.
+    /// - Throws: the allowed answers; the same question is next then.
     mutating func take(_ line: String) throws(SetupRefusal) {
         guard let question else { return }
         switch question.subject {
@@ -58,7 +58,7 @@ struct SetupDialogue: Sendable {
         }
     }
 
-    /// Yes leads to the list of services; the name of one is an answer, too.
+    /// Reads the answer about an account. Yes leads to the list of services; the name of a service is an answer, too.
     private mutating func takeAccount(_ value: String) throws(SetupRefusal) {
         guard SetupAnswers.isYes(value) != true else {
             hasAccount = true

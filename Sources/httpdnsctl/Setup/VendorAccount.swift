@@ -23,7 +23,7 @@ struct VendorAccount: Equatable, Sendable {
     var accessKey = Need.unused
     var keyFile = Need.required
 
-    /// The names of the providers are different from those of the public ones.
+    /// The name of the account's provider, which differs from the names of the public providers.
     var providerName: String { dialect == .json ? "\(name)-account" : name }
 
     /// All services, in the order of the dialogue.
