@@ -10,7 +10,7 @@ package struct Counters: Sendable {
     private var names: [String: Int] = [:]
     private var questions: [String: Int] = [:]
     private var recent: [Request] = []
-    /// Bound on counted names; further names are counted under "other".
+    /// Bound on the keys of a table; further keys are counted under "other".
     private static let maxKeys = 100_000
     /// Bound on kept requests: enough, since tests inspect only the most recent ones.
     private static let maxRecent = 100
