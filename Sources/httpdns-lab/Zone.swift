@@ -54,7 +54,7 @@ package struct Zone: Sendable {
     }
 
     /// Returns the record sets of a name, or those of a wildcard if the name does not exist (RFC 4592 section 3.3.1).
-    /// Nil for NXDOMAIN.
+    /// The result is nil for NXDOMAIN.
     private func synthesized(_ name: Name) -> [RecordType: [ResourceRecord]]? {
         if existing.contains(name) { return sets[name] ?? [:] }
         guard let encloser = name.andAncestors.first(where: existing.contains),

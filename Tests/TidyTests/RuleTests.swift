@@ -133,6 +133,16 @@ struct RuleTests {
         #expect(Rules.vagueWords(file("// uid 65534 (\(word))\n")).isEmpty)
     }
 
+    @Test("comments without a subject")
+    func fragments() {
+        for text in ["Nil: none.", "Nil without a store.", "Of accounts.", "Those in use.", "Likewise."] {
+            let sample = file("// Why.\nstruct A {\n    /// \(text)\n    let a: Int?\n}\n")
+            #expect(!Rules.fragments(sample).isEmpty, "\(text)")
+        }
+        #expect(Rules.fragments(file("/// The store; nil: none.\n/// Of accounts.\nlet a = 1\n")).isEmpty)
+        #expect(Rules.fragments(file("/// Nil.\n", "Tests/X/A.swift")).isEmpty)
+    }
+
     @Test("vague words may stay, and not become more")
     func vagueWordsRise() {
         let files = [file("// nobody\n"), file("// whom\n", "README.md")]

@@ -154,6 +154,22 @@ enum Rules {
         return found.count > limit ? found : []
     }
 
+    private static let openings: Set<String> = ["Nil", "Those", "That", "Likewise", "Of", "They"]
+
+    /// A documentation comment that begins so has no subject: what is nil, or of what?
+    static func fragments(_ file: SourceFile) -> [Complaint] {
+        guard file.isSource, file.isSwift else { return [] }
+        var isInside = false
+        return complaints(file, file.lines) { line in
+            let words = line.split { $0 == " " || $0 == ":" }
+            defer { isInside = words.first == "///" }
+            guard words.first == "///", !isInside, words.count > 1, openings.contains(String(words[1])) else {
+                return nil
+            }
+            return "the comment begins with \(words[1]): name what it describes"
+        }
+    }
+
     // MARK: safety
 
     static func traps(_ file: SourceFile) -> [Complaint] {

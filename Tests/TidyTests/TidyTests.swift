@@ -44,6 +44,9 @@ struct TidyTests {
     @Test("classes of the daemon with deadlines are parts of the loop")
     func loopParts() { expectNone(Rules.loopParts) }
 
+    @Test("a documentation comment names what it describes")
+    func fragments() { expectNone(Rules.fragments) }
+
     @Test("classes of the daemon write log events to the outbox")
     func outbox() { expectNone(Rules.outbox) }
 

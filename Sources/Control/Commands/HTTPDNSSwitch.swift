@@ -4,7 +4,7 @@
 package import DNSWire
 
 package enum HTTPDNSSwitch: Equatable, Sendable {
-    /// Nil means all names; a name includes its subdomains, and is never the root. Nil seconds mean until `on`.
+    /// A name includes its subdomains, and is never the root; nil means all names. Nil seconds mean until `on`.
     case off(Name?, seconds: Int?)
     case on(Name?)
 

@@ -17,7 +17,7 @@ struct Client {
     let path: Path
     let address: Address
     let askedAt: Instant
-    /// Those with the same answers.
+    /// The clients with the same answers.
     let group: ClientGroup
 
     /// The question, with the name in the client's letter case.
@@ -74,7 +74,7 @@ struct Clients {
 
     var count: Int { waiting.count }
 
-    /// Nil when the table is full.
+    /// Returns nil when the table is full.
     mutating func add(_ client: Client) -> Waiter? {
         guard waiting.count < Clients.maxWaiting else { return nil }
         let waiter = Waiter(nextNumber, of: ClientID(client.address))

@@ -61,24 +61,24 @@ final class Daemon {
     private let linkMonitor: LinkMonitor
     /// `NetworkMonitor.routeChanges` when the links were last read.
     private var linksReadFor: Int?
-    /// Nil if the settings disable network watching: all networks then share one part of the cache.
+    /// Follows the networks; nil: the settings disable this, and all networks share one part of the cache.
     let networkChanges: NetworkChangeHandler?
     let policy: PolicyInForce
     private var control: ControlServer?
     private let topTexts = KeptReplies<Bool, String>()
     private var pages: MetricsListener?
-    /// Nil without the HTTP listener.
+    /// The samples for the status page; nil: there is no HTTP listener.
     private var sampler: StatisticsSampler?
     private var stopSignal: String?
     let watches: QueryWatches
     let log: Log
-    /// Nil without a service manager.
+    /// The way to the service manager; nil: there is none.
     private let notice: ServiceNotice?
     private var supervision: Supervision?
     /// All of the above that have deadlines, in this order: what happens in `resolving` is watched, logged and reported
     /// to the service manager in the same turn.
     private(set) var parts = LoopParts()
-    /// For `status`.
+    /// User, group and filter of system calls, as `status` shows them.
     private let rights: String
 
     /// - Throws: `StartFailure` with a text for the operator.

@@ -9,18 +9,18 @@ struct LastGoodFiles: Sendable {
     /// All copies together: half of the store's bound, for five million names. Files beyond it have no copy: the last
     /// ones by their paths.
     private static let maxBytes = 128 << 20
-    /// Of most file systems (NAME_MAX).
+    /// Longest file name of most file systems (NAME_MAX).
     private static let maxNameBytes = 255
 
     private let directory: String
 
-    /// Nil without a store: the operator wants nothing on the disk.
+    /// Returns nil without a store: the operator wants nothing on the disk.
     init?(_ settings: Settings) {
         guard let store = settings.cache.store else { return nil }
         directory = store + ".names"
     }
 
-    /// Nil for a path that is too long to be a file's name.
+    /// Returns the path of the copy; nil: the path is too long to be a file's name.
     func copy(of path: String) -> String? {
         let name = LastGoodFiles.name(of: path)
         return name.utf8.count <= LastGoodFiles.maxNameBytes ? "\(directory)/\(name)" : nil
@@ -54,7 +54,7 @@ struct LastGoodFiles: Sendable {
 
     // MARK: names
 
-    /// Without "/", and readable for an operator.
+    /// Returns a file name for the path: without "/", and readable for an operator.
     private static func name(of path: String) -> String {
         path.replacing("%", with: "%25").replacing("/", with: "%2F")
     }

@@ -6,7 +6,7 @@ import LinuxIO
 struct ListenAddressWatch {
     private let addresses: [SocketAddress]
     private var missing: [SocketAddress] = []
-    /// Of the network monitor, when the addresses were last read; nil: never.
+    /// `NetworkMonitor.routeChanges` when the addresses were last read; nil: never.
     private var routeChanges: Int?
 
     init(_ addresses: [SocketAddress]) {

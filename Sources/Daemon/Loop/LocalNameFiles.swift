@@ -17,7 +17,7 @@ struct LocalNameFile: Sendable {
     }
 
     enum Content: Sendable {
-        /// By name.
+        /// The tables of the hosts files, sorted by the names of the files.
         case hosts([HostsTable])
         case leases(LeaseTable)
     }
@@ -147,7 +147,7 @@ extension LocalNameFile {
         return former()
     }
 
-    /// Nil without a copy. Its names are said to be the file's.
+    /// Returns the table of the file's last good copy, under the file's path; nil: there is no copy.
     private static func copy(of path: String, _ copies: LastGoodFiles?, _ zones: LocalZones) -> HostsTable? {
         guard let copy = copies?.copy(of: path), let text = try? TextFile.read(copy, maxBytes: maxHostsBytes) else {
             return nil

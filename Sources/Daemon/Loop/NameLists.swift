@@ -12,7 +12,7 @@ import Synchronization
 /// The files with names that the settings have.
 struct NameFilePaths: Equatable, Sendable {
     var lists: Set<String> = []
-    /// Of accounts.
+    /// Files with the names of accounts.
     var accounts: Set<String> = []
     /// /etc/hosts.
     var hostsFiles: Set<String> = []
@@ -42,7 +42,7 @@ struct NameFilePaths: Equatable, Sendable {
 /// What files with names have.
 struct NamesInFiles: Sendable {
     var lists: [String: NameList] = [:]
-    /// Of accounts.
+    /// The names of accounts.
     var accounts: [String: [QuestionScope]] = [:]
     /// What is wrong with lists and the files of accounts that are not in force as they are now.
     var complaints: [String: [String]] = [:]
@@ -123,7 +123,7 @@ final class NameLists: LoopPart {
         let lists: [String: Outcome]
         let accounts: [String: Result<[QuestionScope], SettingsFile.Unusable>]
         let local: [String: LocalNameFile]
-        /// Those that `local` was read for.
+        /// The zones that `local` was read for.
         let zones: LocalZones
         let took: Duration
     }
@@ -136,7 +136,7 @@ final class NameLists: LoopPart {
     /// What is in force, by path.
     private(set) var names = NamesInFiles()
     private var zones = LocalZones.none
-    /// Nil: the settings have no store.
+    /// Where the last good files are copied to; nil: the settings have no store.
     private var copies: LastGoodFiles?
     /// When a lease file is copied again: its server may write it every second.
     private var leaseCopiesAt = Instant(nanoseconds: 0)
@@ -149,7 +149,7 @@ final class NameLists: LoopPart {
     private var fileWatch: EventLoop.Registration?
     private var leaseWatch: FileWatch?
     private var leaseFileWatch: EventLoop.Registration?
-    /// To be read in the next batch.
+    /// The files to read in the next batch.
     private var wanted = NameFilePaths.none
     private var batches = 0
     /// Reads a batch; nil: none is being read.
@@ -421,7 +421,7 @@ final class NameLists: LoopPart {
 }
 
 extension NameLists {
-    /// For `status`; nil without lists.
+    /// The lists, as `status` shows them; nil: there are none.
     var reports: [StatusReport.List]? {
         let counts = lists.mapValues(\.count).merging(names.accounts.mapValues(\.count)) { list, _ in list }
         guard !counts.isEmpty else { return nil }

@@ -3,7 +3,7 @@
 import Resolver
 
 enum Output {
-    /// For the log, and for the receivers that want it.
+    /// An event for the log, and for the receivers that want it.
     case log(LogEvent)
     /// The store's thread has events.
     case storeEvents

@@ -35,7 +35,7 @@ struct OwnQuestions {
     /// Cancels the waiter: its reply is discarded.
     mutating func forget(_ waiter: Waiter) { waiting[waiter] = nil }
 
-    /// Nil for a waiter of another kind.
+    /// Returns what takes the reply; nil: the waiter is a client.
     mutating func take(_ waiter: Waiter) -> ((OwnReply) -> Void)? { waiting.removeValue(forKey: waiter) }
 }
 

@@ -255,7 +255,7 @@ extension Rule {
 }
 
 extension RuleAnswer {
-    /// Nil if upstreams answer for the rule's names.
+    /// Returns nil if upstreams answer for the rule's names.
     fileprivate init?(_ rule: Settings.Rule) {
         let remark = rule.extendedError.map { ExtendedError($0) }
         switch rule.answer {

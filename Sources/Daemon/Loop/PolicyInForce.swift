@@ -14,13 +14,13 @@ final class PolicyInForce {
     private let rules: RuntimeRules
     private let switches: ProviderSwitches
     private let linkMonitor: LinkMonitor
-    /// Those of the last `set`.
+    /// The settings of the last `set`.
     private var settings = Settings.defaults
     private var fleet: FleetSetup?
     private(set) var links = LinkDomains()
     private(set) var hosts = HostsFiles.none
     private var leases = Leases.none
-    /// Nil before the first `set`.
+    /// The policy; nil before the first `set`.
     private var policy: Policy?
     /// The rules under which the store's answers were accepted.
     private var acceptanceOfStore: AcceptanceNote?

@@ -20,7 +20,7 @@ final class ResolvingLoop: LoopPart {
     let probes: Probes
     let streams: StreamServer
     let mailbox: Mailbox<Notice>
-    /// Nil: memory only.
+    /// The store of answers; nil: they are in memory only.
     let store: StoreThread?
     let recorder: FlightRecorder
     let addressSets: AddressSets
@@ -233,7 +233,8 @@ final class ResolvingLoop: LoopPart {
 
     // MARK: questions
 
-    /// Not handled at once when read: kernel events about the network come first.
+    /// Handles the notices of serving threads. They are not handled when they are read: kernel events about the
+    /// network come first.
     private func takeNotices(now: Instant) {
         defer { notices.removeAll(keepingCapacity: true) }
         for notice in notices {
@@ -584,7 +585,7 @@ final class ResolvingLoop: LoopPart {
 
     func systemTrust(now: Instant) -> Double { resolver.systemTrust(now: now) }
 
-    /// Nil while no portal is suspected.
+    /// The state of the captive portal; nil while none is suspected.
     var portal: PortalState? { resolver.portal }
 
     func hottest(atMost count: Int, now: Instant) -> [AskedQuestion] {

@@ -8,7 +8,7 @@ import Serving
 final class Supervision: LoopPart {
     private let notice: ServiceNotice
     private let threads: ServingThreads
-    /// Nil if the manager expects no signs of life.
+    /// When the manager gets signs of life; nil: it expects none.
     private var watchdog: Watchdog?
     /// A message that the manager had no room for, and the time of the retry.
     private var unheard: (news: ServiceNotice.News, next: Instant)?
