@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Scenarios")
 struct ScenarioTests {
-    private static let folder = TestFile.folder(of: #filePath) + "/Scenarios/"
+    private static let folder = TestFile.folder(of: TestFile.folder(of: #filePath)) + "/Scenarios/"
 
     struct File: Sendable, CustomTestStringConvertible {
         /// Below the folder of all scenarios: `stale/stale-sleep.scenario`.
