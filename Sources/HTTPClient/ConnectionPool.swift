@@ -18,7 +18,7 @@ final class ConnectionPool {
     typealias Finished = (id: TransferID, result: Result<TransferReply, TransferFailure>, mayHaveArrived: Bool)
 
     let endpoint: HTTPEndpoint
-    private let interest: ConnectionSet.Interest
+    private let interest: InterestHandler
     private var current: ConnectionSet?
     /// The TLS client; nil while the pool is dormant, and while no request may use the HTTP/2 client.
     private var tls: TLSClient?
@@ -53,7 +53,7 @@ final class ConnectionPool {
     /// When the idle connections are closed; set only while no request runs.
     private var dormantAt: Instant?
 
-    init(endpoint: HTTPEndpoint, interest: @escaping ConnectionSet.Interest) {
+    init(endpoint: HTTPEndpoint, interest: @escaping InterestHandler) {
         self.endpoint = endpoint
         self.interest = interest
         parallelRequests = ParallelRequests(isOverTLS: endpoint.scheme == .https)
@@ -280,7 +280,7 @@ final class ConnectionPool {
         dormantAt = isIdle ? dormantAt ?? now.advanced(by: endpoint.idleTimeout) : nil
     }
 
-    private func takeEnded() -> [ConnectionSet.Ended] {
+    private func takeEnded() -> [EndedTransfer] {
         guard !retired.isEmpty else { return current?.takeEnded() ?? [] }
         return sets.flatMap { $0.takeEnded() }
     }

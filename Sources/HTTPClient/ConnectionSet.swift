@@ -3,31 +3,7 @@
 
 import DNSWire
 
-/// Connections of one kind. Each transfer ends exactly once in `takeEnded`, unless it is cancelled.
-protocol Connections: AnyObject {
-    /// True if no transfer runs.
-    var isIdle: Bool { get }
-    var openSockets: Int { get }
-    var openedSockets: Int { get }
-    /// The progress of the connected sockets.
-    var progresses: [ConnectionProgress] { get }
-    /// Returns the progress of the connection from this local port; nil if there is none.
-    func progress(from port: Int) -> ConnectionProgress?
-    func isWatching(_ descriptor: Int32) -> Bool
-    func start(_ transfer: Transfer, now: Instant) throws(TransferFailure)
-    /// Cancels a transfer. Ignores a transfer that is not here.
-    func cancel(_ transfer: Transfer, now: Instant)
-    func socketReady(_ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant)
-    func timePassed(now: Instant)
-    func takeEnded() -> [ConnectionSet.Ended]
-    /// Ends every transfer without a result and closes every connection. Nothing can be started afterwards.
-    func close()
-}
-
 final class ConnectionSet {
-    typealias Ended = (transfer: Transfer, result: Result<TransferReply, TransferFailure>)
-    typealias Interest = (_ descriptor: Int32, _ wants: SocketInterest) -> Void
-
     /// Identifies the set in its pool.
     let number: Int
     /// All transfers started here; an upper bound for the requests on any connection of the set.
@@ -36,13 +12,13 @@ final class ConnectionSet {
     private let http2: HTTP2Connections?
     /// The libcurl connections; nil until a transfer needs them.
     private var curl: CurlConnections?
-    private let interest: Interest
+    private let interest: InterestHandler
     /// True if the server did not choose HTTP/2.
     private(set) var speaksHTTP1: Bool
-    private var ended: [Ended] = []
+    private var ended: [EndedTransfer] = []
 
     /// - Parameter client: the TLS client; nil if no request may use HTTP/2.
-    init(to endpoint: HTTPEndpoint, _ client: TLSClient?, number: Int, interest: @escaping Interest) {
+    init(to endpoint: HTTPEndpoint, _ client: TLSClient?, number: Int, interest: @escaping InterestHandler) {
         (self.number, self.interest) = (number, interest)
         http2 = client.map { HTTP2Connections(to: endpoint, $0, interest: interest) }
         speaksHTTP1 = client == nil
@@ -144,7 +120,7 @@ final class ConnectionSet {
         moveToLibcurl(now: now)
     }
 
-    func takeEnded() -> [Ended] {
+    func takeEnded() -> [EndedTransfer] {
         var ended = http2?.takeEnded() ?? []
         if let curl { ended += curl.takeEnded() }
         guard !self.ended.isEmpty else { return ended }

@@ -14,7 +14,7 @@ package final class HTTPClient {
     /// removed.
     package static let maxEndpoints = 64
 
-    private let interest: ConnectionSet.Interest
+    private let interest: InterestHandler
     private var pools: [ConnectionPool] = []
     private var finished: [Finished] = []
     /// Requests that have other endpoints.

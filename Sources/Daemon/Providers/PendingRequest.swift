@@ -85,13 +85,3 @@ struct RequestFlight {
         return others.first { $0.dialled == dialled }?.endpoint ?? dialled
     }
 }
-
-extension ProviderFetches {
-    /// An address that a provider reported for this machine.
-    struct ReportedExit {
-        let address: Address
-        let provider: ProviderID
-        /// When the request was sent.
-        let askedAt: Instant
-    }
-}

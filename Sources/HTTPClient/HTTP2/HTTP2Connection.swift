@@ -29,7 +29,7 @@ final class HTTP2Connection {
 
     private let endpoint: HTTPEndpoint
     private let client: TLSClient
-    private let interest: ConnectionSet.Interest
+    private let interest: InterestHandler
     /// The socket; nil: closed.
     private var socket: StreamSocket?
     private let session: HTTP2Session
@@ -47,7 +47,7 @@ final class HTTP2Connection {
     /// - Throws: a failure of the connect call itself.
     init(
         to endpoint: HTTPEndpoint, _ client: TLSClient, connectTimeout: Duration, now: Instant,
-        interest: @escaping ConnectionSet.Interest
+        interest: @escaping InterestHandler
     ) throws(TransferFailure) {
         guard let address = Address(endpoint.address) else { throw .badRequest }
         session = try HTTP2Session(maxStreams: client.maxStreams)

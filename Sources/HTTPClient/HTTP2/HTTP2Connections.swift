@@ -6,9 +6,9 @@ import DNSWire
 final class HTTP2Connections: Connections {
     private let endpoint: HTTPEndpoint
     private let client: TLSClient
-    private let interest: ConnectionSet.Interest
+    private let interest: InterestHandler
     private var connections: [HTTP2Connection] = []
-    private var ended: [ConnectionSet.Ended] = []
+    private var ended: [EndedTransfer] = []
     private(set) var openedSockets = 0
     /// When the first request was queued since the last `flush`.
     private var unsentSince: Instant?
@@ -22,7 +22,7 @@ final class HTTP2Connections: Connections {
     /// Maximum number of refusals of a transfer by connections that have processed nothing of it.
     private static let maxRefusals = 1
 
-    init(to endpoint: HTTPEndpoint, _ client: TLSClient, interest: @escaping ConnectionSet.Interest) {
+    init(to endpoint: HTTPEndpoint, _ client: TLSClient, interest: @escaping InterestHandler) {
         (self.endpoint, self.client, self.interest) = (endpoint, client, interest)
     }
 
@@ -104,7 +104,7 @@ final class HTTP2Connections: Connections {
         }
     }
 
-    func takeEnded() -> [ConnectionSet.Ended] {
+    func takeEnded() -> [EndedTransfer] {
         guard !ended.isEmpty else { return [] }
         defer { ended = [] }
         return ended

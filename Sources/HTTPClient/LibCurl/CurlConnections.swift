@@ -9,13 +9,13 @@ final class CurlConnections: Connections {
     private var transfers: [Transfer] = []
     /// When libcurl requests its next timer call.
     private(set) var dueAt: Instant?
-    private let interest: ConnectionSet.Interest
+    private let interest: InterestHandler
     private let ledger = SocketLedger()
-    private var ended: [ConnectionSet.Ended] = []
+    private var ended: [EndedTransfer] = []
     /// The multi handle; nil: closed.
     private var multi: MultiHandle?
 
-    init(interest: @escaping ConnectionSet.Interest) throws(TransferFailure) {
+    init(interest: @escaping InterestHandler) throws(TransferFailure) {
         self.interest = interest
         multi = try MultiHandle(ledger: ledger)
     }
@@ -58,7 +58,7 @@ final class CurlConnections: Connections {
         act(on: CURL_SOCKET_TIMEOUT, mayTimeOut: true, now: now)
     }
 
-    func takeEnded() -> [ConnectionSet.Ended] {
+    func takeEnded() -> [EndedTransfer] {
         guard !ended.isEmpty else { return [] }
         defer { ended = [] }
         return ended

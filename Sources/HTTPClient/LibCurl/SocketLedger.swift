@@ -5,12 +5,6 @@
 
 import CCurl
 
-package enum SocketInterest: Sendable {
-    /// Stop watching the descriptor. It is closed right after, or already was.
-    case none
-    case read, write, both
-}
-
 final class SocketLedger {
     enum Timer {
         case unchanged, off
