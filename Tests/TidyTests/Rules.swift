@@ -161,7 +161,7 @@ enum Rules {
         guard file.isSource, file.isSwift else { return [] }
         var isInside = false
         return complaints(file, file.lines) { line in
-            let words = line.split { $0 == " " || $0 == ":" }
+            let words = line.split { " :.;".contains($0) }
             defer { isInside = words.first == "///" }
             guard words.first == "///", !isInside, words.count > 1, openings.contains(String(words[1])) else {
                 return nil
