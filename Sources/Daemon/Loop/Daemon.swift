@@ -150,6 +150,7 @@ final class Daemon {
         // Reads the routes before the first query.
         networkChanges?.follow(lateBy: .zero, now: Clock.now())
         try awaitLinks()
+        dispatch(now: Clock.now())
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
         listening.news(routeChanges: networkChanges?.network.routeChanges ?? 0).forEach { log($0) }
         try awaitAddedRules()
@@ -168,6 +169,7 @@ final class Daemon {
             log(.openResolver)
         }
         announcePages()
+        dispatch(now: Clock.now())
         supervision = notice.map { Supervision($0, threads, now: Clock.now()) }
         parts = LoopParts(of: self)
         var turnedAt = Clock.now()
@@ -202,7 +204,7 @@ final class Daemon {
             try loop.turn(until: end)
             dispatch(now: Clock.now())
         }
-        if !rules.isReady { log(.rule(.late)) }
+        if !rules.isReady { outbox.log(.rule(.late)) }
     }
 
     /// What the fleet has flushed meanwhile must not be answered from the store. Without Redis, the start does not wait
@@ -291,9 +293,9 @@ final class Daemon {
     private func endReload(_ result: Result<ReloadReport, SettingsFile.Unusable>) {
         switch result {
         case .success(let report):
-            log(.settingsReloaded(report))
+            outbox.log(.settingsReloaded(report))
             recorder.settingsReloaded(now: Clock.now())
-        case .failure(let fault): log(.settingsRefused(complaints: fault.complaints))
+        case .failure(let fault): outbox.log(.settingsRefused(complaints: fault.complaints))
         }
         let waiting = pendingReload?.waiting ?? []
         pendingReload = nil
@@ -321,11 +323,11 @@ final class Daemon {
         policy.announceHosts(now: now)
         readNameservers(now: now)
         resolving.probes.configure(secrets.probes)
-        if let problem = secrets.probes.problem { log(.probesOff(problem)) }
+        if let problem = secrets.probes.problem { outbox.log(.probesOff(problem)) }
         rules.settingsChanged(to: settings, now: now)
         policy.set(settings, secrets.fleet, now: now)
         policy.announceLeases(of: names.local, now: now)
-        if settings.avoidsProviders { log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
+        if settings.avoidsProviders { outbox.log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
         billing.providersChanged(now: now)
         resolving.prefetch(settings.prefetch.names, now: now)
     }
@@ -360,13 +362,13 @@ final class Daemon {
         let links = policy.links
         guard links != former else { return }
         for link in former.links where !links.links.contains(where: { $0.name == link.name }) {
-            log(.nameserver(.linkEnded(link.name)))
+            outbox.log(.nameserver(.linkEnded(link.name)))
         }
         upstreams.setLinks(links, now: now)
         upstreams.announce(now: now)
         policy.renew(now: now)
         for link in links.links where !former.links.contains(where: { $0.isSame(as: link) }) {
-            log(.nameserver(.announced(link, ignored: policy.ignoredDomains(of: link))))
+            outbox.log(.nameserver(.announced(link, ignored: policy.ignoredDomains(of: link))))
         }
     }
 
@@ -375,7 +377,7 @@ final class Daemon {
     func takeStoreEvents(now: Instant) {
         guard let store = resolving.store else { return }
         for event in store.takeEvents() {
-            if let news = LogEvent(event, path: store.path) { log(news) }
+            if let news = LogEvent(event, path: store.path) { outbox.log(news) }
             switch event {
             case .notes(let notes): takeNotes(notes, now: now)
             case .loaded(let report): takeEntries(report, now: now)
@@ -417,7 +419,7 @@ final class Daemon {
         billing.restore(notes, now: now)
         evidence.restore(notes, now: now)
         networkChanges?.restore(notes, now: now)
-        for report in switches.reports { log(.stillSwitchedOff(report)) }
+        for report in switches.reports { outbox.log(.stillSwitchedOff(report)) }
     }
 
     // MARK: control
@@ -448,8 +450,8 @@ final class Daemon {
 
     private func announcePages() {
         guard let address = pages?.address else { return }
-        log(.pagesServed(at: address))
-        if settings.control.metricsListen?.address.isLoopback == false { log(.pagesOpen(at: address)) }
+        outbox.log(.pagesServed(at: address))
+        if settings.control.metricsListen?.address.isLoopback == false { outbox.log(.pagesOpen(at: address)) }
     }
 
     private func statistics(now: Instant) -> Statistics {

@@ -10,13 +10,15 @@ import Telemetry
 extension Daemon {
     /// - Parameter lateBy: how long after its deadline the turn begins; zero if there was none.
     func turn(lateBy: Duration, now: Instant) {
-        dispatch(now: now)
+        // Before the network is followed: search domains are part of its identity.
+        if outbox.take(.nameserverFiles) { readNameservers(now: now) }
         // Before the timers: after a suspend, requests may look timed out only because the machine slept.
         if let networkChanges {
             networkChanges.follow(lateBy: lateBy, now: now)
-            listening.news(routeChanges: networkChanges.network.routeChanges).forEach { log($0) }
+            listening.news(routeChanges: networkChanges.network.routeChanges).forEach { outbox.log($0) }
         }
         parts.timePassed(now: now)
+        dispatch(now: now)
         followRoutesOfLinks(now: now)
         policy.followWallClock(now: now)
         resolving.settle(now: now)
@@ -44,10 +46,10 @@ extension Daemon {
         case .log(let event):
             log(event)
             notifier.take(event, now: now)
-        case .storeEvents: takeStoreEvents(now: now)
-        case .namesRead: takeLists(now: now)
-        case .linksChanged: readLinks(now: now)
-        case .nameserverFilesChanged: readNameservers(now: now)
+        case .changed(.store): takeStoreEvents(now: now)
+        case .changed(.names): takeLists(now: now)
+        case .changed(.links): readLinks(now: now)
+        case .changed(.nameserverFiles): readNameservers(now: now)
         case .nameserver(let news):
             log(.nameserver(news))
             if news.changesServers { upstreams.announce(now: now) }

@@ -78,7 +78,7 @@ final class LocalFiles {
         let new = try FileWatch(nameserverFiles)
         if let registration { loop.unwatch(registration) }
         registration = try loop.watch(new.descriptor, for: .readable) { [outbox] _ in
-            if (try? new.takeChangedPaths())?.isEmpty == false { outbox.put(.nameserverFilesChanged) }
+            if (try? new.takeChangedPaths())?.isEmpty == false { outbox.changed(.nameserverFiles) }
         }
         watch = new
     }

@@ -168,7 +168,7 @@ final class NameLists: LoopPart {
     init(loop: EventLoop, outbox: Outbox) throws(SystemError) {
         (self.loop, self.outbox) = (loop, outbox)
         finished = try Mailbox(capacity: 1)
-        finishedWatch = try loop.watch(finished.descriptor, for: .readable) { [outbox] _ in outbox.put(.namesRead) }
+        finishedWatch = try loop.watch(finished.descriptor, for: .readable) { [outbox] _ in outbox.changed(.names) }
     }
 
     deinit {
@@ -234,7 +234,8 @@ final class NameLists: LoopPart {
             case .success(let list):
                 let wasRefused = names.complaints.removeValue(forKey: path) != nil
                 if list != old || wasRefused { outbox.log(.names(.loaded(path: path, names: list.count))) }
-                hasOtherLists = hasOtherLists || list != old
+                guard list != old else { continue }
+                hasOtherLists = true
                 names.lists[path] = list
             case .failure(let fault):
                 if complaints[path] != fault.complaints {

@@ -56,7 +56,7 @@ final class LinkMonitor: LoopPart {
     func setOn(_ isNeeded: Bool, now: Instant) {
         guard isNeeded != isOn else { return }
         isOn = isNeeded
-        outbox.put(.linksChanged)
+        outbox.changed(.links)
         if isNeeded {
             watchFiles()
             readFiles()
@@ -73,8 +73,8 @@ final class LinkMonitor: LoopPart {
         guard isOn else { return }
         if let retryAt, retryAt <= now { connect(now: now) }
         if let rereadAt, rereadAt <= now { readAgain(now: now) }
-        if ofManager.timePassed(now: now) { outbox.put(.linksChanged) }
-        if ofResolved.timePassed(now: now) { outbox.put(.linksChanged) }
+        if ofManager.timePassed(now: now) { outbox.changed(.links) }
+        if ofResolved.timePassed(now: now) { outbox.changed(.links) }
         if isBusReady || busDeadline.map({ $0 <= now }) ?? false { process(now: now) }
     }
 
@@ -158,7 +158,7 @@ final class LinkMonitor: LoopPart {
     }
 
     private func readBus(_ bus: SystemBus, now: Instant) {
-        outbox.put(.linksChanged)
+        outbox.changed(.links)
         let (servers, domains) = (
             bus.values[LinkReport.serversOfResolved], bus.values[LinkReport.domainsOfResolved]
         )
@@ -198,7 +198,7 @@ final class LinkMonitor: LoopPart {
     }
 
     private func readFiles() {
-        outbox.put(.linksChanged)
+        outbox.changed(.links)
         let names = Directory.names(in: LinkReport.networkdDirectory).sorted().prefix(LinkMonitor.maxFiles)
         reportsOfFiles = names.compactMap { name in
             guard let interface = Int(name).flatMap({ Interfaces.name(of: $0) }),

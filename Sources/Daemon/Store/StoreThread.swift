@@ -83,7 +83,7 @@ final class StoreThread: LoopPart {
                 flushes: flushes, tally: tally)
             loop.run(orders, until: lastOrder)
         }
-        registration = try loop.watch(events.descriptor, for: .readable) { [outbox] _ in outbox.put(.storeEvents) }
+        registration = try loop.watch(events.descriptor, for: .readable) { [outbox] _ in outbox.changed(.store) }
     }
 
     /// A failed start must not leave the thread behind.

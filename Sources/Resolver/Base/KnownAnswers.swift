@@ -21,6 +21,22 @@ package protocol KnownAnswers {
     mutating func takeHits(_ question: Question) -> Int
 }
 
+/// The same answers, of which no hits are taken: for a copy of the resolver that tries what would happen.
+package struct ReadAnswers<Cache: KnownAnswers>: KnownAnswers {
+    private let cache: Cache
+
+    init(_ cache: Cache) { self.cache = cache }
+
+    package func expired(
+        _ question: Question, within limits: @autoclosure () -> Freshness.Limits, now: Instant
+    ) -> AgedAnswer? { cache.expired(question, within: limits(), now: now) }
+    package func known(_ question: Question, within limits: Freshness.Limits, now: Instant) -> AgedAnswer? {
+        cache.known(question, within: limits, now: now)
+    }
+    package func hits(_ question: Question) -> Int { cache.hits(question) }
+    package func takeHits(_ question: Question) -> Int { cache.hits(question) }
+}
+
 /// An empty cache, for a resolver that answers no client.
 package struct NoAnswers: KnownAnswers {
     package init() {}

@@ -141,7 +141,7 @@ extension Resolver {
 
     private func isRefreshedWhenDue(_ question: Question, _ cache: some KnownAnswers, now: Instant) -> Bool {
         var tried = copy()
-        var (cache, actions) = (cache, [Action]())
+        var (cache, actions) = (ReadAnswers(cache), [Action]())
         tried.handle(.prefetchDue(question), now: now, cache: &cache, actions: &actions)
         return tried.numberOfQuestion[question] != nil
     }
@@ -157,7 +157,7 @@ extension Resolver {
         of question: Question, _ cache: some KnownAnswers, now: Instant
     ) -> Explanation.Prospect {
         var tried = copy()
-        var (cache, actions) = (cache, [Action]())
+        var (cache, actions) = (ReadAnswers(cache), [Action]())
         tried.handle(.asked(question, Resolver.trialWaiter), now: now, cache: &cache, actions: &actions)
         for action in actions {
             switch action {

@@ -36,7 +36,8 @@ package final class ServingState: Sendable {
         let grouping =
             (dependsOnClient ? ServingState.bySubnet : 0) | (views.isEmpty ? 0 : ServingState.byView)
             | (dependsOnClient || sendsSubnet ? ServingState.byHiding : 0)
-        self.grouping.store(grouping, ordering: .relaxed)
+        // A reader that knows of the views must see them.
+        self.grouping.store(grouping, ordering: .releasing)
     }
 
     /// - Parameter isOn: AAAA questions get no data, whatever the cache contains.
@@ -56,7 +57,7 @@ package final class ServingState: Sendable {
     ///   - hidesSubnet: the client's query forbids sending its subnet.
     ///   - known: the views of the reader, which are brought up to date.
     func group(of client: Address, hidesSubnet: Bool, _ known: inout KnownViews) -> ClientGroup {
-        let grouping = grouping.load(ordering: .relaxed)
+        let grouping = grouping.load(ordering: .acquiring)
         let isHidden = hidesSubnet && grouping & ServingState.byHiding != 0
         guard grouping != 0, !client.isLoopback else { return ClientGroup(view: 0, hidesSubnet: isHidden) }
         let view = grouping & ServingState.byView == 0 ? 0 : number(of: client, &known)

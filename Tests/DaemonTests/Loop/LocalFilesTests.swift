@@ -38,7 +38,7 @@ struct LocalFilesTests {
         #expect(Set(files.readNameserverFiles { _, _ in }.keys) == Set(NameserverSources.paths + [path]))
         write("nameserver 192.0.2.1\n", to: "resolv.conf")
         try loop.turn(until: Clock.now() + .seconds(20))
-        let isNoticed = outbox.take().contains { if case .nameserverFilesChanged = $0 { true } else { false } }
+        let isNoticed = outbox.take(.nameserverFiles)
         #expect(isNoticed && outbox.take().isEmpty)
     }
 }
