@@ -96,8 +96,12 @@ class Situations(Explaining):
         dig(server, "due.lab.example", "A")
         def due():
             said = ctl(server, "explain", "due.lab.example").stdout
-            return said if "entry    due" in said else None
-        self.assertRegex(eventually(due, 5, every=0.005), "original TTL 1000\n(.*\n)*next     answered from the cache, ")
+            if "entry    due" in said:
+                return said
+            # A machine that is busy may have let the short time pass.
+            if "entry    fresh" not in said:
+                dig(server, "due.lab.example", "A")
+        self.assertRegex(eventually(due, every=0.005), "original TTL 1000\n(.*\n)*next     answered from the cache, ")
 
     def test_an_expired_answer_and_its_cause(self):
         provider = self.lab()
