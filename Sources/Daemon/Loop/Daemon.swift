@@ -291,14 +291,16 @@ final class Daemon {
     }
 
     private func endReload(_ result: Result<ReloadReport, SettingsFile.Unusable>) {
-        switch result {
-        case .success(let report):
-            outbox.log(.settingsReloaded(report))
-            recorder.settingsReloaded(now: Clock.now())
-        case .failure(let fault): outbox.log(.settingsRefused(complaints: fault.complaints))
-        }
         let waiting = pendingReload?.waiting ?? []
         pendingReload = nil
+        // The log has the result before the operator has it, and what the settings brought about before that.
+        dispatch(now: Clock.now())
+        switch result {
+        case .success(let report):
+            log(.settingsReloaded(report))
+            recorder.settingsReloaded(now: Clock.now())
+        case .failure(let fault): log(.settingsRefused(complaints: fault.complaints))
+        }
         supervision?.ready(ports.addresses, resolving.providers.providers, now: Clock.now())
         for tell in waiting { tell(result) }
     }
