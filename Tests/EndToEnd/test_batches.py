@@ -126,7 +126,10 @@ class Batches(Paid):
         self.assertEqual((SERVFAIL, set()), (replies[3].rcode, replies[3].addresses))
         self.assertTrue(any(len(names) > 1 for names in seen), seen)
         stats = self.stats(server)
-        self.assertEqual(({"garbage": 1}, 8), (stats["failures"], stats["names"]))
+        # Asked again at most once: a client that would get a failure has its question repeated, if there is time.
+        asked = sum(names.count("n3.lab.example") for names in seen)
+        self.assertIn(asked, (1, 2))
+        self.assertEqual(({"garbage": asked}, 7 + asked), (stats["failures"], stats["names"]))
         # One name that is left out is that name's trouble.
         self.assertEqual("up", stats["state"])
 
