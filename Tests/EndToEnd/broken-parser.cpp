@@ -16,9 +16,10 @@ static void fail(const char *text)
 	if (std::strstr(text, "'hang'"))
 		for (;;)
 			std::signal(SIGUSR1, SIG_IGN);
+	// One byte of each piece: to fill all of them takes a busy machine longer than the parser has.
 	if (std::strstr(text, "'memory'"))
 		for (;;)
-			std::memset(std::malloc(1 << 20), 1, 1 << 20);
+			*static_cast<volatile char *>(std::malloc(1 << 20)) = 1;
 }
 
 extern "C" void __cxa_throw(void *thrown, std::type_info *type, void (*destroy)(void *))

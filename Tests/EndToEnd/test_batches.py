@@ -108,7 +108,9 @@ class Batches(Paid):
         # Asked once more, as an HTTP error may pass.
         self.assertEqual({"status": 2}, stats["failures"])
 
-    def test_one_name_that_is_left_out_does_not_hurt_the_others(self):
+    def left_out(self):
+        """Eight names of which the provider leaves out n3: the requests, the replies and the statistics. Nothing if a busy
+        machine let n3 have a request of its own: that one fails as a whole, and is repeated."""
         seen = []
 
         def respond(head):
@@ -121,15 +123,15 @@ class Batches(Paid):
         self.addCleanup(fake.close)
         server = self.daemon([self.keyed(fake.provider("dnspod-https", "paid"))])
         replies = ask_all(server, [(f"n{number}.lab.example", "A") for number in range(8)])
+        return (seen, replies, self.stats(server)) if ["n3.lab.example"] not in seen else None
+
+    def test_one_name_that_is_left_out_does_not_hurt_the_others(self):
+        seen, replies, stats = eventually(self.left_out)
         for number in (0, 1, 2, 4, 5, 6, 7):
             self.assertEqual({f"192.0.2.{number}"}, replies[number].addresses)
         self.assertEqual((SERVFAIL, set()), (replies[3].rcode, replies[3].addresses))
         self.assertTrue(any(len(names) > 1 for names in seen), seen)
-        stats = self.stats(server)
-        # Asked again at most once: a client that would get a failure has its question repeated, if there is time.
-        asked = sum(names.count("n3.lab.example") for names in seen)
-        self.assertIn(asked, (1, 2))
-        self.assertEqual(({"garbage": asked}, 7 + asked), (stats["failures"], stats["names"]))
+        self.assertEqual(({"garbage": 1}, 8), (stats["failures"], stats["names"]))
         # One name that is left out is that name's trouble.
         self.assertEqual("up", stats["state"])
 
