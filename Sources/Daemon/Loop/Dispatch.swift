@@ -58,22 +58,28 @@ extension Daemon {
             portalCheck.take(news, now: now)
             log(.portal(news))
         case .diverged(let forged):
-            if evidence.add(forged, network: network, wallMilliseconds: Clock.wallMilliseconds(), now: now) {
-                log(.divergence(source: resolving.name(of: forged.mismatched.source)))
-            }
-            notifier.take(evidence.latest(1), now: now)
+            let isNamed = evidence.add(
+                forged, network: network, wallMilliseconds: Clock.wallMilliseconds(), now: now)
+            let source = resolving.name(of: forged.mismatched.source)
+            tellOfEvidence(isNamed ? .divergence(source: source) : nil, now: now)
         case .contradicted(let answer):
-            if evidence.add(answer, network: network, wallMilliseconds: Clock.wallMilliseconds(), now: now) {
-                log(
-                    .contradiction(
-                        source: resolving.name(of: answer.source), name: answer.question.name,
-                        "\(answer.contradiction)"))
-            }
-            notifier.take(evidence.latest(1), now: now)
+            let isNamed = evidence.add(
+                answer, network: network, wallMilliseconds: Clock.wallMilliseconds(), now: now)
+            let (source, text) = (resolving.name(of: answer.source), "\(answer.contradiction)")
+            tellOfEvidence(
+                isNamed ? .contradiction(source: source, name: answer.question.name, text) : nil, now: now)
         }
     }
 
     private var network: Partition { serving.partition(for: .all) }
+
+    /// Tells the log and the receivers of the report that was added last.
+    ///
+    /// - Parameter event: nil: the log has named the source a short time ago.
+    private func tellOfEvidence(_ event: LogEvent?, now: Instant) {
+        if let event { log(event) }
+        notifier.take(evidence.latest(1), now: now)
+    }
 
     /// Reads queries for the log only if the log level shows them.
     private func logQueries(now: Instant) {

@@ -70,7 +70,7 @@ final class Notifier: LoopPart {
 
     /// Takes an event of the log if receivers may want it.
     func take(_ event: LogEvent, now: Instant) {
-        let seconds = Clock.wallMilliseconds() / 1000
+        var seconds: Int64 { Clock.wallMilliseconds() / 1000 }
         switch event {
         case .providersFail(let failures, let hasSystemResolver):
             let counts = failures.map { ($0.key.rawValue, $0.value) }
