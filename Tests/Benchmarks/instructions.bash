@@ -19,13 +19,6 @@ works=(hit miss listed parse)
 declare -A pids=()
 . Tests/Benchmarks/harness
 
-# valgrind 3.19 cannot read the debug information of Swift 6.3.
-build() {
-    swift build -c release --static-swift-stdlib --product instruction-load
-    mkdir -p "$bin"
-    objcopy --strip-debug .build/release/instruction-load "$bin/instruction-load"
-}
-
 # count WORK REPETITIONS: instructions of the whole program. The seed of Swift's hash tables is fixed.
 count() {
     local report=$work/report
@@ -55,7 +48,7 @@ report() {
 }
 
 install_missing "${build_packages[@]}" "${bench_packages[@]}"
-build
+build_for_valgrind instruction-load
 for name in "${works[@]}"; do measure "$name" >>"$work/counts"; done
 if [ "${UPDATE:-}" ] && ! $isSmoke; then cp "$work/counts" "$baseline"; fi
 report

@@ -19,13 +19,6 @@ declare -A pids=() ports=()
 . Tests/Benchmarks/harness
 . Tests/Benchmarks/servers
 
-# valgrind 3.19 cannot read the debug information of Swift 6.3.
-build() {
-    swift build -c release --static-swift-stdlib --product httpdnsd
-    mkdir -p "$bin"
-    objcopy --strip-debug .build/release/httpdnsd "$bin/httpdnsd"
-}
-
 # count NAMES: instructions of the main thread from its start to its end, with so many questions.
 count() {
     free_port
@@ -44,7 +37,7 @@ count() {
 
 install_missing "${build_packages[@]}" "${bench_packages[@]}"
 PATH=$PATH:/usr/sbin
-build
+build_for_valgrind httpdnsd
 realtime=
 start_upstream
 progress "$fewer questions ..."
