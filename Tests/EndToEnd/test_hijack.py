@@ -71,14 +71,18 @@ class Played(Case):
         lab.record(name, "A", ",".join(addresses), ttl=ttl)
 
     def discredit(self, server):
-        """The liar forges two domains more, and is first choice although it is already believed less."""
+        """The liar forges two domains more, and is first choice although it is already believed less. On a busy machine a
+        probe may time out, and is repeated after a minute: then another domain takes the place of that one."""
         self.honest.fault("delay", value=300)
-        for name in MORE_BANKS:
+        for name in MORE_BANKS + SPARE_BANKS:
             self.say(self.liar, name, self.forged, ttl=2)
             self.say(self.honest, name, self.genuine, ttl=2)
 
+        began = time.monotonic()
+
         def is_lost():
-            for name in MORE_BANKS:
+            spares = int(time.monotonic() - began) // 5
+            for name in MORE_BANKS + SPARE_BANKS[:spares]:
                 dig(server, name, "A")
             return self.trust(server)["liar"] < 0.5
         try:
@@ -198,7 +202,7 @@ class Hijack(Played):
         server = self.server()
         self.ask(server, BANK, 20, until=lambda: len(self.evidence(server)) > 0)
         self.discredit(server)
-        for name in (BANK, *MORE_BANKS):
+        for name in (BANK, *MORE_BANKS, *SPARE_BANKS):
             self.say(self.liar, name, self.genuine, ttl=2)
         for lab in (self.liar, self.honest):
             for name in SHOPS:
