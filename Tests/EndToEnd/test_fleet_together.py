@@ -21,12 +21,13 @@ from test_hijack import BANK, Played
 class Counting(FakeProvider):
     """Answers each question with one address, and knows when it was asked."""
 
-    def __init__(self):
-        self.times = []
+    def __init__(self, delay=0):
+        self.times, self.delay = [], delay
         super().__init__(self._answer)
 
     def _answer(self, head):
         self.times.append(time.monotonic())
+        time.sleep(self.delay)
         asked = urllib.parse.parse_qs(urllib.parse.urlsplit(head.split(b" ")[1].decode()).query)
         name, type = asked["name"][0], {"A": 1, "AAAA": 28}.get(asked["type"][0], 0)
         answer = [{"name": name, "type": 1, "TTL": 300, "data": "192.0.2.50"}] if type == 1 else []
@@ -53,12 +54,12 @@ class Together(Case):
             lambda query, _: [reply(query, [(question(query)[0], 1, 300, bytes([192, 0, 2, 99]))])])
         self.addCleanup(self.system.close)
 
-    def members(self, count, more="", fleet_keys=(KEY,), **keys):
+    def members(self, count, more="", fleet_keys=(KEY,), others=(), **keys):
         provider = {**self.provider.provider("json"), **keys}
         members = []
         for _ in range(count):
             member = self.own(Member(
-                [provider], self.redis.server, system=[self.system.server], sections="[prefetch]\nenabled = false",
+                [provider, *others], self.redis.server, system=[self.system.server], sections="[prefetch]\nenabled = false",
                 more=more, keys=fleet_keys)).up()
             eventually(lambda: member.is_sharing, what="Redis is used")
             members.append(member)
@@ -113,6 +114,25 @@ class Together(Case):
         self.assertLessEqual(self.provider.most(died, died + 2), 60)
         # A member that was refused a turn asks for none until the next one is free.
         self.assertGreater(sum(member.figures["deferred"] for member in members), 100)
+
+    def test_a_shared_budget_is_used_although_another_provider_may_answer_first(self):
+        """What an account may be asked is asked: a turn that was not used, as a hedge won, is given back."""
+        other = Counting(delay=0.03)
+        self.addCleanup(other.close)
+        members = self.members(3, budget="10/s", others=[other.provider("json", "other")])
+        # Each knows how many they are.
+        time.sleep(10.5)
+        for rate in (14, 30):
+            with self.subTest(rate=rate):
+                self.provider.times.clear()
+                other.times.clear()
+                begin = time.monotonic()
+                codes = self.press(members, rate, 6, f"hedged{rate}x")
+                asked, most = len(self.provider.times), self.provider.most(begin, begin + 5)
+                print(f"    {rate}/s: {asked} of 60 by the account, at most {most} a second, {len(other.times)} other")
+                self.assertEqual({0: rate * 6}, codes)
+                self.assertGreaterEqual(asked, 40)
+                self.assertLessEqual(most, 12)
 
     def test_a_quota_is_counted_for_all_members(self):
         members = self.members(2, quota="10/day")
