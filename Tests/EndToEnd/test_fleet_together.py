@@ -19,7 +19,7 @@ from test_hijack import BANK, Played
 
 
 class Counting(FakeProvider):
-    """Answers each question with one address, and knows when it was asked."""
+    """Answers each question with one address after `delay` seconds, and knows when it was asked."""
 
     def __init__(self, delay=0):
         self.times, self.delay = [], delay
@@ -59,8 +59,8 @@ class Together(Case):
         members = []
         for _ in range(count):
             member = self.own(Member(
-                [provider, *others], self.redis.server, system=[self.system.server], sections="[prefetch]\nenabled = false",
-                more=more, keys=fleet_keys)).up()
+                [provider, *others], self.redis.server, system=[self.system.server],
+                sections="[prefetch]\nenabled = false", more=more, keys=fleet_keys)).up()
             eventually(lambda: member.is_sharing, what="Redis is used")
             members.append(member)
         return members

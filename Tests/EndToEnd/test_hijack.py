@@ -80,15 +80,14 @@ class Played(Case):
 
         began = time.monotonic()
 
-        def is_lost():
+        def are_shown():
             spares = int(time.monotonic() - began) // 5
             for name in MORE_BANKS + SPARE_BANKS[:spares]:
                 dig(server, name, "A")
-            return self.trust(server)["liar"] < 0.5
-        try:
-            eventually(is_lost, within=30, every=0.1, what="the liar is not believed any more")
-        except AssertionError as error:
-            raise AssertionError(f"{error}; {self.trust(server)}, {self.evidence(server)}") from error
+            return len({each["name"] for each in self.evidence(server)}) > 2
+        eventually(are_shown, within=30, every=0.1, what="three domains are shown to be forged")
+        # Three are enough, and no spare one makes good for a daemon that wants more.
+        self.assertLess(self.trust(server)["liar"], 0.5, self.evidence(server))
         self.honest.fault("delay", value=60)
 
     def server(self, **options):
