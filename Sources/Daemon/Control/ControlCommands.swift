@@ -23,7 +23,7 @@ struct ControlCommands {
     let cache: AnswerCache
     let log: Log
     let topTexts: KeptReplies<Bool, String>
-    let reload: (@escaping PendingReload.Tell) -> Void
+    let reload: (@escaping Reload.Tell) -> Void
     let now: Instant
 
     private static var rights: Rights {

@@ -23,14 +23,9 @@ final class Daemon {
     private static let firstLinks: Duration = .milliseconds(500)
 
     private let options: Options
-    /// The settings of the last reload. Those that take effect only at startup apply from the next restart.
-    private(set) var settings: Settings
-    private let settingsOfStart: Settings
-    private var viewNumbers: ViewNumbers
-    private var secrets: LoadedSecrets
+    let reload: Reload
     private let startedAt: Instant
     private let startedAtWall = Clock.wallMilliseconds()
-    private var settingsAtWall: Int64
     private let loop: EventLoop
     let outbox = Outbox()
     private let signals: SignalWatch
@@ -55,7 +50,6 @@ final class Daemon {
     let threads: ServingThreads
     private let localFiles: LocalFiles
     private let lists: NameLists
-    private var pendingReload: PendingReload?
     private let translation: NAT64
     let upstreams: Upstreams
     private let linkMonitor: LinkMonitor
@@ -86,12 +80,10 @@ final class Daemon {
         _ settings: Settings, _ secrets: LoadedSecrets, _ options: Options, _ listeners: BoundListeners,
         _ notice: ServiceNotice?, _ log: Log, rights: String
     ) throws(StartFailure) {
-        (self.settings, settingsOfStart, viewNumbers) = (settings, settings, ViewNumbers(settings))
-        (self.secrets, self.options) = (secrets, options)
+        self.options = options
         (self.notice, self.rights) = (notice, rights)
         (self.log, ports, listening) = (log, listeners.ports, ListenAddressWatch(listeners.ports.addresses))
         startedAt = Clock.now()
-        settingsAtWall = startedAtWall
         do {
             SignalWatch.ignoreBrokenPipes()
             // Stop signals keep their default action during startup, which may hang.
@@ -102,6 +94,7 @@ final class Daemon {
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
             localFiles = try LocalFiles(resolvConf: settings.systemResolver.resolvConf, loop: loop, outbox: outbox)
             lists = try NameLists(loop: loop, outbox: outbox)
+            reload = Reload(settings, secrets, options, ports, lists, atWall: startedAtWall)
             let nameservers = Upstreams.nameservers(settings.systemResolver, localFiles, ports.addresses)
             let network = try NetworkMonitor.begin(
                 settings.network, loop, nameservers.searchDomains, seed: entropy.next())
@@ -146,7 +139,7 @@ final class Daemon {
     /// Serves until a signal ends it.
     func run() throws(SystemError) {
         _ = try loop.watch(signals.descriptor, for: .readable) { [unowned self] _ in takeSignals() }
-        apply(settings)
+        apply(reload.settings)
         // Reads the routes before the first query.
         networkChanges?.follow(lateBy: .zero, now: Clock.now())
         try awaitLinks()
@@ -165,7 +158,7 @@ final class Daemon {
                 providers: settings.askedProviders.map(\.name),
                 systemServers: resolving.system.servers.map(\.description)))
         if let networkChanges, !networkChanges.network.hasWayOut { log(.networkLost) }
-        if OpenResolverCheck.isOpenResolver(listen: ports.addresses, allow: settingsOfStart.server.allow) {
+        if OpenResolverCheck.isOpenResolver(listen: ports.addresses, allow: reload.settingsOfStart.server.allow) {
             log(.openResolver)
         }
         announcePages()
@@ -233,33 +226,32 @@ final class Daemon {
 
     private func takeSignals() {
         for signal in (try? signals.takeSignals()) ?? [] {
-            if signal == StopSignal.reload { reload { _ in } } else { stopSignal = StopSignal.name(signal) }
+            if signal == StopSignal.reload { reloadSettings { _ in } } else { stopSignal = StopSignal.name(signal) }
         }
     }
 
     // MARK: settings
 
+    private var settings: Settings { reload.settings }
+
     /// The old settings stay in force when the new ones have a fault.
     ///
     /// - Parameter tell: called once with the result, after the lists of rules were read.
-    private func reload(_ tell: @escaping PendingReload.Tell) {
+    private func reloadSettings(_ tell: @escaping Reload.Tell) {
         supervision?.reloading()
-        do throws(SettingsFile.Unusable) {
-            let new = try SettingsFile.readWhileServing(options)
-            let waiting = (pendingReload?.waiting ?? []) + [tell]
-            pendingReload = PendingReload(settings: new, batch: lists.read(new.nameFilePaths), waiting: waiting)
-        } catch {
-            pendingReload = pendingReload ?? PendingReload(settings: settings, batch: nil, waiting: [])
-            pendingReload?.waiting.append(tell)
-            endReload(.failure(error))
-        }
+        if let fault = reload.begin(tell) { endReload(.failure(fault)) }
     }
 
     func takeLists(now: Instant) {
-        guard let (batch, hasOtherLists) = lists.takeBatch(requested: pendingReload?.batch) else { return }
+        guard let (batch, hasOtherLists) = lists.takeBatch(requested: reload.batch) else { return }
         let formerHosts = policy.hosts
+        let result = reload.take(batch, now: Clock.wallMilliseconds()) {
+            policy.forgetEndedLinks()
+            apply(reload.settings)
+        }
+        if let result { endReload(result) }
         // Lists that a refused reload read are in force, too.
-        if pendingReload?.batch != batch.number || !finishReload(batch) {
+        if (try? result?.get()) == nil {
             if hasOtherLists { policy.renew(now: now) }
             policy.localNamesChanged(batch.local, now: now)
         }
@@ -269,30 +261,7 @@ final class Daemon {
         lists.finish(batch, hosts == formerHosts ? nil : removal)
     }
 
-    /// - Returns: true if the new settings are in force, with all lists.
-    private func finishReload(_ batch: NameLists.Batch) -> Bool {
-        guard var new = pendingReload?.settings else { return false }
-        viewNumbers.assign(to: &new, after: settings)
-        do throws(SettingsFile.Unusable) {
-            secrets = try LoadedSecrets(for: new, options, bound: ports, names: try lists.joined(batch))
-            var report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
-            settings = new
-            policy.forgetEndedLinks()
-            apply(new)
-            settingsAtWall = Clock.wallMilliseconds()
-            let complaints = lists.complaints.values.flatMap(\.self).sorted()
-            report.keptLists = complaints.isEmpty ? nil : complaints
-            endReload(.success(report))
-            return true
-        } catch {
-            endReload(.failure(error))
-            return false
-        }
-    }
-
-    private func endReload(_ result: Result<ReloadReport, SettingsFile.Unusable>) {
-        let waiting = pendingReload?.waiting ?? []
-        pendingReload = nil
+    private func endReload(_ result: Reload.Result) {
         // The log has the result before the operator has it, and what the settings brought about before that.
         dispatch(now: Clock.now())
         switch result {
@@ -302,11 +271,11 @@ final class Daemon {
         case .failure(let fault): log(.settingsRefused(complaints: fault.complaints))
         }
         supervision?.ready(ports.addresses, resolving.providers.providers, now: Clock.now())
-        for tell in waiting { tell(result) }
+        reload.end(result)
     }
 
     private func apply(_ settings: Settings) {
-        let now = Clock.now()
+        let (now, secrets) = (Clock.now(), reload.secrets)
         log.configure(settings.log)
         recorderFiles.setDirectory(settings.log.usedRecorderDirectory)
         watches.scope = FlightScope(settings.log.recorder)
@@ -317,7 +286,7 @@ final class Daemon {
         } else {
             serving.set(Partition(nil, settings.providers), settings)
         }
-        let names = secrets.takeNames()
+        let names = reload.takeNames()
         lists.set(names, zones: LocalZones(settings.localZones), copies: LastGoodFiles(settings))
         translation.configure(settings.server, now: now)
         addressLists.isPaused = settings.avoidsProviders
@@ -462,7 +431,7 @@ final class Daemon {
             evidence: evidence, billing: billing, notifier: notifier, network: networkChanges?.network,
             translationPrefix: translation.prefixes.first,
             nameserverSource: upstreams.nameservers.path, startedAt: startedAt,
-            startSeconds: startedAtWall / 1000, settingsSeconds: settingsAtWall / 1000, now: now,
+            startSeconds: startedAtWall / 1000, settingsSeconds: reload.settingsAtWall / 1000, now: now,
             listen: ports.addresses, operatorSwitches: switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: pages,
             rights: rights, settingsFile: SettingsFile.absolutePath(options), lists: lists,
@@ -475,8 +444,8 @@ final class Daemon {
             statistics: statistics(now: now), resolving: resolving, switches: switches, rules: rules,
             settings: settings, tests: tests, pendingProbes: pendingProbes, queries: queries,
             fleetReports: fleetReports, evidence: evidence,
-            watches: watches, cache: cache, log: log, topTexts: topTexts, reload: { [unowned self] in reload($0) },
-            now: now
+            watches: watches, cache: cache, log: log, topTexts: topTexts,
+            reload: { [unowned self] in reloadSettings($0) }, now: now
         ).answer(to: line, from: peer)
     }
 }

@@ -83,8 +83,8 @@ extension Daemon {
 
     /// Reads queries for the log only if the log level shows them.
     private func logQueries(now: Instant) {
-        let isLogged = settings.log.queries && log.saysQueries
-        let before = watches.setLogging(isLogged ? .init(showsClients: settings.log.clients) : nil, now: now)
+        let isLogged = reload.settings.log.queries && log.saysQueries
+        let before = watches.setLogging(isLogged ? .init(showsClients: reload.settings.log.clients) : nil, now: now)
         log.queries(watches.takeLines() + before)
     }
 }

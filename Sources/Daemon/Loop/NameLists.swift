@@ -452,17 +452,6 @@ extension NameLists {
     }
 }
 
-/// A reload whose lists are being read.
-struct PendingReload {
-    typealias Tell = (Result<ReloadReport, SettingsFile.Unusable>) -> Void
-
-    let settings: Settings
-    /// The number of the batch that has its lists; nil: it has none.
-    let batch: Int?
-    /// Told the result: those of earlier reloads that this one replaced, too.
-    var waiting: [Tell]
-}
-
 extension NameLists {
     /// Returns the names of new settings: those that were just read, and for a list with a fault the one in force.
     ///
