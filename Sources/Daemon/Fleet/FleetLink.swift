@@ -32,8 +32,6 @@ final class FleetLink: LoopPart {
     private var rules: String?
     /// Requests by the numbers of their fetches.
     private var requests: [UInt64: Request] = [:]
-    /// Redis has told sums of billed questions since `takeBilled`.
-    private var hasNewSums = false
     /// Fingerprint of `Settings.commonInFleet`, 8 hexadecimal digits.
     private(set) var fingerprint: String?
     let startedAt = Clock.now()
@@ -165,9 +163,8 @@ final class FleetLink: LoopPart {
             switch outcome {
             case .ask(let id), .late(let id, _): return (outcome, requests[id])
             case .deferred(let id, _), .answered(let id, _): return (outcome, requests.removeValue(forKey: id))
-            case .billed: hasNewSums = true
             case .flushOrdered(let id, let fault): ordered.removeValue(forKey: id)?(fault)
-            case .demandElsewhere, .flush, .note, .evidence: break
+            case .billed, .demandElsewhere, .flush, .note, .evidence: break
             }
             return (outcome, nil)
         }
@@ -203,12 +200,6 @@ final class FleetLink: LoopPart {
 
     /// The questions of all members in the period, as far as they are known; nil if none are known.
     func billed(_ account: String) -> Int? { member.billed(account) }
-
-    /// Whether Redis has told sums since the last call.
-    func takeBilled() -> Bool {
-        defer { hasNewSums = false }
-        return hasNewSums
-    }
 
     // MARK: flushes
 

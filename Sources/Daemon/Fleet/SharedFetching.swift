@@ -32,7 +32,8 @@ extension ResolvingLoop {
         case (.evidence(let evidence), _): handle(.evidence(evidence.name, evidence.address), now: now)
         case (.flush(let scope), _): _ = flush(scope, now: now)
         case (.note(let note, let text), _): store?.note(note.rawValue, text, now: now)
-        case (.ask, nil), (.answered, nil), (.late, nil), (.deferred, nil), (.billed, _), (.flushOrdered, _): break
+        case (.ask, nil), (.answered, nil), (.late, nil), (.deferred, nil), (.flushOrdered, _): break
+        case (.billed, _): outbox.changed(.billedSums)
         }
     }
 

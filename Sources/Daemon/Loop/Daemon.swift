@@ -38,8 +38,8 @@ final class Daemon {
     let resolving: ResolvingLoop
     private let switches: ProviderSwitches
     private let rules: RuntimeRules
-    private let addressLists: AddressLists
-    private let billing: Billing
+    let addressLists: AddressLists
+    let billing: Billing
     private let tests = ProviderTests()
     let pendingProbes: PendingProbes
     private let queries: PendingQueries
@@ -185,6 +185,7 @@ final class Daemon {
         control = nil
         pages = nil
         resolving.providers.stop(now: Clock.now())
+        dispatch(now: Clock.now())
         billing.save(now: Clock.now())
         resolving.store?.stop()
         log(.stopped)

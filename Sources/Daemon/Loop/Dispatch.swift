@@ -50,6 +50,11 @@ extension Daemon {
         case .changed(.names): takeLists(now: now)
         case .changed(.links): readLinks(now: now)
         case .changed(.nameserverFiles): readNameservers(now: now)
+        case .changed(.billedSums): billing.sumsChanged(now: now)
+        case .provider(.billed(let provider, let causes)): billing.billed(provider, causes, now: now)
+        case .provider(.nodes(let provider, let reply)): addressLists.cameWithAnswer(reply, of: provider, now: now)
+        case .provider(.addressFailed(let provider, let isWrongNode)):
+            addressLists.addressFailed(provider, isWrongNode: isWrongNode, now: now)
         case .nameserver(let news):
             log(.nameserver(news))
             if news.changesServers { upstreams.announce(now: now) }

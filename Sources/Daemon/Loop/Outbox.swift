@@ -11,6 +11,7 @@ enum Output {
     /// The result of a probe.
     case probe(ProbeNews)
     case portal(PortalEvent)
+    case provider(ProviderNews)
     /// Two sources contradict each other, and one of them was verified.
     case diverged(ForgeryEvidence)
     /// An answer contradicts the rule for its name.
@@ -26,6 +27,8 @@ enum Change: Hashable {
     case links
     /// A file that names the system's nameservers has changed.
     case nameserverFiles
+    /// Redis has told how many questions of billed accounts all members of the fleet have asked.
+    case billedSums
 }
 
 /// A part keeps the outbox and writes to it whenever it has something to report: in a call, at a deadline, or when a

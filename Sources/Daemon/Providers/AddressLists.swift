@@ -130,15 +130,6 @@ final class AddressLists: LoopPart {
     }
 
     func timePassed(now: Instant) {
-        for failure in resolving.providers.takeAddressFailures() { addressFailed(failure, now: now) }
-        // Replies wait until the store is loaded: no list is tracked before.
-        if notes != nil {
-            for (provider, reply) in resolving.providers.takeNodeReplies() {
-                if replied(.vendor(provider), reply, now: now) != nil {
-                    tracked[.vendor(provider)]?.plan.failed(now: now)
-                }
-            }
-        }
         guard !isPaused else { return }
         for key in trackedKeys where tracked[key]?.plan.askAt.map({ $0 <= now }) ?? false {
             switch key {
@@ -148,12 +139,23 @@ final class AddressLists: LoopPart {
         }
     }
 
-    private func addressFailed(_ failure: (provider: ProviderID, isWrongNode: Bool), now: Instant) {
-        guard let provider = resolving.providers.provider(failure.provider) else { return }
+    /// An address of the provider was unreachable, or led to the wrong node.
+    func addressFailed(_ id: ProviderID, isWrongNode: Bool, now: Instant) {
+        guard let provider = resolving.providers.provider(id) else { return }
         for key in keys(of: provider) {
             tracked[key]?.plan.addressFailed(
-                isWrongNode: failure.isWrongNode, isLast: !provider.hasWorkingAddress, now: now)
+                isWrongNode: isWrongNode, isLast: !provider.hasWorkingAddress, now: now)
         }
+    }
+
+    /// A list came with an answer. Before the store is loaded, the list of the next answer is taken instead: no list is
+    /// tracked before.
+    func cameWithAnswer(_ reply: HTTPReply, of provider: ProviderID, now: Instant) {
+        guard notes != nil else {
+            resolving.providers.provider(provider)?.wantsNodes = true
+            return
+        }
+        if replied(.vendor(provider), reply, now: now) != nil { tracked[.vendor(provider)]?.plan.failed(now: now) }
     }
 
     private func keys(of provider: Provider) -> [Key] {

@@ -66,32 +66,30 @@ final class Billing: LoopPart {
     }
 
     func timePassed(now: Instant) {
-        let isDue = nextDeadline.map { $0 <= now } ?? false
-        guard collect() || resolving.fleet.takeBilled() || isDue else { return }
-        if isDue {
-            save(now: now)
-            nextDeadline = nil
+        guard let nextDeadline, nextDeadline <= now else { return }
+        save(now: now)
+        self.nextDeadline = nil
+        compareWithQuotas(now: now)
+    }
+
+    /// Questions may have reached the account of the provider.
+    ///
+    /// - Parameter causes: one for each question.
+    func billed(_ provider: String, _ causes: [RequestCause], now: Instant) {
+        let wall = Clock.wallMilliseconds()
+        for cause in causes {
+            questions[provider, default: BilledQuestions(unixMilliseconds: wall)].add(1, cause, unixMilliseconds: wall)
+        }
+        unsaved.insert(provider)
+        let billed = resolving.providers.providers.first { $0.name == provider }
+        if let account = billed.flatMap({ account(of: $0) }) {
+            resolving.fleet.bill(account, causes.count, own: own(account))
         }
         compareWithQuotas(now: now)
     }
 
-    /// Counts the questions that were sent since the last call.
-    ///
-    /// - Returns: whether there were any.
-    private func collect() -> Bool {
-        let billed = resolving.providers.takeBilled()
-        let wall = Clock.wallMilliseconds()
-        for (provider, cause) in billed {
-            questions[provider, default: BilledQuestions(unixMilliseconds: wall)].add(1, cause, unixMilliseconds: wall)
-            unsaved.insert(provider)
-        }
-        guard !billed.isEmpty else { return false }
-        for provider in resolving.providers.providers {
-            guard let account = account(of: provider) else { continue }
-            resolving.fleet.bill(account, billed.count { $0.provider == provider.name }, own: own(account))
-        }
-        return true
-    }
+    /// Redis has told sums of the questions of all members.
+    func sumsChanged(now: Instant) { compareWithQuotas(now: now) }
 
     /// The questions of this machine in the account's present period, by all providers that use it.
     private func own(_ account: String) -> Int {
@@ -138,7 +136,6 @@ final class Billing: LoopPart {
 
     /// Stores the counts that changed, unless the store's counts were not restored yet.
     func save(now: Instant) {
-        _ = collect()
         guard isRestored else { return }
         for provider in unsaved.sorted() {
             resolving.store?.note(Billing.notePrefix + provider, questions[provider]?.text, now: now)

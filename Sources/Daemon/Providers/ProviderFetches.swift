@@ -36,14 +36,10 @@ final class ProviderFetches: LoopPart {
     private var ownRequests: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
     /// Reported addresses of this machine, at most one for each provider.
     private var exits: [ReportedExit] = []
-    private var addressFailures: [(provider: ProviderID, isWrongNode: Bool)] = []
-    private var nodeReplies: [(provider: ProviderID, reply: HTTPReply)] = []
     /// Events from replies: `redirected` is delivered before the results, the others after them.
     private var redirected: [Event] = []
     private var throttled: [Event] = []
     private var volunteered: [Event] = []
-    /// Billed questions since the last `takeBilled`.
-    private var billed: [(provider: String, cause: RequestCause)] = []
 
     /// Time without an acknowledgement. By then, the kernel has sent the request twice over the old connection and
     /// dialled once more.
@@ -213,24 +209,6 @@ final class ProviderFetches: LoopPart {
         return exits
     }
 
-    /// Returns addresses that were unreachable or the wrong node since the last call.
-    func takeAddressFailures() -> [(provider: ProviderID, isWrongNode: Bool)] {
-        defer { addressFailures.removeAll() }
-        return addressFailures
-    }
-
-    /// Returns the questions that may have reached billed accounts, and whose requests ended since the last call.
-    func takeBilled() -> [(provider: String, cause: RequestCause)] {
-        defer { billed.removeAll(keepingCapacity: true) }
-        return billed
-    }
-
-    /// Returns replies to read for their lists of service nodes.
-    func takeNodeReplies() -> [(provider: ProviderID, reply: HTTPReply)] {
-        defer { nodeReplies.removeAll() }
-        return nodeReplies
-    }
-
     /// Answers to these questions that providers were asked for before are of no use.
     func flushed(_ scope: QuestionScope) {
         for case let request? in requests where request.flight != nil && !request.flushed.contains(scope) {
@@ -323,11 +301,12 @@ final class ProviderFetches: LoopPart {
     /// read it. A question that no fetch asked for completes the families of the request's names, and counts for the
     /// cause of the first fetch.
     private func bill(_ request: Request?, at reached: [HTTPEndpoint]) {
-        guard let request, let provider = request.flight?.account else { return }
-        for question in request.questions {
+        guard let request, let provider = request.flight?.account, !reached.isEmpty else { return }
+        let causes = request.questions.flatMap { question in
             let fetch = request.fetches.first { $0.question == question } ?? request.fetches[0]
-            billed += reached.map { _ in (provider, fetch.cause) }
+            return reached.map { _ in fetch.cause }
         }
+        outbox.put(.provider(.billed(provider: provider, causes)))
     }
 
     private func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {
@@ -358,7 +337,7 @@ final class ProviderFetches: LoopPart {
             noteExit(in: reply, to: request, flight, now: now)
             if let provider = provider(request.provider), provider.wantsNodes {
                 provider.wantsNodes = false
-                nodeReplies.append((provider.id, reply))
+                outbox.put(.provider(.nodes(provider.id, reply)))
             }
             let clockDiffers = learnClock(from: reply, of: request.provider, flight)
             var results = flight.dialect.answers(from: reply, to: request.questions)
@@ -430,7 +409,7 @@ final class ProviderFetches: LoopPart {
         else { return nil }
         let failed = request.earlier.failedEndpoints + [endpoint]
         guard provider.gaveNoUsableReply(about: question.name, at: failed, now: now) else { return nil }
-        addressFailures += failed.map { _ in (request.provider, isWrongNode: false) }
+        for _ in failed { outbox.put(.provider(.addressFailed(request.provider, isWrongNode: false))) }
         return provider
     }
 
@@ -481,7 +460,7 @@ final class ProviderFetches: LoopPart {
         providers[index].replied(failure, at: endpoint, after: elapsed, now: now)
         for failed in request.earlier.failedEndpoints {
             providers[index].contradicted(failed, now: now)
-            addressFailures.append((request.provider, isWrongNode: false))
+            outbox.put(.provider(.addressFailed(request.provider, isWrongNode: false)))
         }
     }
 
@@ -508,7 +487,7 @@ final class ProviderFetches: LoopPart {
     ) {
         guard let index = index(of: request.provider) else { return }
         providers[index].failed(failure, reason, at: endpoint, isAddress: isAddress, now: now)
-        if isAddress { addressFailures.append((request.provider, failure == .server)) }
+        if isAddress { outbox.put(.provider(.addressFailed(request.provider, isWrongNode: failure == .server))) }
         outbox.log(.requestFailed(provider: providers[index].name, reason: reason))
     }
 

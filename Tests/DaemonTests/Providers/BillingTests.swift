@@ -40,6 +40,14 @@ struct BillingTests {
             billing = Billing(stand.resolving)
         }
 
+        /// Stores the counts, after what the requests have reported was counted.
+        func save(now: Instant) {
+            for case .provider(.billed(let provider, let causes)) in stand.outbox.take() {
+                billing.billed(provider, causes, now: now)
+            }
+            billing.save(now: now)
+        }
+
         func start(_ number: UInt64, now: Instant) throws -> FetchID {
             let name = try #require(Name("www.d\(number).example"))
             let id = FetchID(number: number)
@@ -83,7 +91,7 @@ struct BillingTests {
         let fetch = try account.start(1, now: now)
         try account.wait(forRequests: 1)
         account.fetches.abandon(fetch, now: now)
-        account.billing.save(now: now)
+        account.save(now: now)
         holder.stop()
         try account.stand.wait {
             store.note("unrelated", "x", now: now)
@@ -91,7 +99,7 @@ struct BillingTests {
             return isRead
         }
         #expect(account.total == 101)
-        account.billing.save(now: now)
+        account.save(now: now)
         store.stop()
         #expect(try stored() == 101)
     }
@@ -100,14 +108,14 @@ struct BillingTests {
     func givenUp() throws {
         let account = try Account(ResolvingStand(), now: now)
         account.fetches.abandon(try account.start(1, now: now), now: now)
-        account.billing.save(now: now)
+        account.save(now: now)
         #expect(account.total == 0, "it was not connected")
         let fetch = try account.start(2, now: now)
         try account.wait(forRequests: 1)
-        account.billing.save(now: now)
+        account.save(now: now)
         #expect(account.total == 0, "it may still fail")
         account.fetches.abandon(fetch, now: now)
-        account.billing.save(now: now)
+        account.save(now: now)
         #expect(account.total == 1)
     }
 
@@ -117,7 +125,7 @@ struct BillingTests {
         _ = try account.start(1, now: now)
         try account.wait(forRequests: 1)
         account.fetches.stop(now: now)
-        account.billing.save(now: now)
+        account.save(now: now)
         #expect(account.total == 1)
     }
 }
