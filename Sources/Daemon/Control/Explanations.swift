@@ -26,9 +26,9 @@ struct Explanations {
             "is suspected, for at most \(seconds(until: portal.until)) s more: sign in to the network"
         }
         report.entries = found.map { entry($0, known, limits) }
-        let reference = (given ?? found.first).flatMap { $0.origin(among: known.words) } ?? known.words.last
+        let reference = (given ?? found.first).flatMap { $0.origin(among: known.answers) } ?? known.answers.last
         report.sources = sourceAnswers(
-            known, reference: reference, kept: found.compactMap { $0.origin(among: known.words) })
+            known, reference: reference, kept: found.compactMap { $0.origin(among: known.answers) })
         report.addresses = known.addresses.map { AddressReport($0, now: now, nameOfSource: nameOfSource) }
         report.expired = words.expired(found.first.map { freshness($0, limits) }, found.first?.answer)
         report.failure = known.failure.map {
@@ -68,7 +68,7 @@ struct Explanations {
         entry.ageSeconds = Int(age(found) / 1000)
         entry.lifetimeSeconds = Int(found.lifetimeSeconds)
         entry.hits = Int(found.hits)
-        if let word = found.origin(among: known.words) {
+        if let word = found.origin(among: known.answers) {
             entry.source = nameOfSource(word.source)
             entry.serverTTLSeconds = Int(word.ttlSeconds)
         }
@@ -79,7 +79,7 @@ struct Explanations {
     private func sourceAnswers(
         _ known: Explanation, reference: SourceAnswer?, kept: [SourceAnswer]
     ) -> [ExplainReport.SourceAnswer] {
-        let words = known.words.map { word in
+        let words = known.answers.map { word in
             var answer = ExplainReport.SourceAnswer(
                 source: nameOfSource(word.source), ageSeconds: seconds(since: word.answeredAt))
             answer.milliseconds = word.took?.wholeMilliseconds

@@ -594,7 +594,7 @@ final class ResolvingLoop: LoopPart {
 
     /// Returns the name of the upstream that gave this entry; nil if that was forgotten or precedes this process.
     func source(of entry: CachedEntry) -> String? {
-        entry.origin(among: inPlace { $0.answers(on: entry.question) }).map { name(of: $0.source) }
+        entry.origin(among: inPlace { $0.answers(to: entry.question) }).map { name(of: $0.source) }
     }
 
     /// The latest questions that failed, the latest first, each with how the sources failed on it.

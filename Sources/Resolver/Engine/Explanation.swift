@@ -63,7 +63,7 @@ package struct Explanation: Sendable {
     package let limits: Freshness.Limits
     package let stale: StalePolicy
     /// Answers of the sources, the latest last.
-    package let words: [SourceAnswer]
+    package let answers: [SourceAnswer]
     package let failures: [SourceFailure]
     /// The last stand-in; nil if the system resolver did not answer in place of a provider, or the event is forgotten.
     package let standIn: StandIn?
@@ -101,8 +101,8 @@ extension Resolver {
             grounds: direction.grounds, account: settings.account(of: question.name)?.scope,
             unservedUntil: state.ranking.unservedUntil(question, among: direction.upstreams, now: now),
             switchedOff: routing.switchedOff.covering(question.name, now: now),
-            limits: policy.limits, stale: policy.stale, words: state.words.words(on: question),
-            failures: state.words.failures(on: question), standIn: state.words.standIn(on: question),
+            limits: policy.limits, stale: policy.stale, answers: state.sourceHistory.answers(to: question),
+            failures: state.sourceHistory.failures(on: question), standIn: state.sourceHistory.standIn(on: question),
             standsIn: policy.standsIn, order: state.orderInForce(for: question, policy, now: now),
             probes: policy.probes,
             addresses: state.verification.judged(for: question).filter { judged in
@@ -122,10 +122,10 @@ extension Resolver {
     package var latestFailures: [FailedQuestion] { failures.latestFailures }
 
     /// Returns how the sources last failed on the question.
-    package func failures(on question: Question) -> [SourceFailure] { state.words.failures(on: question) }
+    package func failures(on question: Question) -> [SourceFailure] { state.sourceHistory.failures(on: question) }
 
     /// Returns what the sources last answered, the latest last.
-    package func answers(on question: Question) -> [SourceAnswer] { state.words.words(on: question) }
+    package func answers(to question: Question) -> [SourceAnswer] { state.sourceHistory.answers(to: question) }
 
     private func refresh(of question: Question, _ policy: NamePolicy, hits: Int, now: Instant) -> Explanation.Refresh? {
         guard let outlook = plan.outlook(of: question, hits: hits, now: now) else { return nil }

@@ -97,11 +97,11 @@ struct HeldAnswers {
         if excludedSource != nil {
             return verification.keptAnswer(question).map {
                 !verification.mayReplace(question, $0, by: (answer, source))
-            } ?? (verification.worth(question, answer) <= .open)
+            } ?? (verification.quality(question, answer) <= .open)
         }
-        let (kept, worth) = (verification.worthKept(question), verification.worth(question, answer))
+        let (kept, quality) = (verification.keptQuality(question), verification.quality(question, answer))
         let isKept = expired.map { !$0.answer.isNegative } ?? (hasGoodAnswer && !hasWaiters)
-        return isKept && kept > worth
+        return isKept && kept > quality
     }
 }
 

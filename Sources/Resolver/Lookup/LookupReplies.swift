@@ -15,7 +15,7 @@ extension Lookup {
             return contradicted(attempt, answer, contradiction, now: now, &state)
         }
         let usable = policy.withoutPrivateAddresses(answer)
-        state.words.said(
+        state.sourceHistory.answered(
             question, answer, usable: usable, by: attempt.source,
             took: attempt.isSent ? attempt.startedAt.duration(to: now) : nil, now: now)
         guard let answer = usable else {
@@ -115,7 +115,7 @@ extension Lookup {
     mutating func nameFailed(
         _ attempt: Attempt, _ failure: NameFailure, now: Instant, _ state: inout ResolverState
     ) {
-        state.words.failed(question, .name(failure), by: attempt.source, now: now)
+        state.sourceHistory.failed(question, .name(failure), by: attempt.source, now: now)
         failures.nameFailed(failure, at: attempt.upstream)
         guard let provider = attempt.provider else { return systemFailed(now: now) }
         state.replied(failure, question.name, of: attempt.domain, by: provider, now: now)
@@ -125,7 +125,7 @@ extension Lookup {
     /// Handles a reply that the provider does not serve the name: it works, and the next provider is asked. The reply
     /// is no answer, and gives no other answer a higher rank: without TLS, every router on the path can forge it.
     mutating func notServed(_ attempt: Attempt, now: Instant, _ state: inout ResolverState) {
-        state.words.failed(question, .notServed, by: attempt.source, now: now)
+        state.sourceHistory.failed(question, .notServed, by: attempt.source, now: now)
         guard let provider = attempt.provider else { return systemFailed(now: now) }
         state.ranking.unserved.refused(question.name, by: provider, now: now)
         state.answered(attempt, by: provider, now: now)
@@ -135,7 +135,7 @@ extension Lookup {
     mutating func failed(
         _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ state: inout ResolverState
     ) {
-        state.words.failed(question, .fetch(failure), by: attempt.source, now: now)
+        state.sourceHistory.failed(question, .fetch(failure), by: attempt.source, now: now)
         let isOfService = state.isOfService(failure, at: attempt.upstream, now: now)
         failures.failed(
             failure, at: attempt.upstream, startedAt: attempt.startedAt, isOfService: isOfService, now: now)
@@ -435,7 +435,7 @@ extension Lookup {
         let isSubstitute = standIn != nil
         if let reason = standIn {
             state.standIns[reason, default: 0] += 1
-            state.words.stoodIn(question, reason, now: now)
+            state.sourceHistory.stoodIn(question, reason, now: now)
             if answer.remark != .filteredAddresses { answer = answer.remarked(reason.extendedError) }
         }
         // Only an answer that the system resolver gives by the settings needs no verdict.

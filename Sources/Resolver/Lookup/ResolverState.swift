@@ -18,7 +18,7 @@ struct ResolverState {
     var verification: Verification
     var synthesis = DNS64()
     var otherFamilies = OtherFamilyLookups()
-    var words = SourceHistory()
+    var sourceHistory = SourceHistory()
     /// False during a network change: answers may belong to either network and are not cached.
     var isSettled = true {
         didSet { verification.isSettled = isSettled }
@@ -105,7 +105,7 @@ struct ResolverState {
             substitutes.answered(question)
         }
         removeYielding(question, answer, policy, isDoubted: isDoubted)
-        words.kept(question, from: source, now: now)
+        sourceHistory.kept(question, from: source, now: now)
         verification.kept(
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
         let arranged = verification.arranged(question, answer, now: now)
@@ -223,7 +223,7 @@ struct ResolverState {
             return nil
         }
         let usable = policy.withoutPrivateAddresses(answer)
-        words.said(question, answer, usable: usable, by: .provider(provider), took: took, now: now)
+        sourceHistory.answered(question, answer, usable: usable, by: .provider(provider), took: took, now: now)
         return usable
     }
 
@@ -299,7 +299,7 @@ struct ResolverState {
         ranking.moved(to: known?.providers ?? [])
         ranking.forgetUnverifiedRefusals()
         substitutes.removeAll()
-        words = SourceHistory()
+        sourceHistory = SourceHistory()
         contradicting.networkChanged()
         systemTrust = known?.systemTrust ?? Trust()
         systemPace = SystemPace()

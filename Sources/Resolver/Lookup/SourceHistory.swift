@@ -42,7 +42,7 @@ struct SourceHistory {
     private struct Entry {
         let question: Question
         /// The answers, the latest last.
-        var words: [SourceAnswer] = []
+        var answers: [SourceAnswer] = []
         var failures: [SourceFailure] = []
         var standIn: StandIn?
     }
@@ -55,7 +55,7 @@ struct SourceHistory {
     /// - Parameters:
     ///   - answer: the answer as received.
     ///   - usable: the answer without addresses that no public name may have; nil: nothing is left.
-    mutating func said(
+    mutating func answered(
         _ question: Question, _ answer: Answer, usable: Answer?, _ contradiction: Contradiction? = nil,
         by source: Source, took: Duration?, now: Instant
     ) {
@@ -63,15 +63,15 @@ struct SourceHistory {
         let addresses = all.count <= Bounds.maxHeldAddresses ? all : Array(all.prefix(Bounds.maxHeldAddresses))
         let isWhole = usable.map { $0.records.count == answer.records.count } ?? false
         let left = isWhole ? addresses : usable?.addresses ?? []
-        let word = SourceAnswer(
+        let found = SourceAnswer(
             source: source, kind: answer.kind, addresses: addresses,
             filtered: isWhole ? [] : addresses.filter { !left.contains($0) },
             ttlSeconds: answer.ttlSeconds, took: took, answeredAt: now, contradiction: contradiction)
         change(question) { entry in
-            entry.words.removeAll { $0.source == source }
+            entry.answers.removeAll { $0.source == source }
             entry.failures.removeAll { $0.source == source }
-            entry.words.append(word)
-            if entry.words.count > Bounds.maxSourcesPerName { entry.words.removeFirst() }
+            entry.answers.append(found)
+            if entry.answers.count > Bounds.maxSourcesPerName { entry.answers.removeFirst() }
         }
     }
 
@@ -94,13 +94,13 @@ struct SourceHistory {
     /// Records that the source's last answer was stored in the cache. Ignored if that answer is forgotten.
     mutating func kept(_ question: Question, from source: Source, now: Instant) {
         guard let number = numberOf[question],
-            let index = entries[number].words.firstIndex(where: { $0.source == source })
+            let index = entries[number].answers.firstIndex(where: { $0.source == source })
         else { return }
-        entries[number].words[index].keptAt = now
+        entries[number].answers[index].keptAt = now
     }
 
     /// Returns the answers to the question, the latest last.
-    func words(on question: Question) -> [SourceAnswer] { numberOf[question].map { entries[$0].words } ?? [] }
+    func answers(to question: Question) -> [SourceAnswer] { numberOf[question].map { entries[$0].answers } ?? [] }
 
     func failures(on question: Question) -> [SourceFailure] { numberOf[question].map { entries[$0].failures } ?? [] }
 

@@ -350,7 +350,7 @@ struct RefreshPlan {
 
     /// Returns requested and kept entries, then the most asked ones. Equal entries stay in insertion order.
     private func byDemand(_ now: Instant, where isMeant: (Entry) -> Bool) -> [Int] {
-        let meant = entries.indices.filter { isMeant(entries[$0]) }.map { ($0, worth($0, at: now)) }
+        let meant = entries.indices.filter { isMeant(entries[$0]) }.map { ($0, priority($0, at: now)) }
         return meant.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.map(\.0)
     }
 
@@ -473,18 +473,18 @@ struct RefreshPlan {
     /// Returns the least used entry of a rotating sample, so that eviction costs the same at every table size. The
     /// sample is larger if it has only requested and kept entries.
     private mutating func leastInUse(now: Instant) -> Int {
-        var (least, lowest) = (hand, worth(hand, at: now))
+        var (least, lowest) = (hand, priority(hand, at: now))
         for place in 0..<entries.count where place < Bounds.planSample || lowest == .infinity {
             hand = (hand + 1) % entries.count
-            let worth = worth(hand, at: now)
-            if worth < lowest { (least, lowest) = (hand, worth) }
+            let priority = priority(hand, at: now)
+            if priority < lowest { (least, lowest) = (hand, priority) }
         }
         hand = (hand + 1) % entries.count
         return least
     }
 
     /// Priority for a place in the plan. Reads the properties in place: a copy of an entry retains its question.
-    private func worth(_ number: Int, at now: Instant) -> Double {
+    private func priority(_ number: Int, at now: Instant) -> Double {
         entries[number].isRequested || entries[number].isKept ? .infinity : entries[number].demand.perSecond(at: now)
     }
 }

@@ -17,7 +17,7 @@ struct ShadowFetches {
         fileprivate let isCompared: Bool
         fileprivate(set) var isRunning = true
         /// The first of the two answers, which waits for the other.
-        fileprivate var said: Answer?
+        fileprivate var given: Answer?
         fileprivate var used: Answer?
 
         fileprivate var until: Instant { startedAt + (isRunning ? timeout : Bounds.shadowPatience) }
@@ -60,7 +60,7 @@ struct ShadowFetches {
         pending[index].isRunning = false
         switch result {
         case .success(let answer) where ended.isCompared:
-            pending[index].said = answer
+            pending[index].given = answer
             compare(index)
         case .success: pending.remove(at: index)
         case .nameFailed, .notServed, .failure: countFailed(pending.remove(at: index))
@@ -109,9 +109,9 @@ struct ShadowFetches {
     }
 
     private mutating func compare(_ index: Int) {
-        guard let said = pending[index].said, let used = pending[index].used else { return }
+        guard let given = pending[index].given, let used = pending[index].used else { return }
         let fetch = pending.remove(at: index)
-        countsOf[fetch.provider, default: ShadowCounts()].count(said, used, of: fetch.question.type)
+        countsOf[fetch.provider, default: ShadowCounts()].count(given, used, of: fetch.question.type)
     }
 }
 
@@ -126,11 +126,11 @@ package struct ShadowCounts: Equatable, Sendable {
     package fileprivate(set) var different: UInt64 = 0
     package fileprivate(set) var failed: UInt64 = 0
 
-    fileprivate mutating func count(_ said: Answer, _ used: Answer, of type: RecordType) {
-        let (said, used) = (said.contents(of: type), used.contents(of: type))
-        if said == used {
+    fileprivate mutating func count(_ given: Answer, _ used: Answer, of type: RecordType) {
+        let (given, used) = (given.contents(of: type), used.contents(of: type))
+        if given == used {
             same += 1
-        } else if said.isDisjoint(with: used) {
+        } else if given.isDisjoint(with: used) {
             different += 1
         } else {
             overlapping += 1

@@ -59,16 +59,16 @@ struct NameVerification {
         AddressOrder(addresses, wasVerified: wasVerified, method: terms.method) { judgement(of: $0) }
     }
 
-    /// Returns the worth of the best address. A certificate for another name disqualifies an address only if the name
+    /// Returns the quality of the best address. A certificate for another name disqualifies an address only if the name
     /// was ever verified.
-    func worth(_ addresses: [Address]) -> AnswerQuality {
-        let worth = shownWorth(addresses)
-        return worth == .mismatched && !wasVerified ? .open : worth
+    func quality(_ addresses: [Address]) -> AnswerQuality {
+        let quality = shownQuality(addresses)
+        return quality == .mismatched && !wasVerified ? .open : quality
     }
 
-    /// Returns the worth of the best address by verdicts alone: a reason to ask other sources, not to accept their
+    /// Returns the quality of the best address by verdicts alone: a reason to ask other sources, not to accept their
     /// answers.
-    func shownWorth(_ addresses: [Address]) -> AnswerQuality {
+    func shownQuality(_ addresses: [Address]) -> AnswerQuality {
         addresses.map { address -> AnswerQuality in
             let verdict = judgement(of: address).verdict
             if verdict == .verified { return .verified }
@@ -77,17 +77,17 @@ struct NameVerification {
         }.max() ?? .open
     }
 
-    func leadsNowhere(_ addresses: [Address]) -> Bool { shownWorth(addresses) < .open }
+    func leadsNowhere(_ addresses: [Address]) -> Bool { shownQuality(addresses) < .open }
 
     /// Returns whether another source recently gave the address.
-    func isSaid(_ address: Address, besides source: Source, now: Instant) -> Bool {
+    func isGiven(_ address: Address, besides source: Source, now: Instant) -> Bool {
         statements.contains { $0.source != source && !$0.isLate(now) && $0.addresses.contains(address) }
     }
 
     /// Returns whether a source recently gave a better answer.
-    func knowsBetter(than worth: AnswerQuality, _ family: RecordType, now: Instant) -> Bool {
+    func knowsBetter(than quality: AnswerQuality, _ family: RecordType, now: Instant) -> Bool {
         statements.contains {
-            $0.question.type == family && !$0.isLate(now) && self.worth($0.addresses) > worth
+            $0.question.type == family && !$0.isLate(now) && self.quality($0.addresses) > quality
         }
     }
 
@@ -143,7 +143,7 @@ struct NameVerification {
         change(question, now: now) { $0.kept = isAddress || answer.isHeld ? kept : nil }
     }
 
-    mutating func said(_ statement: SourceStatement) {
+    mutating func answered(_ statement: SourceStatement) {
         statements.removeAll { $0.source == statement.source && $0.question.type == statement.question.type }
         statements.append(statement)
         let sources = statements.count > Bounds.maxSourcesPerName ? statements.map(\.source) : []
@@ -216,9 +216,9 @@ struct NameVerification {
     /// Returns the address to evict: the one not in use that was given longest ago. A mismatched address is evicted
     /// only if there is no other.
     private func leastNeeded(_ now: Instant) -> Int? {
-        let said = statements.filter { !$0.isLate(now) }.flatMap(\.addresses)
+        let given = statements.filter { !$0.isLate(now) }.flatMap(\.addresses)
         let kept = questions.compactMap(\.kept).filter { $0.endsAt > now }.flatMap(\.answer.addresses)
-        let inUse = Set(said + kept)
+        let inUse = Set(given + kept)
         return addresses.indices.filter { !inUse.contains(addresses[$0].address) }.min {
             let mismatched = (
                 addresses[$0].judgement.verdict.isMismatched, addresses[$1].judgement.verdict.isMismatched

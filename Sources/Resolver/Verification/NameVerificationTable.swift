@@ -103,18 +103,18 @@ struct NameVerificationTable {
     /// Returns the name to evict from a rotating sample. Names without an answer go first, then names without a
     /// verdict, as scans may ask for many names once. Names with mismatched addresses go last.
     private mutating func leastNeeded() -> Int {
-        var (least, lowest) = (hand, worth(hand))
+        var (least, lowest) = (hand, priority(hand))
         for _ in 0..<Bounds.verifiedNamesSample {
             hand = (hand + 1) % names.count
-            let worth = worth(hand)
-            if (worth, names[hand].touchedAt) < (lowest, names[least].touchedAt) { (least, lowest) = (hand, worth) }
+            let priority = priority(hand)
+            if (priority, names[hand].touchedAt) < (lowest, names[least].touchedAt) { (least, lowest) = (hand, priority) }
         }
         hand = (hand + 1) % names.count
         return least
     }
 
     // Reads the properties in place: a copy of a name retains all its lists.
-    private func worth(_ number: Int) -> Int {
+    private func priority(_ number: Int) -> Int {
         if names[number].statements.isEmpty { return 0 }
         if names[number].hasMismatched { return 3 }
         return names[number].hasVerdict ? 2 : 1

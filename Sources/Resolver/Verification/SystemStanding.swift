@@ -47,7 +47,7 @@ extension Verification {
         guard name.terms.order == .systemFirst else { return }
         let answers = name.statements.filter { $0.source == .system && !$0.isLate(now) && !$0.addresses.isEmpty }
         let forged = answers.last { answer in
-            name.shownWorth(answer.addresses) == .mismatched && !isLocalFault(answer.addresses, name)
+            name.shownQuality(answer.addresses) == .mismatched && !isLocalFault(answer.addresses, name)
                 && !name.hasNoneBetter(answer.question, now)
         }
         if let forged {

@@ -253,9 +253,9 @@ struct Verification {
         if isGuarded, isForged(question, answer) { return true }
         // An answer with TTL 0 is not cached. Only here can such an answer cause a lookup at other sources.
         let isKept = keptAnswer(question) != nil
-        guard name.worth(answer.addresses) < .open || !isKept else { return false }
+        guard name.quality(answer.addresses) < .open || !isKept else { return false }
         return !name.hasNoneBetter(question, now)
-            || name.knowsBetter(than: name.worth(answer.addresses), question.type, now: now)
+            || name.knowsBetter(than: name.quality(answer.addresses), question.type, now: now)
     }
 
     /// Returns whether a probe has verified one of the answer's addresses.
@@ -268,7 +268,7 @@ struct Verification {
     func isForged(_ question: Question, _ answer: Answer) -> Bool {
         guard question.type.isAddress, !answer.isSigned, !answer.addresses.isEmpty, let name = known[question]
         else { return false }
-        return name.shownWorth(answer.addresses) == .mismatched && !isLocalFault(answer.addresses, name)
+        return name.shownQuality(answer.addresses) == .mismatched && !isLocalFault(answer.addresses, name)
     }
 
     /// Returns whether an answer may replace one with bad verdicts. A verified answer replaces any unverified answer.
@@ -279,16 +279,16 @@ struct Verification {
     func mayReplace(
         _ question: Question, _ old: (answer: Answer, source: Source), by new: (answer: Answer, source: Source)
     ) -> Bool {
-        let (oldWorth, newWorth) = (worth(question, old.answer), worth(question, new.answer))
-        guard newWorth != .verified else { return oldWorth < .verified }
+        let (oldQuality, newQuality) = (quality(question, old.answer), quality(question, new.answer))
+        guard newQuality != .verified else { return oldQuality < .verified }
         if old.source != new.source, isAskedFirst(old.source, question) || isAskedFirst(new.source, question) {
-            return shownWorth(question, new.answer) > shownWorth(question, old.answer)
+            return shownQuality(question, new.answer) > shownQuality(question, old.answer)
         }
         switch (old.source.isProvider, new.source.isProvider) {
-        case (true, false): return oldWorth == .empty && newWorth > .empty
-        case (true, true): return oldWorth != .mismatched && newWorth > oldWorth
-        case (false, true): return newWorth > .empty
-        case (false, false): return newWorth > oldWorth
+        case (true, false): return oldQuality == .empty && newQuality > .empty
+        case (true, true): return oldQuality != .mismatched && newQuality > oldQuality
+        case (false, true): return newQuality > .empty
+        case (false, false): return newQuality > oldQuality
         }
     }
 
@@ -299,12 +299,12 @@ struct Verification {
         return (kept.answer, kept.source)
     }
 
-    func worth(_ question: Question, _ answer: Answer) -> AnswerQuality {
-        answer.addresses.isEmpty ? .empty : known[question]?.worth(answer.addresses) ?? .open
+    func quality(_ question: Question, _ answer: Answer) -> AnswerQuality {
+        answer.addresses.isEmpty ? .empty : known[question]?.quality(answer.addresses) ?? .open
     }
 
-    private func shownWorth(_ question: Question, _ answer: Answer) -> AnswerQuality {
-        answer.addresses.isEmpty ? .empty : known[question]?.shownWorth(answer.addresses) ?? .open
+    private func shownQuality(_ question: Question, _ answer: Answer) -> AnswerQuality {
+        answer.addresses.isEmpty ? .empty : known[question]?.shownQuality(answer.addresses) ?? .open
     }
 
     /// Returns whether the cache holds a provider's answer for at least this many more seconds.
@@ -314,11 +314,11 @@ struct Verification {
         return kept.source != .system && kept.endsAt >= now + .seconds(Int64(seconds))
     }
 
-    /// Returns the worth of the cached answer; `open` if none is known.
-    func worthKept(_ question: Question) -> AnswerQuality {
+    /// Returns the quality of the cached answer; `open` if none is known.
+    func keptQuality(_ question: Question) -> AnswerQuality {
         guard let name = known[question], let kept = name.index(of: question).flatMap({ name.questions[$0].kept })
         else { return .open }
-        return worth(question, kept.answer)
+        return quality(question, kept.answer)
     }
 
     /// Returns the answer as clients get it: addresses ordered, without mismatched or unreachable ones. The address
@@ -382,7 +382,7 @@ struct Verification {
             // `keep` comes first, so that the previous cached answer makes room for the new addresses.
             if isKept { name.keep(question, answer, from: source, now: now) }
             guard question.type.isAddress else { return }
-            name.said(SourceStatement(source, question, answer, now: now))
+            name.answered(SourceStatement(source, question, answer, now: now))
         }
         if terms.scope == .nothing, plan.waitingCount > 0, !isProbed(question.name) { plan.remove(question.name) }
         return number
@@ -408,7 +408,7 @@ struct Verification {
             let name = known.names[number]
             askElsewhere(number, now: now, hasBetterSource: true) {
                 $0.answer.addresses.first?.recordType == target.address.recordType
-                    && name.isSaid(target.address, besides: $0.source, now: now)
+                    && name.isGiven(target.address, besides: $0.source, now: now)
             }
         }
         markNext(number, now: now)
