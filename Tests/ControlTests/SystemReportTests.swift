@@ -7,7 +7,7 @@ import Testing
 struct SystemReportTests {
     private func report(_ record: SystemReport.Record, leads: Bool, changed: [String] = []) -> SystemReport {
         SystemReport(
-            keeper: "NetworkManager", record: record, nameserver: "127.0.0.1", leadsToDaemon: leads,
+            manager: "NetworkManager", record: record, nameserver: "127.0.0.1", leadsToDaemon: leads,
             answering: ["127.0.0.1", "::1"], changed: changed)
     }
 
@@ -33,7 +33,7 @@ struct SystemReportTests {
         let text = report(.none, leads: false, changed: ["/a"]).shown(asJSON: true)
         #expect(
             text == """
-                {"answering":["127.0.0.1","::1"],"changed":["/a"],"keeper":"NetworkManager","leads_to_daemon":false,\
+                {"answering":["127.0.0.1","::1"],"changed":["/a"],"manager":"NetworkManager","leads_to_daemon":false,\
                 "nameserver":"127.0.0.1","other_ports":[],"record":"none"}
 
                 """)

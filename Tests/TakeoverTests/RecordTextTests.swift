@@ -6,13 +6,13 @@ import Testing
 
 @Suite("The record of a takeover")
 struct RecordTextTests {
-    private func record(_ keeper: ResolverKeeper) -> TakeoverRecord {
-        TakeoverPlan(SampleMachine.survey(keeper), addresses: SampleMachine.addresses).record
+    private func record(_ manager: ResolvConfManager) -> TakeoverRecord {
+        TakeoverPlan(SampleMachine.survey(manager), addresses: SampleMachine.addresses).record
     }
 
-    @Test("each kind's record is read as it was written", arguments: ResolverKeeper.allCases)
-    func roundTrip(keeper: ResolverKeeper) throws {
-        var record = record(keeper)
+    @Test("each kind's record is read as it was written", arguments: ResolvConfManager.allCases)
+    func roundTrip(manager: ResolvConfManager) throws {
+        var record = record(manager)
         #expect(try TakeoverRecord(record.text) == record)
         record.isComplete = true
         #expect(try TakeoverRecord(record.text) == record)
@@ -33,15 +33,15 @@ struct RecordTextTests {
                 ours: .link(target: Array("to\n\\x00 \"there\"".utf8) + [0xFF], owner),
                 isWrittenOver: bytes.count.isMultiple(of: 2))
             let record = TakeoverRecord(
-                keeper: .openresolv, addresses: ["::1"], isComplete: false, paths: [path],
+                manager: .openresolv, addresses: ["::1"], isComplete: false, paths: [path],
                 calls: [ProgramCall("resolvconf", ["-u", "", "a b"])])
             #expect(try TakeoverRecord(record.text) == record)
         }
     }
 
-    @Test("every beginning of a record is known to be no whole one", arguments: ResolverKeeper.allCases)
-    func cut(keeper: ResolverKeeper) {
-        let text = record(keeper).text
+    @Test("every beginning of a record is known to be no whole one", arguments: ResolvConfManager.allCases)
+    func cut(manager: ResolvConfManager) {
+        let text = record(manager).text
         for count in 0..<text.count {
             #expect(throws: RecordFault.self) { try TakeoverRecord(Array(text.prefix(count))) }
         }

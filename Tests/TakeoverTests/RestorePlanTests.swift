@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Giving back")
 struct RestorePlanTests {
-    private func taken(_ keeper: ResolverKeeper) -> (before: SampleMachine, plan: TakeoverPlan) {
-        let survey = SampleMachine.survey(keeper)
+    private func taken(_ manager: ResolvConfManager) -> (before: SampleMachine, plan: TakeoverPlan) {
+        let survey = SampleMachine.survey(manager)
         return (SampleMachine(survey), TakeoverPlan(survey, addresses: SampleMachine.addresses))
     }
 
@@ -16,33 +16,33 @@ struct RestorePlanTests {
         return machine
     }
 
-    @Test("all is as before after every number of steps", arguments: ResolverKeeper.allCases)
-    func everyPrefix(keeper: ResolverKeeper) {
-        let (before, plan) = taken(keeper)
+    @Test("all is as before after every number of steps", arguments: ResolvConfManager.allCases)
+    func everyPrefix(manager: ResolvConfManager) {
+        let (before, plan) = taken(manager)
         for count in 0...plan.steps.count {
             var machine = before
             for step in plan.steps.prefix(count) { machine.take(step) }
             machine.restore(plan.record)
-            #expect(machine == before, "\(keeper) after \(count) steps")
+            #expect(machine == before, "\(manager) after \(count) steps")
         }
     }
 
-    @Test("all is as before when giving back was interrupted at any step", arguments: ResolverKeeper.allCases)
-    func everyPrefixBack(keeper: ResolverKeeper) {
-        let (before, plan) = taken(keeper)
+    @Test("all is as before when giving back was interrupted at any step", arguments: ResolvConfManager.allCases)
+    func everyPrefixBack(manager: ResolvConfManager) {
+        let (before, plan) = taken(manager)
         let used = after(plan, before)
         let back = used.plan(plan.record).steps
         for count in 0...back.count {
             var machine = used
             for step in back.prefix(count) { machine.take(step) }
             machine.restore(plan.record)
-            #expect(machine == before, "\(keeper) after \(count) steps back")
+            #expect(machine == before, "\(manager) after \(count) steps back")
         }
     }
 
-    @Test("any of the paths may be as before or as after", arguments: ResolverKeeper.allCases)
-    func everyMixture(keeper: ResolverKeeper) {
-        let (before, plan) = taken(keeper)
+    @Test("any of the paths may be as before or as after", arguments: ResolvConfManager.allCases)
+    func everyMixture(manager: ResolvConfManager) {
+        let (before, plan) = taken(manager)
         let paths = plan.record.paths.filter { $0.role != .generated && $0.role != .folder }
         for choice in 0..<(1 << paths.count) {
             var machine = before
@@ -51,13 +51,13 @@ struct RestorePlanTests {
                 machine.files[path.path] = path.ours
             }
             machine.restore(plan.record)
-            #expect(machine == before, "\(keeper), choice \(choice)")
+            #expect(machine == before, "\(manager), choice \(choice)")
         }
     }
 
-    @Test("giving back twice changes nothing more", arguments: ResolverKeeper.allCases)
-    func twice(keeper: ResolverKeeper) {
-        let (before, plan) = taken(keeper)
+    @Test("giving back twice changes nothing more", arguments: ResolvConfManager.allCases)
+    func twice(manager: ResolvConfManager) {
+        let (before, plan) = taken(manager)
         var machine = after(plan, before)
         machine.restore(plan.record)
         let files = machine.plan(plan.record).steps.filter { if case .run = $0 { false } else { true } }
@@ -185,7 +185,7 @@ struct RestorePlanTests {
         #expect(machine.files["/etc/systemd/resolved.conf.d/httpdnsd.conf"] == nil)
     }
 
-    @Test("what a keeper writes afterwards stays where it does not lead to the daemon")
+    @Test("what a manager writes afterwards stays where it does not lead to the daemon")
     func generated() {
         let (before, plan) = taken(.openresolv)
         var machine = before

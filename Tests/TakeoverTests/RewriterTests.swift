@@ -6,10 +6,10 @@ import Testing
 @Suite("Programs that write resolv.conf again")
 struct RewriterTests {
     private func rewriters(
-        _ running: Set<String> = [], _ keeper: ResolverKeeper = .plainFile,
+        _ running: Set<String> = [], _ manager: ResolvConfManager = .plainFile,
         _ tell: (inout RewriterSettings) -> Void = { _ in }
     ) -> [String] {
-        var survey = SampleMachine.survey(keeper)
+        var survey = SampleMachine.survey(manager)
         survey.running.formUnion(running)
         tell(&survey.rewriterSettings)
         return survey.rewriters.map(\.program)

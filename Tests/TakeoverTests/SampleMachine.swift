@@ -12,11 +12,11 @@ struct SampleMachine: Equatable {
 
     static func text(_ text: String) -> FileState { .file(Array(text.utf8), owner) }
 
-    static func survey(_ keeper: ResolverKeeper) -> Survey {
+    static func survey(_ manager: ResolvConfManager) -> Survey {
         var survey = Survey()
         survey.daemonUnit = guarded
         let etc = SystemPaths.resolvConf
-        switch keeper {
+        switch manager {
         case .plainFile:
             survey.resolvConfContent = Array("nameserver 192.0.2.1\nsearch a.example b.example\noptions edns0\n".utf8)
             survey.states = [etc: .file(survey.resolvConfContent, owner)]

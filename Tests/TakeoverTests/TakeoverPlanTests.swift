@@ -168,10 +168,10 @@ struct TakeoverPlanTests {
     @Test(
         "directories that are there are not made",
         arguments: [
-            (ResolverKeeper.resolved, "/etc/systemd/resolved.conf.d"), (.networkManager, "/etc/NetworkManager/conf.d"),
+            (ResolvConfManager.resolved, "/etc/systemd/resolved.conf.d"), (.networkManager, "/etc/NetworkManager/conf.d"),
         ])
-    func folders(keeper: ResolverKeeper, folder: String) {
-        var survey = SampleMachine.survey(keeper)
+    func folders(manager: ResolvConfManager, folder: String) {
+        var survey = SampleMachine.survey(manager)
         for isThere in [false, true] {
             survey.states[folder] = isThere ? .directory : .absent
             #expect(plan(survey).record.paths.contains { $0.path == folder } == !isThere)
@@ -187,10 +187,10 @@ struct TakeoverPlanTests {
         #expect(plan(survey).warnings.contains { $0.contains("--dns") })
     }
 
-    @Test("each step has words of its own", arguments: ResolverKeeper.allCases)
-    func words(keeper: ResolverKeeper) {
-        let plan = plan(SampleMachine.survey(keeper))
+    @Test("each step has words of its own", arguments: ResolvConfManager.allCases)
+    func words(manager: ResolvConfManager) {
+        let plan = plan(SampleMachine.survey(manager))
         #expect(Set(plan.steps.map(\.words)).count == plan.steps.count)
-        #expect(plan.lines.first?.contains(keeper.rawValue) == true)
+        #expect(plan.lines.first?.contains(manager.rawValue) == true)
     }
 }

@@ -13,7 +13,7 @@ package struct SystemReport: Codable, Equatable, Sendable {
     }
 
     /// The resolv.conf manager.
-    package var keeper: String
+    package var manager: String
     package var record: Record
     /// The first nameserver in resolv.conf; nil if there is none.
     package var nameserver: String?
@@ -27,10 +27,10 @@ package struct SystemReport: Codable, Equatable, Sendable {
     package var otherPorts: [String]
 
     package init(
-        keeper: String, record: Record, nameserver: String?, leadsToDaemon: Bool, answering: [String],
+        manager: String, record: Record, nameserver: String?, leadsToDaemon: Bool, answering: [String],
         changed: [String], otherPorts: [String] = []
     ) {
-        self.keeper = keeper
+        self.manager = manager
         self.record = record
         self.nameserver = nameserver?.shown(maxBytes: SystemWorkReport.maxLineBytes)
         self.leadsToDaemon = leadsToDaemon
@@ -40,7 +40,8 @@ package struct SystemReport: Codable, Equatable, Sendable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case keeper, record, nameserver, answering, changed
+        case record, nameserver, answering, changed
+        case manager = "keeper"
         case leadsToDaemon = "leads_to_daemon"
         case otherPorts = "other_ports"
     }
@@ -59,7 +60,7 @@ package struct SystemReport: Codable, Equatable, Sendable {
             case .damaged: "the takeover record is damaged"
             }
         var lines = [
-            "httpdnsd: \(use)", "resolv.conf manager: \(keeper)", "first nameserver: \(nameserver ?? "none")",
+            "httpdnsd: \(use)", "resolv.conf manager: \(manager)", "first nameserver: \(nameserver ?? "none")",
             "daemon answers at: \(answering.isEmpty ? "none" : answering.joined(separator: " "))",
         ]
         if !otherPorts.isEmpty {

@@ -79,20 +79,20 @@ struct Explanations {
     private func sourceAnswers(
         _ known: Explanation, reference: SourceAnswer?, kept: [SourceAnswer]
     ) -> [ExplainReport.SourceAnswer] {
-        let words = known.answers.map { word in
+        let answers = known.answers.map { given in
             var answer = ExplainReport.SourceAnswer(
-                source: nameOfSource(word.source), ageSeconds: seconds(since: word.answeredAt))
-            answer.milliseconds = word.took?.wholeMilliseconds
-            answer.ttlSeconds = Int(word.ttlSeconds)
-            answer.negative = word.kind.negation
-            answer.addresses = word.addresses.map(\.description)
-            answer.filtered = word.filtered.map(\.description)
-            answer.contradiction = word.contradiction?.description
-            answer.isKept = kept.contains(word)
-            if let reference, reference != word, !word.addresses.isEmpty {
-                answer.agrees = Set(reference.addresses) == Set(word.addresses)
+                source: nameOfSource(given.source), ageSeconds: seconds(since: given.answeredAt))
+            answer.milliseconds = given.took?.wholeMilliseconds
+            answer.ttlSeconds = Int(given.ttlSeconds)
+            answer.negative = given.kind.negation
+            answer.addresses = given.addresses.map(\.description)
+            answer.filtered = given.filtered.map(\.description)
+            answer.contradiction = given.contradiction?.description
+            answer.isKept = kept.contains(given)
+            if let reference, reference != given, !given.addresses.isEmpty {
+                answer.agrees = Set(reference.addresses) == Set(given.addresses)
             }
-            return (word.answeredAt, answer)
+            return (given.answeredAt, answer)
         }
         let failures = known.failures.map { failure in
             var answer = ExplainReport.SourceAnswer(

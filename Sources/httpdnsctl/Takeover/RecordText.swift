@@ -20,7 +20,7 @@ extension TakeoverRecord {
     private static let end = "end"
 
     var text: [UInt8] {
-        var lines = [TakeoverRecord.head, "keeper \(Quoted.text(keeper.rawValue))"]
+        var lines = [TakeoverRecord.head, "keeper \(Quoted.text(manager.rawValue))"]
         lines += addresses.map { "address \(Quoted.text($0))" }
         lines.append("steps \(isComplete ? "done" : "begun")")
         for path in paths {
@@ -40,15 +40,15 @@ extension TakeoverRecord {
         for (index, line) in lines.dropLast(2).enumerated().dropFirst() {
             guard let words = Quoted.words(line), draft.take(words) else { throw RecordFault(line: index + 1) }
         }
-        guard let keeper = draft.keeper, let isComplete = draft.isComplete, draft.open == nil else {
+        guard let manager = draft.manager, let isComplete = draft.isComplete, draft.open == nil else {
             throw RecordFault(line: 0)
         }
         self.init(
-            keeper: keeper, addresses: draft.addresses, isComplete: isComplete, paths: draft.paths, calls: draft.calls)
+            manager: manager, addresses: draft.addresses, isComplete: isComplete, paths: draft.paths, calls: draft.calls)
     }
 
     private struct Draft {
-        var keeper: ResolverKeeper?
+        var manager: ResolvConfManager?
         var addresses: [String] = []
         var isComplete: Bool?
         var paths: [TakenPath] = []
@@ -61,8 +61,8 @@ extension TakeoverRecord {
             let texts = words.map { String(decoding: $0, as: UTF8.self) }
             switch (texts.first, texts.count) {
             case ("keeper", 2):
-                keeper = ResolverKeeper(rawValue: texts[1])
-                return keeper != nil
+                manager = ResolvConfManager(rawValue: texts[1])
+                return manager != nil
             case ("address", 2): addresses.append(texts[1])
             case ("steps", 2):
                 isComplete = ["begun": false, "done": true][texts[1]]

@@ -78,25 +78,25 @@ extension Survey {
     /// Programs that will overwrite the present resolv.conf.
     var rewriters: [Rewriter] {
         let told = rewriterSettings
-        let keeper = ResolverKeeper(self)
+        let manager = ResolvConfManager(self)
         var found: [Rewriter] = []
-        if keeper == .networkManager, !told.hasResolvconf {
+        if manager == .networkManager, !told.hasResolvconf {
             found.append(
                 Rewriter(
                     "NetworkManager", "when the network changes",
                     remedy: "httpdnsctl system use, which turns this off; or rc-manager=unmanaged in its settings"))
         }
-        if keeper == .plainFile, isRunning("dhclient"), !told.keepsDhclientOff {
+        if manager == .plainFile, isRunning("dhclient"), !told.keepsDhclientOff {
             found.append(
                 Rewriter(
                     "dhclient", "at the next lease",
                     remedy: "add to /etc/dhcp/dhclient.conf: supersede domain-name-servers 127.0.0.1;"))
         }
-        if keeper == .plainFile, isRunning("dhcpcd"), !told.keepsDhcpcdOff {
+        if manager == .plainFile, isRunning("dhcpcd"), !told.keepsDhcpcdOff {
             found.append(
                 Rewriter("dhcpcd", "at the next lease", remedy: "add to /etc/dhcpcd.conf: nohook resolv.conf"))
         }
-        if keeper == .plainFile, told.letsCloudInitWrite {
+        if manager == .plainFile, told.letsCloudInitWrite {
             found.append(
                 Rewriter(
                     "cloud-init", "at the next start",
@@ -112,9 +112,9 @@ extension Survey {
     }
 
     /// Returns warnings about programs that a takeover does not stop.
-    func warnings(_ keeper: ResolverKeeper) -> [String] {
-        var warnings = rewriters.filter { $0.program != keeper.rawValue }.map { "\($0.text); \($0.remedy)" }
-        guard keeper == .plainFile else { return warnings }
+    func warnings(_ manager: ResolvConfManager) -> [String] {
+        var warnings = rewriters.filter { $0.program != manager.rawValue }.map { "\($0.text); \($0.remedy)" }
+        guard manager == .plainFile else { return warnings }
         if has("/lib/resolvconf/libc") {
             warnings.append(
                 "openresolv writes resolv.conf when an interface reports nameservers; run \"resolvconf -u\" first")

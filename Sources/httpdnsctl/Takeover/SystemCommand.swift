@@ -26,7 +26,7 @@ struct SystemCommand {
         let first = ResolvConfText.firstNameserver(survey.resolvConfContent)
         let states = try SystemFiles.states(of: record?.paths.map(\.path) ?? [])
         let report = SystemReport(
-            keeper: (record?.keeper ?? ResolverKeeper(survey)).rawValue,
+            manager: (record?.manager ?? ResolvConfManager(survey)).rawValue,
             record: kept.word, nameserver: first,
             leadsToDaemon: DaemonAddresses.isReached(through: first ?? "127.0.0.1"),
             answering: DaemonAddresses.answering(record?.addresses ?? told?.usable ?? ["127.0.0.1", "::1"]),
@@ -133,7 +133,7 @@ struct SystemCommand {
         for step in plan.steps where problem == nil { problem = take(step) }
         if problem == nil, !leadsToDaemon() {
             problem = "programs do not use the daemon after all steps"
-            if plan.keeper == .resolved { problem? += "; systemd-resolved sends no queries without a network" }
+            if plan.manager == .resolved { problem? += "; systemd-resolved sends no queries without a network" }
         }
         guard let problem else {
             record.isComplete = true

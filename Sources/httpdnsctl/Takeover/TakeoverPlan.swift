@@ -6,7 +6,7 @@ struct TakeoverPlan: Equatable, Sendable {
         case run(ProgramCall)
     }
 
-    let keeper: ResolverKeeper
+    let manager: ResolvConfManager
     /// The daemon's addresses for the settings, preferred first; the port is always 53.
     let addresses: [String]
     let steps: [Step]
@@ -16,20 +16,20 @@ struct TakeoverPlan: Equatable, Sendable {
     /// - Parameter addresses: addresses of this machine at which the daemon answers on port 53; at least one.
     init(_ survey: Survey, addresses: [String]) {
         let addresses = Array(addresses.prefix(ResolvConfText.maxServers))
-        keeper = ResolverKeeper(survey)
+        manager = ResolvConfManager(survey)
         self.addresses = addresses
         let copy = TakenPath(
             SystemPaths.formerNameservers, .copy, former: survey.state(SystemPaths.formerNameservers),
-            ours: .file(survey.knownNameservers(keeper), .rootFile))
+            ours: .file(survey.knownNameservers(manager), .rootFile))
         let steps: [Step] =
-            switch keeper {
+            switch manager {
             case .plainFile, .debianResolvconf: [.put(survey.ownResolvConf(addresses))]
             case .resolved: survey.resolvedSteps(addresses)
             case .networkManager: survey.networkManagerSteps(addresses)
             case .openresolv: survey.openresolvSteps(addresses)
             }
         self.steps = [.put(copy)] + steps
-        warnings = survey.warnings(keeper) + survey.daemonUnit.warnings
+        warnings = survey.warnings(manager) + survey.daemonUnit.warnings
     }
 
     /// Paths that a restore could not bring back: neither a file within the size limit nor a link.
@@ -43,13 +43,13 @@ struct TakeoverPlan: Equatable, Sendable {
     var record: TakeoverRecord {
         let paths = steps.compactMap { if case .put(let path) = $0 { path } else { nil } }
         let calls = steps.compactMap { if case .run(let call) = $0 { call } else { nil } }
-        return TakeoverRecord(keeper: keeper, addresses: addresses, isComplete: false, paths: paths, calls: calls)
+        return TakeoverRecord(manager: manager, addresses: addresses, isComplete: false, paths: paths, calls: calls)
     }
 
     /// One line for each step, and the warnings.
     var lines: [String] {
         let head =
-            "resolv.conf manager: \(keeper.rawValue); steps to use httpdnsd at \(addresses.joined(separator: " and ")):"
+            "resolv.conf manager: \(manager.rawValue); steps to use httpdnsd at \(addresses.joined(separator: " and ")):"
         let numbered = steps.enumerated().map { "  \($0.offset + 1). \($0.element.words)" }
         return [head] + numbered + warnings.map { "warning: \($0)" }
     }
@@ -80,8 +80,8 @@ extension TakeoverPlan.Step {
 extension Survey {
     /// Returns the current nameservers. For systemd-resolved, reads its uplink list, which excludes its own stub. If
     /// another program manages resolv.conf, that list may remain but be empty.
-    fileprivate func knownNameservers(_ keeper: ResolverKeeper) -> [UInt8] {
-        let isResolved = keeper == .resolved && ResolvConfText.firstNameserver(uplinkContent) != nil
+    fileprivate func knownNameservers(_ manager: ResolvConfManager) -> [UInt8] {
+        let isResolved = manager == .resolved && ResolvConfText.firstNameserver(uplinkContent) != nil
         return ResolvConfText.nameservers(of: isResolved ? uplinkContent : resolvConfContent)
     }
 

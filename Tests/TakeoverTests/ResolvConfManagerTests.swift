@@ -4,22 +4,22 @@
 import Testing
 
 @Suite("Who keeps resolv.conf")
-struct ResolverKeeperTests {
+struct ResolvConfManagerTests {
     @Test("each kind has a name of its own for people")
     func names() {
-        #expect(Set(ResolverKeeper.allCases.map(\.rawValue)).count == ResolverKeeper.allCases.count)
+        #expect(Set(ResolvConfManager.allCases.map(\.rawValue)).count == ResolvConfManager.allCases.count)
     }
 
-    @Test("each kind is told by what it leaves", arguments: ResolverKeeper.allCases)
-    func kinds(keeper: ResolverKeeper) {
-        #expect(ResolverKeeper(SampleMachine.survey(keeper)) == keeper)
+    @Test("each kind is told by what it leaves", arguments: ResolvConfManager.allCases)
+    func kinds(manager: ResolvConfManager) {
+        #expect(ResolvConfManager(SampleMachine.survey(manager)) == manager)
     }
 
     @Test("a link to systemd-resolved's files is a plain file while systemd-resolved does not run")
     func resolvedStopped() {
         var survey = SampleMachine.survey(.resolved)
         survey.running = []
-        #expect(ResolverKeeper(survey) == .plainFile)
+        #expect(ResolvConfManager(survey) == .plainFile)
     }
 
     @Test("a file in whose head people say how they resolve is theirs")
@@ -27,38 +27,38 @@ struct ResolverKeeperTests {
         var survey = SampleMachine.survey(.plainFile)
         survey.running = ["systemd-resolve"]
         survey.resolvConfContent = Array("# names are resolved by hand\nnameserver 192.0.2.1\n".utf8)
-        #expect(ResolverKeeper(survey) == .plainFile)
+        #expect(ResolvConfManager(survey) == .plainFile)
     }
 
     @Test("a copy of systemd-resolved's file is told by its head")
     func resolvedCopy() {
         var survey = SampleMachine.survey(.resolved)
         survey.resolvConfDestination = nil
-        #expect(ResolverKeeper(survey) == .resolved)
+        #expect(ResolvConfManager(survey) == .resolved)
     }
 
     @Test(
         "NetworkManager writes over anybody's file, unless it is told not to",
         arguments: [
-            ("", ResolverKeeper.networkManager), ("dns=none", .plainFile), ("rc-manager=unmanaged", .plainFile),
+            ("", ResolvConfManager.networkManager), ("dns=none", .plainFile), ("rc-manager=unmanaged", .plainFile),
             ("dns=systemd-resolved", .plainFile), ("dns=default", .networkManager),
         ])
-    func networkManagerSettings(line: String, keeper: ResolverKeeper) {
+    func networkManagerSettings(line: String, manager: ResolvConfManager) {
         var survey = SampleMachine.survey(.plainFile)
         survey.running = ["NetworkManager"]
         survey.networkManagerSettings = "[main]\n\(line)\n"
-        #expect(ResolverKeeper(survey) == keeper)
+        #expect(ResolvConfManager(survey) == manager)
     }
 
     @Test(
-        "NetworkManager that hands over to another keeper is not the one",
+        "NetworkManager that hands over to another manager is not the one",
         arguments: [
-            ResolverKeeper.resolved, .debianResolvconf, .openresolv,
+            ResolvConfManager.resolved, .debianResolvconf, .openresolv,
         ])
-    func networkManagerBehind(keeper: ResolverKeeper) {
-        var survey = SampleMachine.survey(keeper)
+    func networkManagerBehind(manager: ResolvConfManager) {
+        var survey = SampleMachine.survey(manager)
         survey.running.insert("NetworkManager")
-        #expect(ResolverKeeper(survey) == keeper)
+        #expect(ResolvConfManager(survey) == manager)
     }
 
     @Test("NetworkManager does not follow a link to somewhere else")
@@ -66,6 +66,6 @@ struct ResolverKeeperTests {
         var survey = SampleMachine.survey(.plainFile)
         survey.running = ["NetworkManager"]
         survey.resolvConfDestination = "/srv/resolv.conf"
-        #expect(ResolverKeeper(survey) == .plainFile)
+        #expect(ResolvConfManager(survey) == .plainFile)
     }
 }
