@@ -68,9 +68,9 @@ struct Explanations {
         entry.ageSeconds = Int(age(found) / 1000)
         entry.lifetimeSeconds = Int(found.lifetimeSeconds)
         entry.hits = Int(found.hits)
-        if let word = found.origin(among: known.answers) {
-            entry.source = nameOfSource(word.source)
-            entry.serverTTLSeconds = Int(word.ttlSeconds)
+        if let given = found.origin(among: known.answers) {
+            entry.source = nameOfSource(given.source)
+            entry.serverTTLSeconds = Int(given.ttlSeconds)
         }
         return entry
     }
@@ -100,7 +100,7 @@ struct Explanations {
             answer.failure = failure.cause.words
             return (failure.failedAt, answer)
         }
-        return (words.reversed() + failures.reversed()).sorted { $0.0 > $1.0 }.map(\.1)
+        return (answers.reversed() + failures.reversed()).sorted { $0.0 > $1.0 }.map(\.1)
     }
 
     private func seconds(since instant: Instant) -> Int { max(0, Int(instant.duration(to: now).wholeSeconds)) }

@@ -71,7 +71,7 @@ final class FlightRecorder {
             }
         case .network(.changed(let network)):
             var event = self.event(.networkChanged, nil, now: now)
-            event.network = network.number
+            event.network = network.rawValue
             records.ofMainThread.record(event)
         case .asked, .prefetchDue, .servedAgain, .answeredFromCache, .requested, .restored, .forgotten,
             .flushed, .volunteered, .fetchWaits, .fetchAwaitsFleet, .fetchSent, .fetchShared, .fetchDeferred,

@@ -50,7 +50,7 @@ final class Daemon {
     let threads: ServingThreads
     private let localFiles: LocalFiles
     private let lists: NameLists
-    private let translation: NAT64
+    private let nat64: NAT64
     let upstreams: Upstreams
     private let linkMonitor: LinkMonitor
     /// `NetworkMonitor.routeChanges` when the links were last read.
@@ -118,13 +118,13 @@ final class Daemon {
                 mailbox: mailbox, store: store, answers: CachedAnswers(cache, serving), serving: serving,
                 seed: entropy.next(), fastPath: makeFastPath(), recorder: recorder)
             (switches, rules) = (ProviderSwitches(resolving, cache), RuntimeRules(resolving))
-            (translation, linkMonitor) = (NAT64(resolving, cache, serving), LinkMonitor(loop: loop, outbox: outbox))
+            (nat64, linkMonitor) = (NAT64(resolving, cache, serving), LinkMonitor(loop: loop, outbox: outbox))
             policy = PolicyInForce(resolving, cache, lists, rules, switches, linkMonitor)
             (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
             upstreams = Upstreams(
-                files: localFiles, ports: ports, resolving: resolving, translation: translation, lists: addressLists)
-            networkChanges = network.map { [cache, serving, resolving, translation, upstreams] network in
-                NetworkChangeHandler(network, cache, serving, resolving, translation, upstreams, settings)
+                files: localFiles, ports: ports, resolving: resolving, nat64: nat64, lists: addressLists)
+            networkChanges = network.map { [cache, serving, resolving, nat64, upstreams] network in
+                NetworkChangeHandler(network, cache, serving, resolving, nat64, upstreams, settings)
             }
             (pendingProbes, fleetReports) = (PendingProbes(resolving), PendingFleetReports(resolving, cache))
             (queries, evidence, notifier) = (PendingQueries(resolving), EvidenceLog(resolving), Notifier(resolving))
@@ -289,7 +289,7 @@ final class Daemon {
         }
         let names = reload.takeNames()
         lists.set(names, zones: LocalZones(settings.localZones), copies: LastGoodFiles(settings))
-        translation.configure(settings.server, now: now)
+        nat64.configure(settings.server, now: now)
         addressLists.isPaused = settings.avoidsProviders
         localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
         policy.announceHosts(now: now)
@@ -430,7 +430,7 @@ final class Daemon {
         Statistics(
             resolving: resolving, threads: threads, cache: cache, pendingProbes: pendingProbes,
             evidence: evidence, billing: billing, notifier: notifier, network: networkChanges?.network,
-            translationPrefix: translation.prefixes.first,
+            translationPrefix: nat64.prefixes.first,
             nameserverSource: upstreams.nameservers.path, startedAt: startedAt,
             startSeconds: startedAtWall / 1000, settingsSeconds: reload.settingsAtWall / 1000, now: now,
             listen: ports.addresses, operatorSwitches: switches.reports,

@@ -515,7 +515,7 @@ final class ResolvingLoop: LoopPart {
     }
 
     /// Moves to another network; results of running probes would concern the former one.
-    func networkChanged(to network: NetworkKey, now: Instant) {
+    func networkChanged(to network: NetworkID, now: Instant) {
         probes.abandonAll()
         // Failures while the routes were changing say nothing about this network.
         for provider in providers.providers { provider.resetAddresses() }

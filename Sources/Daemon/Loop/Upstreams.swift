@@ -13,7 +13,7 @@ final class Upstreams {
     private let files: LocalFiles
     private let ports: PortBinding
     private let resolving: ResolvingLoop
-    private let translation: NAT64
+    private let nat64: NAT64
     private let addressLists: AddressLists
     private var accounts: [ProviderAccount] = []
     private var named = NameserverSetup.none
@@ -21,13 +21,13 @@ final class Upstreams {
     private var links = LinkDomains()
 
     init(
-        files: LocalFiles, ports: PortBinding, resolving: ResolvingLoop, translation: NAT64,
+        files: LocalFiles, ports: PortBinding, resolving: ResolvingLoop, nat64: NAT64,
         lists: AddressLists
     ) {
         self.files = files
         self.ports = ports
         self.resolving = resolving
-        self.translation = translation
+        self.nat64 = nat64
         addressLists = lists
     }
 
@@ -55,7 +55,7 @@ final class Upstreams {
         let traits = resolving.providers.setProviders(accounts) + resolving.nameservers.setServers(named, links.links)
         resolving.handle(
             .upstreamsChanged(providers: traits, hasSystem: resolving.system.hasReachableServer), now: now)
-        translation.providersChanged(now: now)
+        nat64.providersChanged(now: now)
         addressLists.begin(now: now)
     }
 

@@ -14,7 +14,7 @@ final class NetworkChangeHandler: LoopPart {
     private let cache: AnswerCache
     private let serving: ServingState
     private let resolving: ResolvingLoop
-    private let translation: NAT64
+    private let nat64: NAT64
     private let upstreams: Upstreams
     private var settings: Settings
     /// The route out is changing or gone: entries of the network in force are not served.
@@ -29,16 +29,16 @@ final class NetworkChangeHandler: LoopPart {
 
     init(
         _ network: NetworkMonitor, _ cache: AnswerCache, _ serving: ServingState, _ resolving: ResolvingLoop,
-        _ translation: NAT64, _ upstreams: Upstreams, _ settings: Settings
+        _ nat64: NAT64, _ upstreams: Upstreams, _ settings: Settings
     ) {
         self.network = network
         self.cache = cache
         self.serving = serving
         self.resolving = resolving
-        self.translation = translation
+        self.nat64 = nat64
         self.upstreams = upstreams
         self.settings = settings
-        resolving.handle(.network(.changed(NetworkKey(network.id.rawValue))), now: Clock.now())
+        resolving.handle(.network(.changed(network.id)), now: Clock.now())
     }
 
     func configure(_ settings: Settings, now: Instant) {
@@ -164,7 +164,7 @@ final class NetworkChangeHandler: LoopPart {
                 id: network.id.description, words: change.identity.words, cause: change.cause))
         upstreams.readNameservers(settings.systemResolver, areOthers: true, now: now)
         followRoutes(now: now)
-        resolving.networkChanged(to: NetworkKey(network.id.rawValue), now: now)
+        resolving.networkChanged(to: network.id, now: now)
         upstreams.networkChanged(now: now)
         forget(forgotten, now: now)
         keepHistory(now: now)
@@ -174,7 +174,7 @@ final class NetworkChangeHandler: LoopPart {
         // Reachability is reported here, so its pending news is dropped.
         _ = network.takeReachNews(now: now)
         // Routes change before their network is known.
-        translation.networkChanged(
+        nat64.networkChanged(
             to: network.isUnsettled ? nil : network.id, reach: network.reach,
             advertised: network.advertisedPrefixes(now: now), now: now)
         upstreams.announce(now: now)
@@ -197,7 +197,7 @@ final class NetworkChangeHandler: LoopPart {
         _ = cache.keepOnly(Set(others.map { Partition($0, settings.providers) }))
         for network in networks {
             resolving.store?.forget(Partition(network, settings.providers).rawValue, now: now)
-            resolving.handle(.network(.forgotten(NetworkKey(network.rawValue))), now: now)
+            resolving.handle(.network(.forgotten(network)), now: now)
         }
     }
 }

@@ -588,7 +588,7 @@ package struct Resolver {
     /// Latest end of the network change under way; nil: none.
     func changeEnd(_ now: Instant) -> Instant? { changingUntil.flatMap { now < $0 ? $0 : nil } }
 
-    private mutating func changed(to key: NetworkKey, now: Instant) {
+    private mutating func changed(to key: NetworkID, now: Instant) {
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
         state.dropBackground(now: now)
         state.isSettled = true

@@ -286,7 +286,7 @@ struct ResolverState {
     // MARK: networks
 
     /// Returns everything learned on the current network.
-    func past(_ key: NetworkKey) -> KnownNetworks.Past {
+    func past(_ key: NetworkID) -> KnownNetworks.Past {
         KnownNetworks.Past(
             key, providers: ranking.standings, systemTrust: systemTrust,
             names: verification.known.touchedLast(atMost: Bounds.maxPastNames))

@@ -6,13 +6,13 @@ import DNSWire
 struct KnownNetworks {
     /// State of a network that is not in use.
     struct Past {
-        let key: NetworkKey
+        let key: NetworkID
         fileprivate(set) var providers: [ProviderStanding]
         let systemTrust: Trust
         /// The most recently used names.
         fileprivate(set) var names: [NameVerification]
 
-        init(_ key: NetworkKey, providers: [ProviderStanding], systemTrust: Trust, names: [NameVerification]) {
+        init(_ key: NetworkID, providers: [ProviderStanding], systemTrust: Trust, names: [NameVerification]) {
             self.key = key
             self.providers = providers
             self.systemTrust = systemTrust
@@ -21,7 +21,7 @@ struct KnownNetworks {
     }
 
     /// The current network; nil until it is first reported.
-    private(set) var present: NetworkKey?
+    private(set) var present: NetworkID?
     /// When the current network replaced another one.
     private(set) var changedAt: Instant?
     /// The networks left, the one that was left last at the end.
@@ -31,7 +31,7 @@ struct KnownNetworks {
     func isNew(_ now: Instant) -> Bool { changedAt.map { now - $0 < Bounds.firstSeconds } ?? false }
 
     /// - Returns: the state of the network now in use; nil: none.
-    mutating func change(to key: NetworkKey, leaving past: Past?, now: Instant) -> Past? {
+    mutating func change(to key: NetworkID, leaving past: Past?, now: Instant) -> Past? {
         // The first reported network was already in use before the report.
         if present != nil { changedAt = now }
         present = key
@@ -44,7 +44,7 @@ struct KnownNetworks {
         return returning
     }
 
-    mutating func forget(_ key: NetworkKey) { pasts.removeAll { $0.key == key } }
+    mutating func forget(_ key: NetworkID) { pasts.removeAll { $0.key == key } }
 
     /// - Parameter provider: the provider to reset; nil: all providers.
     mutating func reset(_ provider: ProviderID?) {

@@ -1,13 +1,6 @@
 // Network events for the resolver. The caller determines the current network.
 
-/// Identifies a network.
-package struct NetworkKey: Hashable, Sendable {
-    package let number: UInt32
-
-    package init(_ number: UInt32) {
-        self.number = number
-    }
-}
+import DNSWire
 
 package enum NetworkEvent: Equatable, Sendable {
     /// The routing is changing, and replies may belong to either network. `unchanged` or `changed` follows within a
@@ -17,9 +10,9 @@ package enum NetworkEvent: Equatable, Sendable {
     case unchanged
     /// Another network is in use, or the same one after a sleep or a gap. All requests in flight are lost. Sockets and
     /// connections are already closed.
-    case changed(NetworkKey)
+    case changed(NetworkID)
     /// The network was evicted, and its state is no longer needed.
-    case forgotten(NetworkKey)
+    case forgotten(NetworkID)
     /// The providers without a route to any of their addresses.
     case unreachable(Set<ProviderID>)
 }

@@ -36,7 +36,7 @@ struct FlightRecorderTests {
         let records = FlightRecords(servingThreads: 0)
         let recorder = FlightRecorder(records)
         for number in 1...2000 {
-            recorder.note(.network(.changed(NetworkKey(UInt32(number)))), now: now)
+            recorder.note(.network(.changed(NetworkID(rawValue: UInt32(number)))), now: now)
         }
         recorder.changed("late", to: .down, now: now)
         let latest = records.latest(2)

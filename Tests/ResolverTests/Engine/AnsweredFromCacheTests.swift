@@ -16,7 +16,7 @@ struct AnsweredFromCacheTests {
         init() {
             let provider = ProviderTraits(id: ProviderID(0), types: .any)
             _ = handle(.upstreamsChanged(providers: [provider], hasSystem: false))
-            _ = handle(.network(.changed(NetworkKey(1))))
+            _ = handle(.network(.changed(NetworkID(rawValue: 1))))
             _ = handle(.network(.unsettled))
         }
 
@@ -40,7 +40,7 @@ struct AnsweredFromCacheTests {
         let actions = stand.handle(.answeredFromCache([Waiter(1)]))
         #expect(actions.abandoned == 1)
         #expect(stand.resolver.lookupsInFlight == 0)
-        #expect(stand.handle(.network(.changed(NetworkKey(2)))).fetches == 0)
+        #expect(stand.handle(.network(.changed(NetworkID(rawValue: 2)))).fetches == 0)
     }
 
     @Test("a client that the cache has not answered is still served")
@@ -50,7 +50,7 @@ struct AnsweredFromCacheTests {
         #expect(try stand.ask("www.example", 2) == 0)
         #expect(stand.handle(.answeredFromCache([Waiter(1), Waiter(7)])).abandoned == 0)
         #expect(stand.resolver.lookupsInFlight == 1)
-        #expect(stand.handle(.network(.changed(NetworkKey(2)))).fetches == 1)
+        #expect(stand.handle(.network(.changed(NetworkID(rawValue: 2)))).fetches == 1)
     }
 }
 

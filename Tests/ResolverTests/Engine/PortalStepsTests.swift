@@ -53,7 +53,7 @@ struct PortalStepsTests {
     func otherNetwork() throws {
         var resolver = try suspecting()
         var actions: [Action] = []
-        resolver.handle(.network(.changed(NetworkKey(2))), now: start, actions: &actions)
+        resolver.handle(.network(.changed(NetworkID(rawValue: 2))), now: start, actions: &actions)
         #expect(actions.contains(.portal(.ended(.networkChanged))))
         #expect(actions.contains(.withdraw(try question("www.example"), .system)))
         #expect(resolver.portal == nil)

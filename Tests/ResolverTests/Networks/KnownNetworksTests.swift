@@ -13,7 +13,7 @@ struct KnownNetworksTests {
 
     private func past(_ number: UInt32, names: [NameVerification] = []) -> KnownNetworks.Past {
         KnownNetworks.Past(
-            NetworkKey(number), providers: [ProviderStanding(provider)], systemTrust: Trust(), names: names)
+            NetworkID(rawValue: number), providers: [ProviderStanding(provider)], systemTrust: Trust(), names: names)
     }
 
     /// From each to the next.
@@ -21,7 +21,7 @@ struct KnownNetworksTests {
         var networks = KnownNetworks()
         for number in 1...last {
             let past = networks.present.map { self.past($0.number) }
-            _ = networks.change(to: NetworkKey(number), leaving: past, now: start)
+            _ = networks.change(to: NetworkID(rawValue: number), leaving: past, now: start)
         }
         return networks
     }
@@ -30,18 +30,18 @@ struct KnownNetworksTests {
     func bound() {
         var networks = networks(upTo: 9)
         #expect(networks.pasts.map(\.key.number) == [2, 3, 4, 5, 6, 7, 8])
-        #expect(networks.change(to: NetworkKey(1), leaving: past(9), now: start) == nil)
+        #expect(networks.change(to: NetworkID(rawValue: 1), leaving: past(9), now: start) == nil)
         #expect(networks.pasts.map(\.key.number) == [3, 4, 5, 6, 7, 8, 9])
-        #expect(networks.change(to: NetworkKey(3), leaving: past(1), now: start)?.key == NetworkKey(3))
+        #expect(networks.change(to: NetworkID(rawValue: 3), leaving: past(1), now: start)?.key == NetworkID(rawValue: 3))
         #expect(networks.pasts.map(\.key.number) == [4, 5, 6, 7, 8, 9, 1])
     }
 
     @Test("one that is forgotten is new when it comes back")
     func forgotten() {
         var networks = networks(upTo: 3)
-        networks.forget(NetworkKey(1))
-        #expect(networks.change(to: NetworkKey(1), leaving: past(3), now: start) == nil)
-        #expect(networks.change(to: NetworkKey(2), leaving: past(1), now: start) != nil)
+        networks.forget(NetworkID(rawValue: 1))
+        #expect(networks.change(to: NetworkID(rawValue: 1), leaving: past(3), now: start) == nil)
+        #expect(networks.change(to: NetworkID(rawValue: 2), leaving: past(1), now: start) != nil)
     }
 
     @Test("a network is new for two seconds, but for the first one, which was in use already")
@@ -69,7 +69,7 @@ struct KnownNetworksTests {
             let name = try #require(Name("n\(number).example"))
             state.verification.asked(Question(name, .a), now: start + .seconds(number))
         }
-        let kept = state.past(NetworkKey(1)).names.map(\.name.description)
+        let kept = state.past(NetworkID(rawValue: 1)).names.map(\.name.description)
         #expect(kept.count == Bounds.maxPastNames)
         #expect(kept == (0..<Bounds.maxPastNames).map { "n\(999 - $0).example" })
     }
@@ -96,7 +96,7 @@ struct KnownNetworksTests {
             state.recordForged(.system, about: try #require(Name("www.site\(number).com")), now: start)
         }
         #expect(state.termsAtFirst(start).patience == Bounds.systemPatienceMistrusted)
-        let past = state.past(NetworkKey(1))
+        let past = state.past(NetworkID(rawValue: 1))
         state.move(to: nil, hottest: [], now: start)
         #expect(state.termsAtFirst(start).patience == Bounds.systemPatienceAtFirst)
         state.move(to: past, hottest: [], now: start)

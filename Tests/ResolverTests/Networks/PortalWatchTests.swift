@@ -156,7 +156,7 @@ struct PortalWatchTests {
     func otherNetwork() {
         var watch = suspected()
         _ = watch.takeNews()
-        watch.heard(.changed(NetworkKey(2)), now: at(3))
+        watch.heard(.changed(NetworkID(rawValue: 2)), now: at(3))
         #expect(watch.takeNews() == [.ended(.networkChanged)])
         // What was seen on the former one does not count.
         fails(&watch, 0, .tls, at: 4)
@@ -165,7 +165,7 @@ struct PortalWatchTests {
         fails(&watch, 1, .tls, at: 4)
         #expect(watch.isSuspected)
         watch.timePassed(now: at(700))
-        watch.heard(.changed(NetworkKey(3)), now: at(701))
+        watch.heard(.changed(NetworkID(rawValue: 3)), now: at(701))
         fails(&watch, 0, .tls, at: 702)
         fails(&watch, 1, .tls, at: 702)
         answers(&watch, .system, at: 702)
@@ -175,7 +175,7 @@ struct PortalWatchTests {
     @Test("news of a network that stays changes nothing")
     func sameNetwork() {
         var watch = suspected()
-        for news in [NetworkEvent.unsettled, .unchanged, .forgotten(NetworkKey(9))] { watch.heard(news, now: at(3)) }
+        for news in [NetworkEvent.unsettled, .unchanged, .forgotten(NetworkID(rawValue: 9))] { watch.heard(news, now: at(3)) }
         #expect(watch.takeNews() == [.suspected])
     }
 

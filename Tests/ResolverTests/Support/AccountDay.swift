@@ -127,7 +127,7 @@ struct AccountDay {
         guard second % 60 == 0 else { return }
         try advance(to: askedAt)
         switch trouble {
-        case .networkChanges: handle(.network(.changed(NetworkKey(.random(in: 1...3, using: &random)))))
+        case .networkChanges: handle(.network(.changed(NetworkID(rawValue: .random(in: 1...3, using: &random)))))
         case .reload: load()
         default: break
         }

@@ -154,7 +154,7 @@ struct ProviderPromise {
     }
 
     private mutating func changeNetwork() {
-        let key = NetworkKey(.random(in: 1...3, using: &random))
+        let key = NetworkID(rawValue: .random(in: 1...3, using: &random))
         mayStandInUntil = now + ProviderPromise.excuse
         cache.change(to: key)
         judge.networkChanges()

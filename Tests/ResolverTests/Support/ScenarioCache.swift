@@ -35,7 +35,7 @@ struct ScenarioCache: KnownAnswers {
     private var entries: [Key: Entry] = [:]
     private var network: UInt32 = 0
     /// Of the last change.
-    private var inUse = NetworkKey(0)
+    private var inUse = NetworkID(rawValue: 0)
     /// The latest first.
     private var otherNetworks: [UInt32] = []
 
@@ -45,17 +45,17 @@ struct ScenarioCache: KnownAnswers {
         case .changed(let key):
             inUse = key
             change(to: key)
-        case .unsettled: change(to: NetworkKey(.max))
+        case .unsettled: change(to: NetworkID(rawValue: .max))
         case .unchanged: change(to: inUse)
         case .forgotten, .unreachable: break
         }
     }
 
-    private mutating func change(to network: NetworkKey) {
-        guard network.number != self.network else { return }
-        otherNetworks.removeAll { $0 == network.number }
+    private mutating func change(to network: NetworkID) {
+        guard network.rawValue != self.network else { return }
+        otherNetworks.removeAll { $0 == network.rawValue }
         otherNetworks.insert(self.network, at: 0)
-        self.network = network.number
+        self.network = network.rawValue
     }
 
     /// - Parameter age: of an answer that comes from somewhere else than an upstream.

@@ -110,8 +110,8 @@ struct ScenarioVocabulary {
         switch try line.word("what becomes of the network") {
         case "unsettled": return .unsettled
         case "unchanged": return .unchanged
-        case "changed": return .changed(NetworkKey(try line.number("a network's number")))
-        case "forgotten": return .forgotten(NetworkKey(try line.number("a network's number")))
+        case "changed": return .changed(NetworkID(rawValue: try line.number("a network's number")))
+        case "forgotten": return .forgotten(NetworkID(rawValue: try line.number("a network's number")))
         case "reachable": return .unreachable([])
         case "unreachable":
             var providers: Set<ProviderID> = []

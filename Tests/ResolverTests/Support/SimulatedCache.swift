@@ -44,15 +44,15 @@ struct SimulatedCache: KnownAnswers {
     /// The latest first.
     private var otherNetworks: [UInt32] = []
 
-    mutating func change(to key: NetworkKey) {
-        guard key.number != network else { return }
-        otherNetworks.removeAll { $0 == key.number }
+    mutating func change(to key: NetworkID) {
+        guard key.rawValue != network else { return }
+        otherNetworks.removeAll { $0 == key.rawValue }
         if network > 0 { otherNetworks.insert(network, at: 0) }
         network = key.number
     }
 
-    mutating func forget(_ key: NetworkKey) {
-        otherNetworks.removeAll { $0 == key.number }
+    mutating func forget(_ key: NetworkID) {
+        otherNetworks.removeAll { $0 == key.rawValue }
         entries = entries.filter { $0.key.network != key.number }
     }
 

@@ -29,7 +29,7 @@ struct SimulatedNetworks {
         case 3..<5: return change(&random)
         case 5:
             let key = UInt32.random(in: SimulatedNetworks.keys, using: &random)
-            return key == present ? .unchanged : .forgotten(NetworkKey(key))
+            return key == present ? .unchanged : .forgotten(NetworkID(rawValue: key))
         case 6:
             let isAll = Int.random(in: 0..<3, using: &random) == 0
             unreachable = Set(providers.filter { _ in isAll || Bool.random(using: &random) })
@@ -43,7 +43,7 @@ struct SimulatedNetworks {
     private mutating func change(_ random: inout SeededRandom) -> NetworkEvent {
         present = .random(in: SimulatedNetworks.keys, using: &random)
         changes += 1
-        return .changed(NetworkKey(present))
+        return .changed(NetworkID(rawValue: present))
     }
 
     /// The last bits of an address but two, which say what probes find.

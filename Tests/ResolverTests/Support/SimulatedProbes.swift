@@ -71,7 +71,7 @@ struct SimulatedProbes {
     }
 
     /// Of a network that comes back not all names are remembered.
-    mutating func cameBack(_ network: NetworkKey, knowing names: [Name]) {
+    mutating func cameBack(_ network: NetworkID, knowing names: [Name]) {
         let names = Set(names)
         found = found.filter {
             SimulatedNetworks.network(of: $0.key.address) != network.number || names.contains($0.key.name)
@@ -79,7 +79,7 @@ struct SimulatedProbes {
     }
 
     /// What the resolver has forgotten is not held against it.
-    mutating func forget(_ network: NetworkKey) {
+    mutating func forget(_ network: NetworkID) {
         found = found.filter { SimulatedNetworks.network(of: $0.key.address) != network.number }
     }
 

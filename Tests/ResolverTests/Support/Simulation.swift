@@ -27,7 +27,7 @@ struct Simulation {
     private var waiters: UInt64 = 0
 
     /// Of the cache while the network changes: nothing is stored there.
-    private static let transit = NetworkKey(.max)
+    private static let transit = NetworkID(rawValue: .max)
     private static let names = (0..<40).map { "n\($0).example" } + ["localhost", "printer", "nas.local", "x.invalid"]
     private static let types: [RecordType] = [.a, .a, .a, .aaaa, .mx]
 
@@ -216,7 +216,7 @@ struct Simulation {
             cache.change(to: Simulation.transit)
             account.networkChanged()
         case .unchanged:
-            cache.change(to: NetworkKey(networks.present))
+            cache.change(to: NetworkID(rawValue: networks.present))
             try answerFromCache()
             account.networkUnchanged()
         }
