@@ -1,6 +1,6 @@
 // Network events for the resolver. The caller determines the current network.
 
-import DNSWire
+package import DNSWire
 
 package enum NetworkEvent: Equatable, Sendable {
     /// The routing is changing, and replies may belong to either network. `unchanged` or `changed` follows within a

@@ -48,12 +48,12 @@ struct SimulatedCache: KnownAnswers {
         guard key.rawValue != network else { return }
         otherNetworks.removeAll { $0 == key.rawValue }
         if network > 0 { otherNetworks.insert(network, at: 0) }
-        network = key.number
+        network = key.rawValue
     }
 
     mutating func forget(_ key: NetworkID) {
         otherNetworks.removeAll { $0 == key.rawValue }
-        entries = entries.filter { $0.key.network != key.number }
+        entries = entries.filter { $0.key.network != key.rawValue }
     }
 
     private func key(_ question: Question, _ isSystems: Bool) -> Key {

@@ -74,13 +74,13 @@ struct SimulatedProbes {
     mutating func cameBack(_ network: NetworkID, knowing names: [Name]) {
         let names = Set(names)
         found = found.filter {
-            SimulatedNetworks.network(of: $0.key.address) != network.number || names.contains($0.key.name)
+            SimulatedNetworks.network(of: $0.key.address) != network.rawValue || names.contains($0.key.name)
         }
     }
 
     /// What the resolver has forgotten is not held against it.
     mutating func forget(_ network: NetworkID) {
-        found = found.filter { SimulatedNetworks.network(of: $0.key.address) != network.number }
+        found = found.filter { SimulatedNetworks.network(of: $0.key.address) != network.rawValue }
     }
 
     /// Before what follows from it.
