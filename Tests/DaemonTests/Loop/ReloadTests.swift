@@ -1,5 +1,6 @@
 // Reloads: the settings file, its lists, and who is told.
 
+import DNSWire
 import LinuxIO
 import Settings
 import TestSupport

@@ -20,7 +20,7 @@ struct KnownNetworksTests {
     private func networks(upTo last: UInt32) -> KnownNetworks {
         var networks = KnownNetworks()
         for number in 1...last {
-            let past = networks.present.map { self.past($0.number) }
+            let past = networks.present.map { self.past($0.rawValue) }
             _ = networks.change(to: NetworkID(rawValue: number), leaving: past, now: start)
         }
         return networks
@@ -29,11 +29,11 @@ struct KnownNetworksTests {
     @Test("eight are known, the one in use among them; the one that was left the longest ago goes")
     func bound() {
         var networks = networks(upTo: 9)
-        #expect(networks.pasts.map(\.key.number) == [2, 3, 4, 5, 6, 7, 8])
+        #expect(networks.pasts.map(\.key.rawValue) == [2, 3, 4, 5, 6, 7, 8])
         #expect(networks.change(to: NetworkID(rawValue: 1), leaving: past(9), now: start) == nil)
-        #expect(networks.pasts.map(\.key.number) == [3, 4, 5, 6, 7, 8, 9])
+        #expect(networks.pasts.map(\.key.rawValue) == [3, 4, 5, 6, 7, 8, 9])
         #expect(networks.change(to: NetworkID(rawValue: 3), leaving: past(1), now: start)?.key == NetworkID(rawValue: 3))
-        #expect(networks.pasts.map(\.key.number) == [4, 5, 6, 7, 8, 9, 1])
+        #expect(networks.pasts.map(\.key.rawValue) == [4, 5, 6, 7, 8, 9, 1])
     }
 
     @Test("one that is forgotten is new when it comes back")
