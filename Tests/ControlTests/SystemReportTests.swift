@@ -33,7 +33,7 @@ struct SystemReportTests {
         let text = report(.none, leads: false, changed: ["/a"]).shown(asJSON: true)
         #expect(
             text == """
-                {"answering":["127.0.0.1","::1"],"changed":["/a"],"manager":"NetworkManager","leads_to_daemon":false,\
+                {"answering":["127.0.0.1","::1"],"changed":["/a"],"keeper":"NetworkManager","leads_to_daemon":false,\
                 "nameserver":"127.0.0.1","other_ports":[],"record":"none"}
 
                 """)

@@ -6,12 +6,12 @@ import Testing
 
 @Suite("The record of a takeover")
 struct RecordTextTests {
-    private func record(_ manager: ResolvConfManager) -> TakeoverRecord {
+    private func record(_ manager: ResolvConfWriter) -> TakeoverRecord {
         TakeoverPlan(SampleMachine.survey(manager), addresses: SampleMachine.addresses).record
     }
 
-    @Test("each kind's record is read as it was written", arguments: ResolvConfManager.allCases)
-    func roundTrip(manager: ResolvConfManager) throws {
+    @Test("each kind's record is read as it was written", arguments: ResolvConfWriter.allCases)
+    func roundTrip(manager: ResolvConfWriter) throws {
         var record = record(manager)
         #expect(try TakeoverRecord(record.text) == record)
         record.isComplete = true
@@ -39,8 +39,8 @@ struct RecordTextTests {
         }
     }
 
-    @Test("every beginning of a record is known to be no whole one", arguments: ResolvConfManager.allCases)
-    func cut(manager: ResolvConfManager) {
+    @Test("every beginning of a record is known to be no whole one", arguments: ResolvConfWriter.allCases)
+    func cut(manager: ResolvConfWriter) {
         let text = record(manager).text
         for count in 0..<text.count {
             #expect(throws: RecordFault.self) { try TakeoverRecord(Array(text.prefix(count))) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Giving back")
 struct RestorePlanTests {
-    private func taken(_ manager: ResolvConfManager) -> (before: SampleMachine, plan: TakeoverPlan) {
+    private func taken(_ manager: ResolvConfWriter) -> (before: SampleMachine, plan: TakeoverPlan) {
         let survey = SampleMachine.survey(manager)
         return (SampleMachine(survey), TakeoverPlan(survey, addresses: SampleMachine.addresses))
     }
@@ -16,8 +16,8 @@ struct RestorePlanTests {
         return machine
     }
 
-    @Test("all is as before after every number of steps", arguments: ResolvConfManager.allCases)
-    func everyPrefix(manager: ResolvConfManager) {
+    @Test("all is as before after every number of steps", arguments: ResolvConfWriter.allCases)
+    func everyPrefix(manager: ResolvConfWriter) {
         let (before, plan) = taken(manager)
         for count in 0...plan.steps.count {
             var machine = before
@@ -27,8 +27,8 @@ struct RestorePlanTests {
         }
     }
 
-    @Test("all is as before when giving back was interrupted at any step", arguments: ResolvConfManager.allCases)
-    func everyPrefixBack(manager: ResolvConfManager) {
+    @Test("all is as before when giving back was interrupted at any step", arguments: ResolvConfWriter.allCases)
+    func everyPrefixBack(manager: ResolvConfWriter) {
         let (before, plan) = taken(manager)
         let used = after(plan, before)
         let back = used.plan(plan.record).steps
@@ -40,8 +40,8 @@ struct RestorePlanTests {
         }
     }
 
-    @Test("any of the paths may be as before or as after", arguments: ResolvConfManager.allCases)
-    func everyMixture(manager: ResolvConfManager) {
+    @Test("any of the paths may be as before or as after", arguments: ResolvConfWriter.allCases)
+    func everyMixture(manager: ResolvConfWriter) {
         let (before, plan) = taken(manager)
         let paths = plan.record.paths.filter { $0.role != .generated && $0.role != .folder }
         for choice in 0..<(1 << paths.count) {
@@ -55,8 +55,8 @@ struct RestorePlanTests {
         }
     }
 
-    @Test("giving back twice changes nothing more", arguments: ResolvConfManager.allCases)
-    func twice(manager: ResolvConfManager) {
+    @Test("giving back twice changes nothing more", arguments: ResolvConfWriter.allCases)
+    func twice(manager: ResolvConfWriter) {
         let (before, plan) = taken(manager)
         var machine = after(plan, before)
         machine.restore(plan.record)

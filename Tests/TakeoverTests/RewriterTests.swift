@@ -6,7 +6,7 @@ import Testing
 @Suite("Programs that write resolv.conf again")
 struct RewriterTests {
     private func rewriters(
-        _ running: Set<String> = [], _ manager: ResolvConfManager = .plainFile,
+        _ running: Set<String> = [], _ manager: ResolvConfWriter = .plainFile,
         _ tell: (inout RewriterSettings) -> Void = { _ in }
     ) -> [String] {
         var survey = SampleMachine.survey(manager)

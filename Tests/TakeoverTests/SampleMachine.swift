@@ -12,7 +12,7 @@ struct SampleMachine: Equatable {
 
     static func text(_ text: String) -> FileState { .file(Array(text.utf8), owner) }
 
-    static func survey(_ manager: ResolvConfManager) -> Survey {
+    static func survey(_ manager: ResolvConfWriter) -> Survey {
         var survey = Survey()
         survey.daemonUnit = guarded
         let etc = SystemPaths.resolvConf

@@ -168,9 +168,10 @@ struct TakeoverPlanTests {
     @Test(
         "directories that are there are not made",
         arguments: [
-            (ResolvConfManager.resolved, "/etc/systemd/resolved.conf.d"), (.networkManager, "/etc/NetworkManager/conf.d"),
+            (ResolvConfWriter.resolved, "/etc/systemd/resolved.conf.d"),
+            (.networkManager, "/etc/NetworkManager/conf.d"),
         ])
-    func folders(manager: ResolvConfManager, folder: String) {
+    func folders(manager: ResolvConfWriter, folder: String) {
         var survey = SampleMachine.survey(manager)
         for isThere in [false, true] {
             survey.states[folder] = isThere ? .directory : .absent
@@ -187,8 +188,8 @@ struct TakeoverPlanTests {
         #expect(plan(survey).warnings.contains { $0.contains("--dns") })
     }
 
-    @Test("each step has words of its own", arguments: ResolvConfManager.allCases)
-    func words(manager: ResolvConfManager) {
+    @Test("each step has words of its own", arguments: ResolvConfWriter.allCases)
+    func words(manager: ResolvConfWriter) {
         let plan = plan(SampleMachine.survey(manager))
         #expect(Set(plan.steps.map(\.words)).count == plan.steps.count)
         #expect(plan.lines.first?.contains(manager.rawValue) == true)

@@ -107,7 +107,9 @@ struct NameVerificationTable {
         for _ in 0..<Bounds.verifiedNamesSample {
             hand = (hand + 1) % names.count
             let priority = priority(hand)
-            if (priority, names[hand].touchedAt) < (lowest, names[least].touchedAt) { (least, lowest) = (hand, priority) }
+            if (priority, names[hand].touchedAt) < (lowest, names[least].touchedAt) {
+                (least, lowest) = (hand, priority)
+            }
         }
         hand = (hand + 1) % names.count
         return least

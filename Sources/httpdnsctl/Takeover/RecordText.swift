@@ -44,11 +44,12 @@ extension TakeoverRecord {
             throw RecordFault(line: 0)
         }
         self.init(
-            manager: manager, addresses: draft.addresses, isComplete: isComplete, paths: draft.paths, calls: draft.calls)
+            manager: manager, addresses: draft.addresses, isComplete: isComplete, paths: draft.paths, calls: draft.calls
+        )
     }
 
     private struct Draft {
-        var manager: ResolvConfManager?
+        var manager: ResolvConfWriter?
         var addresses: [String] = []
         var isComplete: Bool?
         var paths: [TakenPath] = []
@@ -61,7 +62,7 @@ extension TakeoverRecord {
             let texts = words.map { String(decoding: $0, as: UTF8.self) }
             switch (texts.first, texts.count) {
             case ("keeper", 2):
-                manager = ResolvConfManager(rawValue: texts[1])
+                manager = ResolvConfWriter(rawValue: texts[1])
                 return manager != nil
             case ("address", 2): addresses.append(texts[1])
             case ("steps", 2):

@@ -78,7 +78,7 @@ extension Survey {
     /// Programs that will overwrite the present resolv.conf.
     var rewriters: [Rewriter] {
         let told = rewriterSettings
-        let manager = ResolvConfManager(self)
+        let manager = ResolvConfWriter(self)
         var found: [Rewriter] = []
         if manager == .networkManager, !told.hasResolvconf {
             found.append(
@@ -112,7 +112,7 @@ extension Survey {
     }
 
     /// Returns warnings about programs that a takeover does not stop.
-    func warnings(_ manager: ResolvConfManager) -> [String] {
+    func warnings(_ manager: ResolvConfWriter) -> [String] {
         var warnings = rewriters.filter { $0.program != manager.rawValue }.map { "\($0.text); \($0.remedy)" }
         guard manager == .plainFile else { return warnings }
         if has("/lib/resolvconf/libc") {

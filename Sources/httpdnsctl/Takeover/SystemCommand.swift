@@ -26,7 +26,7 @@ struct SystemCommand {
         let first = ResolvConfText.firstNameserver(survey.resolvConfContent)
         let states = try SystemFiles.states(of: record?.paths.map(\.path) ?? [])
         let report = SystemReport(
-            manager: (record?.manager ?? ResolvConfManager(survey)).rawValue,
+            manager: (record?.manager ?? ResolvConfWriter(survey)).rawValue,
             record: kept.word, nameserver: first,
             leadsToDaemon: DaemonAddresses.isReached(through: first ?? "127.0.0.1"),
             answering: DaemonAddresses.answering(record?.addresses ?? told?.usable ?? ["127.0.0.1", "::1"]),

@@ -6,7 +6,7 @@ struct TakeoverPlan: Equatable, Sendable {
         case run(ProgramCall)
     }
 
-    let manager: ResolvConfManager
+    let manager: ResolvConfWriter
     /// The daemon's addresses for the settings, preferred first; the port is always 53.
     let addresses: [String]
     let steps: [Step]
@@ -16,7 +16,7 @@ struct TakeoverPlan: Equatable, Sendable {
     /// - Parameter addresses: addresses of this machine at which the daemon answers on port 53; at least one.
     init(_ survey: Survey, addresses: [String]) {
         let addresses = Array(addresses.prefix(ResolvConfText.maxServers))
-        manager = ResolvConfManager(survey)
+        manager = ResolvConfWriter(survey)
         self.addresses = addresses
         let copy = TakenPath(
             SystemPaths.formerNameservers, .copy, former: survey.state(SystemPaths.formerNameservers),
@@ -49,7 +49,8 @@ struct TakeoverPlan: Equatable, Sendable {
     /// One line for each step, and the warnings.
     var lines: [String] {
         let head =
-            "resolv.conf manager: \(manager.rawValue); steps to use httpdnsd at \(addresses.joined(separator: " and ")):"
+            "resolv.conf manager: \(manager.rawValue); "
+                + "steps to use httpdnsd at \(addresses.joined(separator: " and ")):"
         let numbered = steps.enumerated().map { "  \($0.offset + 1). \($0.element.words)" }
         return [head] + numbered + warnings.map { "warning: \($0)" }
     }
@@ -80,7 +81,7 @@ extension TakeoverPlan.Step {
 extension Survey {
     /// Returns the current nameservers. For systemd-resolved, reads its uplink list, which excludes its own stub. If
     /// another program manages resolv.conf, that list may remain but be empty.
-    fileprivate func knownNameservers(_ manager: ResolvConfManager) -> [UInt8] {
+    fileprivate func knownNameservers(_ manager: ResolvConfWriter) -> [UInt8] {
         let isResolved = manager == .resolved && ResolvConfText.firstNameserver(uplinkContent) != nil
         return ResolvConfText.nameservers(of: isResolved ? uplinkContent : resolvConfContent)
     }

@@ -2,7 +2,7 @@
 // is removed after the last undo.
 
 struct TakeoverRecord: Equatable, Sendable {
-    let manager: ResolvConfManager
+    let manager: ResolvConfWriter
     /// The daemon's addresses, at port 53.
     let addresses: [String]
     /// All steps are done, and the daemon was seen to answer queries.

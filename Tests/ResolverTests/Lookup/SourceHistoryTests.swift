@@ -58,7 +58,8 @@ struct SourceHistoryTests {
             history.answered(last, answer, usable: answer, by: source, took: nil, now: now)
             history.failed(last, .fetch(.reset), by: .provider(ProviderID(100 + provider)), now: now)
         }
-        #expect(history.answers(to: last).count == Bounds.maxSourcesPerName && history.answers(to: last)[0].source != alpha)
+        #expect(
+            history.answers(to: last).count == Bounds.maxSourcesPerName && history.answers(to: last)[0].source != alpha)
         history.failed(last, .fetch(.reset), by: alpha, now: now)
         #expect(history.failures(on: last).count == Bounds.maxSourcesPerName)
     }

@@ -32,7 +32,8 @@ struct KnownNetworksTests {
         #expect(networks.pasts.map(\.key.rawValue) == [2, 3, 4, 5, 6, 7, 8])
         #expect(networks.change(to: NetworkID(rawValue: 1), leaving: past(9), now: start) == nil)
         #expect(networks.pasts.map(\.key.rawValue) == [3, 4, 5, 6, 7, 8, 9])
-        #expect(networks.change(to: NetworkID(rawValue: 3), leaving: past(1), now: start)?.key == NetworkID(rawValue: 3))
+        #expect(
+            networks.change(to: NetworkID(rawValue: 3), leaving: past(1), now: start)?.key == NetworkID(rawValue: 3))
         #expect(networks.pasts.map(\.key.rawValue) == [4, 5, 6, 7, 8, 9, 1])
     }
 

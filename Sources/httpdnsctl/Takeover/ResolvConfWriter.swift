@@ -1,6 +1,6 @@
 // The program that manages /etc/resolv.conf; a takeover uses a different method for each.
 
-enum ResolvConfManager: String, CaseIterable, Sendable {
+enum ResolvConfWriter: String, CaseIterable, Sendable {
     /// No manager: the administrator edits the file.
     case plainFile = "nobody"
     case resolved = "systemd-resolved"

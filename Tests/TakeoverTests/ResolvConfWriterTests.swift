@@ -4,22 +4,22 @@
 import Testing
 
 @Suite("Who keeps resolv.conf")
-struct ResolvConfManagerTests {
+struct ResolvConfWriterTests {
     @Test("each kind has a name of its own for people")
     func names() {
-        #expect(Set(ResolvConfManager.allCases.map(\.rawValue)).count == ResolvConfManager.allCases.count)
+        #expect(Set(ResolvConfWriter.allCases.map(\.rawValue)).count == ResolvConfWriter.allCases.count)
     }
 
-    @Test("each kind is told by what it leaves", arguments: ResolvConfManager.allCases)
-    func kinds(manager: ResolvConfManager) {
-        #expect(ResolvConfManager(SampleMachine.survey(manager)) == manager)
+    @Test("each kind is told by what it leaves", arguments: ResolvConfWriter.allCases)
+    func kinds(manager: ResolvConfWriter) {
+        #expect(ResolvConfWriter(SampleMachine.survey(manager)) == manager)
     }
 
     @Test("a link to systemd-resolved's files is a plain file while systemd-resolved does not run")
     func resolvedStopped() {
         var survey = SampleMachine.survey(.resolved)
         survey.running = []
-        #expect(ResolvConfManager(survey) == .plainFile)
+        #expect(ResolvConfWriter(survey) == .plainFile)
     }
 
     @Test("a file in whose head people say how they resolve is theirs")
@@ -27,38 +27,38 @@ struct ResolvConfManagerTests {
         var survey = SampleMachine.survey(.plainFile)
         survey.running = ["systemd-resolve"]
         survey.resolvConfContent = Array("# names are resolved by hand\nnameserver 192.0.2.1\n".utf8)
-        #expect(ResolvConfManager(survey) == .plainFile)
+        #expect(ResolvConfWriter(survey) == .plainFile)
     }
 
     @Test("a copy of systemd-resolved's file is told by its head")
     func resolvedCopy() {
         var survey = SampleMachine.survey(.resolved)
         survey.resolvConfDestination = nil
-        #expect(ResolvConfManager(survey) == .resolved)
+        #expect(ResolvConfWriter(survey) == .resolved)
     }
 
     @Test(
         "NetworkManager writes over anybody's file, unless it is told not to",
         arguments: [
-            ("", ResolvConfManager.networkManager), ("dns=none", .plainFile), ("rc-manager=unmanaged", .plainFile),
+            ("", ResolvConfWriter.networkManager), ("dns=none", .plainFile), ("rc-manager=unmanaged", .plainFile),
             ("dns=systemd-resolved", .plainFile), ("dns=default", .networkManager),
         ])
-    func networkManagerSettings(line: String, manager: ResolvConfManager) {
+    func networkManagerSettings(line: String, manager: ResolvConfWriter) {
         var survey = SampleMachine.survey(.plainFile)
         survey.running = ["NetworkManager"]
         survey.networkManagerSettings = "[main]\n\(line)\n"
-        #expect(ResolvConfManager(survey) == manager)
+        #expect(ResolvConfWriter(survey) == manager)
     }
 
     @Test(
         "NetworkManager that hands over to another manager is not the one",
         arguments: [
-            ResolvConfManager.resolved, .debianResolvconf, .openresolv,
+            ResolvConfWriter.resolved, .debianResolvconf, .openresolv,
         ])
-    func networkManagerBehind(manager: ResolvConfManager) {
+    func networkManagerBehind(manager: ResolvConfWriter) {
         var survey = SampleMachine.survey(manager)
         survey.running.insert("NetworkManager")
-        #expect(ResolvConfManager(survey) == manager)
+        #expect(ResolvConfWriter(survey) == manager)
     }
 
     @Test("NetworkManager does not follow a link to somewhere else")
@@ -66,6 +66,6 @@ struct ResolvConfManagerTests {
         var survey = SampleMachine.survey(.plainFile)
         survey.running = ["NetworkManager"]
         survey.resolvConfDestination = "/srv/resolv.conf"
-        #expect(ResolvConfManager(survey) == .plainFile)
+        #expect(ResolvConfWriter(survey) == .plainFile)
     }
 }
