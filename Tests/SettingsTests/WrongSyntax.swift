@@ -2,6 +2,12 @@
 
 let wrongSyntax: [Case] = [
     Case(
+        #"\#u{FEFF}\#u{FEFF}a = 1"#,
+        #"f:1:1: syntax: a byte order mark may only begin a file"#),
+    Case(
+        #"\#u{FEFF}\#u{FEFF}# a comment"#,
+        #"f:1:1: syntax: a byte order mark may only begin a file"#),
+    Case(
         #"a ="#,
         #"f:1:4: syntax: a value is missing after the ="#),
     Case(

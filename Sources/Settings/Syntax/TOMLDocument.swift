@@ -32,12 +32,18 @@ struct TOMLNode {
 
     /// The text without a byte order mark; places count from there.
     static func text(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
-        bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+        bytes.starts(with: byteOrderMark) ? bytes.dropFirst(3) : bytes[...]
     }
+
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     /// - Parameter text: the text without a byte order mark.
     init(_ text: ArraySlice<UInt8>) throws(SyntaxError) {
         try TOMLDocument.requireUTF8(text)
+        // toml++ would skip this one.
+        guard !text.starts(with: TOMLDocument.byteOrderMark) else {
+            throw SyntaxError(line: 1, column: 1, reason: "a byte order mark may only begin a file")
+        }
         var problem = unsafe ctoml_problem()
         let parsed = unsafe text.withUnsafeBytes { buffer in
             unsafe ctoml_parse(buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count, &problem)
