@@ -63,20 +63,21 @@ extension Daemon {
             portalCheck.take(news, now: now)
             log(.portal(news))
         case .diverged(let forged):
-            let isNamed = evidence.add(
-                forged, network: network, wallMilliseconds: Clock.wallMilliseconds(), now: now)
-            let source = resolving.name(of: forged.mismatched.source)
-            tellOfEvidence(isNamed ? .divergence(source: source) : nil, now: now)
-        case .contradicted(let answer):
-            let isNamed = evidence.add(
-                answer, network: network, wallMilliseconds: Clock.wallMilliseconds(), now: now)
-            let (source, text) = (resolving.name(of: answer.source), "\(answer.contradiction)")
+            let isNamed = evidence.add(forged, network: network, wallMilliseconds: Clock.wallMilliseconds(), now: now)
             tellOfEvidence(
-                isNamed ? .contradiction(source: source, name: answer.question.name, text) : nil, now: now)
+                isNamed ? .divergence(source: resolving.name(of: forged.mismatched.source)) : nil, now: now)
+        case .contradicted(let answer):
+            let isNamed = evidence.add(answer, network: network, wallMilliseconds: Clock.wallMilliseconds(), now: now)
+            tellOfEvidence(isNamed ? event(of: answer) : nil, now: now)
         }
     }
 
     private var network: Partition { serving.partition(for: .all) }
+
+    private func event(of answer: ContradictingAnswer) -> LogEvent {
+        .contradiction(
+            source: resolving.name(of: answer.source), name: answer.question.name, "\(answer.contradiction)")
+    }
 
     /// Tells the log and the receivers of the report that was added last.
     ///
