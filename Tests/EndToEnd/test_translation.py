@@ -9,6 +9,7 @@ from digging import Dug
 from fakes import reply
 from networks import PROVIDER, Networks
 from places import eventually
+from programs import ctl
 from translator import ANNOUNCED, Translator
 from wire import Message, name
 
@@ -98,6 +99,23 @@ class Translated(SingleFamily):
         self.assertEqual({TRANSLATED}, self.dig("AAAA", "old.lab.example").data)
         self.assertEqual(hits + 1, self.server.stats()["responses"]["cache"])
         self.assertSums(self.server.stats())
+
+    def test_a_synthesised_address_is_served_stale(self):
+        """An idea of BIND's system test "serve_stale"."""
+        self.begin(server='dns64 = "auto"', sections="[prefetch]\nenabled = false\n")
+        self.provider.lab.record("brief.lab.example", "A", SITE, ttl=1)
+        self.assertEqual({TRANSLATED}, self.dig("AAAA", "brief.lab.example").data)
+        eventually(lambda: "AAAA expired" in ctl(self.server, "cache", "ls", "brief.lab.example").stdout)
+        self.provider.lab.record("brief.lab.example", "A", "20.20.20.31")
+        self.provider.lab.fault("status", value=500)
+        stale = self.dig("AAAA", "brief.lab.example")
+        self.assertEqual(({TRANSLATED}, "30", 3), (stale.data, stale.answer[0][1], stale.extended_error), stale.text)
+        self.provider.lab.fault("none")
+        # An answer for another name ends the pause after the failure.
+        self.assertEqual({"2a20::30"}, self.dig("AAAA", "both.lab.example").data)
+        fresh = self.dig("AAAA", "brief.lab.example")
+        self.assertEqual({"64:ff9b::1414:141f"}, fresh.data, fresh.text)
+        self.assertNotEqual(3, fresh.extended_error)
 
     def test_a_provider_with_an_ipv4_address_is_reached_and_shown_by_it(self):
         self.begin()
