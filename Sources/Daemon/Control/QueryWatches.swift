@@ -31,8 +31,8 @@ final class QueryWatches: LoopPart {
     }
 
     private let records: FlightRecords
-    private var watches: [Int: QueryWatch] = [:]
-    private var nextNumber = 0
+    /// The oldest first.
+    private var watches: [QueryWatch] = []
     /// The position in the flight recorder; nil without watches and logging.
     private var walk: FlightWalk?
     private(set) var nextDeadline: Instant?
@@ -66,21 +66,18 @@ final class QueryWatches: LoopPart {
         guard watches.count < QueryWatches.maxWatches else {
             throw Refusal("\(QueryWatches.maxWatches) watches are running; wait for one to end", wantsJSON: wantsJSON)
         }
-        if let userID, watches.values.count(where: { $0.userID == userID }) >= QueryWatches.maxWatchesOfUser {
+        if let userID, watches.count(where: { $0.userID == userID }) >= QueryWatches.maxWatchesOfUser {
             throw Refusal(
                 "user \(userID) has \(QueryWatches.maxWatchesOfUser) watches running; end one", wantsJSON: wantsJSON)
         }
-        if userID != nil, watches.values.count(where: { $0.userID != nil }) >= QueryWatches.maxWatchesOfUsers {
+        if userID != nil, watches.count(where: { $0.userID != nil }) >= QueryWatches.maxWatchesOfUsers {
             throw Refusal(
                 "unprivileged users have \(QueryWatches.maxWatchesOfUsers) watches running; wait for one to end",
                 wantsJSON: wantsJSON)
         }
         let stream = ControlStream(silence: nil, patience: QueryWatches.patience)
-        let number = nextNumber
-        nextNumber += 1
-        watches[number] = QueryWatch(
-            pattern, showsClients: showsClients, wantsJSON: wantsJSON, by: userID, to: stream)
-        stream.onGone = { [weak self] in self?.watches[number] = nil }
+        watches.append(QueryWatch(pattern, showsClients: showsClients, wantsJSON: wantsJSON, by: userID, to: stream))
+        stream.onGone = { [weak self, unowned stream] in self?.watches.removeAll { $0.stream === stream } }
         keepLooking(now: now)
         return stream
     }
@@ -107,7 +104,7 @@ final class QueryWatches: LoopPart {
         for _ in 0..<QueryWatches.maxQueriesPerTurn {
             guard steps > 0, let event = walk?.next() else { break }
             var shown = ShownQuery(event, bootMicroseconds: boot, records.words)
-            for watch in watches.values { watch.take(&shown, steps: &steps) }
+            for watch in watches { watch.take(&shown, steps: &steps) }
             guard let logs else { continue }
             if logged.count < QueryWatches.maxLinesPerTurn {
                 logged.append(.query(shown.report(showsClients: logs.showsClients)))
@@ -116,7 +113,7 @@ final class QueryWatches: LoopPart {
             }
         }
         let leftOut = walk?.skip() ?? 0
-        for watch in watches.values { watch.endTurn(leftOut: leftOut) }
+        for watch in watches { watch.endTurn(leftOut: leftOut) }
         notLogged += leftOut
         return logs == nil || notLogged == 0 ? logged : logged + [.queriesLeftOut(notLogged)]
     }
@@ -179,7 +176,7 @@ private final class QueryWatch {
     private let pattern: NamePattern?
     private let showsClients: Bool
     private let wantsJSON: Bool
-    private let stream: ControlStream
+    let stream: ControlStream
     /// Output of this turn.
     private var text = ""
     private var lines = 0

@@ -186,7 +186,9 @@ final class PolicyInForce {
         guard !AcceptanceNote.accepts(acceptance, answersOf: acceptanceOfStore) else { return }
         let names = Set((acceptance?.names ?? []) + (acceptanceOfStore?.names ?? []))
         _ = cache.remove { name, _, _ in name.isWithin(anyOf: names) }
-        for name in names { resolving.store?.forget(QuestionScope(name, includesDescendants: true), now: now) }
+        for name in names.sorted() {
+            resolving.store?.forget(QuestionScope(name, includesDescendants: true), now: now)
+        }
         noteAcceptance(now: now)
     }
 

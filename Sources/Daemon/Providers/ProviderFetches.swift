@@ -136,8 +136,11 @@ final class ProviderFetches: LoopPart {
             let (failure, endpoint) = (setback.failure, flight.endpoint(dialledAs: setback.endpoint))
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
         }
-        let silent = Set(
-            http.takeUnacknowledged().compactMap { requestOfTransfer[$0].flatMap { requests[$0]?.provider } })
+        var silent: [ProviderID] = []
+        for transfer in http.takeUnacknowledged() {
+            guard let id = requestOfTransfer[transfer], let provider = requests[id]?.provider else { continue }
+            if !silent.contains(provider) { silent.append(provider) }
+        }
         for ended in http.takeFinished() {
             if let id = requestOfTransfer[ended.id] {
                 bill(requests[id], at: ended.reached)
@@ -156,7 +159,7 @@ final class ProviderFetches: LoopPart {
         }
         var events = placeNews
         events += redirected
-        events += silent.map { .unacknowledged($0) }
+        events += silent.map(Event.unacknowledged)
         events += throttled
         // Failures first: an answer in the same reply is the latest information about the provider.
         for (id, result) in finished where !result.isReply { events.append(.fetchFinished(id, result)) }

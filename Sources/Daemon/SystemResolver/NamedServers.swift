@@ -108,12 +108,8 @@ final class NamedServers: LoopPart {
             defer { nextID -= 1 }
             return NamedServer(id: ProviderID(nextID), link)
         }
-        for (id, fetch) in running where fetch.server.link != nil && !all.contains(where: { $0 === fetch.server }) {
-            // The link has ended or has other servers, so replies of the former servers cannot arrive any more.
-            system.cancel(fetch.request)
-            running[id] = nil
-            finished.append((id, .failure(.unreachable)))
-        }
+        // The link has ended or has other servers, so replies of the former servers cannot arrive any more.
+        end(.unreachable) { fetch in fetch.server.link != nil && !all.contains { $0 === fetch.server } }
         system.secure.setServers(Set(all.flatMap(\.servers).filter { $0.tls != nil }), setup.contexts)
         return all.map(\.traits)
     }
@@ -142,13 +138,23 @@ final class NamedServers: LoopPart {
 
     func timePassed(now: Instant) {
         guard let deadline = nextDeadline, deadline <= now else { return }
-        let late = running.filter { $0.value.deadline.map { $0 <= now } ?? false }
-        for (id, fetch) in late.sorted(by: { $0.key.number < $1.key.number }) {
-            running[id] = nil
-            system.cancel(fetch.request)
+        for fetch in end(.timeout, where: { $0.deadline.map { $0 <= now } ?? false }) {
             fetch.server.finished(with: .failure(.timeout), after: fetch.startedAt.duration(to: now))
-            finished.append((id, .failure(.timeout)))
         }
+    }
+
+    /// Ends fetches with a failure, in the order in which they began.
+    ///
+    /// - Returns: what ended.
+    @discardableResult
+    private func end(_ failure: FetchFailure, where isEnded: (Running) -> Bool) -> [Running] {
+        let ended = running.filter { isEnded($0.value) }.sorted { $0.key.number < $1.key.number }
+        for (id, fetch) in ended {
+            system.cancel(fetch.request)
+            running[id] = nil
+            finished.append((id, .failure(failure)))
+        }
+        return ended.map(\.value)
     }
 
     /// The resolver abandons a fetch at its time-out, too.

@@ -12,7 +12,8 @@ final class SecureStreams: LoopPart {
     private let loop: EventLoop
     /// Reports a message from the server, or a failure, to one exchange of a lookup.
     private let deliver: (UInt64, NameserverLookup.Event) -> Void
-    private var servers: [Nameserver: Server] = [:]
+    /// In the order in which they were first asked.
+    private var servers: [Server] = []
     private var contexts: [String?: TLSContext] = [:]
     private var failures: [(server: Nameserver, reason: String)] = []
 
@@ -54,16 +55,15 @@ final class SecureStreams: LoopPart {
     /// Sets the authorities for each `caFile`. Connections to servers that are no longer in use are closed.
     func setServers(_ servers: Set<Nameserver>, _ contexts: [String?: TLSContext]) {
         self.contexts = contexts
-        for server in self.servers.values where !servers.contains(server.address) {
+        for server in self.servers where !servers.contains(server.address) {
             for stream in server.streams { stream.close() }
-            self.servers[server.address] = nil
         }
+        self.servers.removeAll { !servers.contains($0.address) }
     }
 
     /// - Returns: nil, or why the query cannot be sent.
     func send(_ query: SecureStream.Query, to address: Nameserver) -> FetchFailure? {
-        let server = servers[address] ?? Server(address)
-        servers[address] = server
+        let server = self.server(address) ?? add(address)
         server.waiting.append(query)
         guard let failure = dispatch(server) else { return nil }
         server.waiting.removeLast()
@@ -71,23 +71,31 @@ final class SecureStreams: LoopPart {
         return failure
     }
 
+    private func server(_ address: Nameserver) -> Server? { servers.first { $0.address == address } }
+
+    private func add(_ address: Nameserver) -> Server {
+        let server = Server(address)
+        servers.append(server)
+        return server
+    }
+
     func leave(_ lookup: UInt64, _ exchange: NameserverLookup.ExchangeID? = nil) {
-        for server in servers.values {
+        for server in servers {
             for stream in server.streams { stream.leave(lookup, exchange) }
             if server.waiting.isEmpty { continue }
             server.waiting.removeAll { $0.lookup == lookup && (exchange == nil || $0.exchange == exchange) }
         }
     }
 
-    var nextDeadline: Instant? { servers.values.lazy.flatMap(\.streams).compactMap(\.deadline).min() }
+    var nextDeadline: Instant? { servers.lazy.flatMap(\.streams).compactMap(\.deadline).min() }
 
     func timePassed(now: Instant) {
-        for stream in servers.values.flatMap(\.streams) { stream.timePassed(now: now) }
+        for stream in servers.flatMap(\.streams) { stream.timePassed(now: now) }
     }
 
     /// Closes all connections after a network change. Their queries get no reply; the resolver asks anew.
     func renew() {
-        for server in servers.values {
+        for server in servers {
             for stream in server.streams { stream.close() }
             (server.streams, server.waiting) = ([], [])
             (server.quota, server.maxStreams) = (nil, SecureStreams.maxStreams)
@@ -96,7 +104,7 @@ final class SecureStreams: LoopPart {
     }
 
     func connections(to server: Nameserver) -> ConnectionCounts {
-        guard let server = servers[server] else { return ConnectionCounts() }
+        guard let server = self.server(server) else { return ConnectionCounts() }
         var counts = server.counts
         counts.open = server.streams.count
         return counts

@@ -127,6 +127,20 @@ struct QueryWatchesTests {
         #expect(text(stream).hasPrefix("{\"left_out\":"))
     }
 
+    @Test("what patterns may cost goes to the oldest watch first")
+    func costInOrder() throws {
+        let pattern = try #require(NamePattern("*" + String(repeating: "x", count: 59) + "b"))
+        var streams: [ControlStream] = []
+        for _ in 0..<QueryWatches.maxWatches {
+            streams.append(try watches.begin(pattern, showsClients: false, wantsJSON: true, now: start))
+        }
+        let name = Array(repeating: String(repeating: "x", count: 62), count: 4).joined(separator: ".")
+        for _ in 0..<1000 { record(.answered, name) }
+        watches.timePassed(now: later())
+        let omitted = streams.map { Int(text($0).filter(\.isNumber)) ?? 0 }
+        #expect(omitted == omitted.sorted() && omitted.first != omitted.last, "\(omitted)")
+    }
+
     @Test("the log gets every query, with the client only if that is wanted")
     func log() throws {
         for showsClients in [false, true] {

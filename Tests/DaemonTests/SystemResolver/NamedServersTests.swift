@@ -1,0 +1,26 @@
+// Nameservers of the operator and of links at run time.
+
+import DNSWire
+import LinuxIO
+import Testing
+
+@testable import Daemon
+@testable import Resolver
+
+@Suite("Nameservers at run time")
+struct NamedServersTests {
+    @Test("the fetches of a link that ends fail in the order in which they began")
+    func linkEnds() throws {
+        let (loop, outbox) = (try EventLoop(), Outbox())
+        let servers = NamedServers(asking: SystemFetches(loop: loop, outbox: outbox), outbox: outbox)
+        let link = AnnouncingLink(
+            interface: "lo", servers: [Nameserver(.v4(0x7F00_0001), port: 9)], domains: [Name("corp.example")!])
+        _ = servers.setServers(.none, [link])
+        let server = try #require(servers.all.first)
+        let ids = (0..<20).map { FetchID(number: $0) }
+        let question = Question(Name("www.corp.example")!, .a)
+        for id in ids { servers.start(id, question, server, now: Clock.now()) }
+        _ = servers.setServers(.none, [])
+        #expect(servers.takeFinished().map(\.id) == ids)
+    }
+}
