@@ -36,9 +36,7 @@ extension Daemon {
 
     /// Carries out what the parts have reported, and what they report while this is done.
     func dispatch(now: Instant) {
-        while case let outputs = outbox.take(), !outputs.isEmpty {
-            for output in outputs { carryOut(output, now: now) }
-        }
+        while let output = outbox.take() { carryOut(output, now: now) }
     }
 
     private func carryOut(_ output: Output, now: Instant) {
@@ -79,9 +77,9 @@ extension Daemon {
             source: resolving.name(of: answer.source), name: answer.question.name, "\(answer.contradiction)")
     }
 
-    /// Tells the log and the receivers of the report that was added last.
+    /// Reports the latest evidence to the log and to the receivers of notifications.
     ///
-    /// - Parameter event: nil: the log has named the source a short time ago.
+    /// - Parameter event: the line of the log; nil: the log has named the source a short time ago.
     private func tellOfEvidence(_ event: LogEvent?, now: Instant) {
         if let event { log(event) }
         notifier.take(evidence.latest(1), now: now)

@@ -35,6 +35,8 @@ enum Change: Hashable {
 /// descriptor is ready.
 final class Outbox {
     private var outputs: [Output] = []
+    /// Outputs before this index are taken.
+    private var next = 0
     private var changes: Set<Change> = []
 
     func put(_ output: Output) { outputs.append(output) }
@@ -45,11 +47,17 @@ final class Outbox {
         if changes.insert(change).inserted { outputs.append(.changed(change)) }
     }
 
-    /// Returns what was reported since the last call.
-    func take() -> [Output] {
-        guard !outputs.isEmpty else { return [] }
-        defer { (outputs, changes) = ([], []) }
-        return outputs
+    /// Takes the oldest output. Taken one by one, outputs keep their order also when carrying one out takes others.
+    func take() -> Output? {
+        guard next < outputs.count else { return nil }
+        let output = outputs[next]
+        next += 1
+        if case .changed(let change) = output { changes.remove(change) }
+        if next == outputs.count {
+            outputs.removeAll(keepingCapacity: true)
+            next = 0
+        }
+        return output
     }
 
     /// Takes the output of one change before all others.
@@ -57,6 +65,8 @@ final class Outbox {
     /// - Returns: whether there was one.
     func take(_ change: Change) -> Bool {
         guard changes.remove(change) != nil else { return false }
+        outputs.removeSubrange(..<next)
+        next = 0
         outputs.removeAll { if case .changed(change) = $0 { true } else { false } }
         return true
     }

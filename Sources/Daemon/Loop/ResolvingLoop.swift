@@ -51,8 +51,8 @@ final class ResolvingLoop: LoopPart {
     private var replies = DatagramReplies(replyBytes: EDNS.ourPayloadBytes)
     /// Notices of serving threads, read in this turn.
     private var notices: [Notice] = []
-    /// A buffer for the actions of the next event.
     private var outage = ProviderOutage()
+    /// A buffer for the actions of the next event.
     private var spareActions: [Action] = []
     /// Rate limit of explanations, by DNS and over the control socket. Unrestricted control users are exempt.
     let explanationKey = ExplanationKey(SystemEntropy())

@@ -62,12 +62,12 @@ struct ResolvingStand {
 
     /// What the log was told since the last call.
     func logged() -> [LogEvent] {
-        outbox.take().compactMap { if case .log(let event) = $0 { event } else { nil } }
+        outbox.takeAll().compactMap { if case .log(let event) = $0 { event } else { nil } }
     }
 
     /// Results of probes since the last call.
     func probed() -> [ProbeNews] {
-        outbox.take().compactMap { if case .probe(let news) = $0 { news } else { nil } }
+        outbox.takeAll().compactMap { if case .probe(let news) = $0 { news } else { nil } }
     }
 
     /// What the cache holds, in the order of the alphabet.
@@ -80,5 +80,13 @@ struct ResolvingStand {
             cursor = piece.next
         }
         return names.sorted()
+    }
+}
+
+extension Outbox {
+    func takeAll() -> [Output] {
+        var outputs: [Output] = []
+        while let output = take() { outputs.append(output) }
+        return outputs
     }
 }
