@@ -44,7 +44,7 @@ class Counting(FakeProvider):
 
 
 class Together(Case):
-    expected_seconds = 25
+    expected_seconds = 48
 
     def setUp(self):
         self.redis = self.own(Redis()).up()
@@ -116,7 +116,7 @@ class Together(Case):
         self.assertGreater(sum(member.figures["deferred"] for member in members), 100)
 
     def test_a_shared_budget_is_used_although_another_provider_may_answer_first(self):
-        """What an account may be asked is asked: a turn that was not used, as a hedge won, is given back."""
+        """What an account may be asked is asked: no other provider is asked while a request waits for its turn."""
         other = Counting(delay=0.03)
         self.addCleanup(other.close)
         members = self.members(3, budget="10/s", others=[other.provider("json", "other")])

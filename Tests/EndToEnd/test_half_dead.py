@@ -4,6 +4,7 @@
 import itertools
 import time
 
+import places
 from cases import Case
 from networks import PROVIDER, SECOND_PROVIDER, Networks
 from places import eventually
@@ -67,7 +68,7 @@ class Cut(Case):
     def longest_wait(self):
         """On a busy machine a provider is slow, and a slow one is waited for."""
         usual = max(provider["latency_ms"]["p95"] for provider in self.server.stats()["providers"]) / 1000
-        return max(LONGEST_WAIT, 10 * usual + 0.2)
+        return max(LONGEST_WAIT * places.slack(), 10 * usual + 0.2)
 
     def asks_for(self, seconds, *expected, every=0.5):
         end = time.monotonic() + seconds

@@ -18,6 +18,9 @@ import places
 from cases import Case
 from places import eventually, free_port
 
+# The lab starts thirteen providers one after the other: beside a load on both processors that takes 12 s and more.
+LAB_PATIENCE = 60
+
 
 class Script(Case):
     def setUp(self):
@@ -41,7 +44,7 @@ class Script(Case):
 
     def run_script(self, *arguments):
         return subprocess.run(
-            self.command(*arguments), env=self.environment, text=True, capture_output=True, timeout=places.PATIENCE)
+            self.command(*arguments), env=self.environment, text=True, capture_output=True, timeout=LAB_PATIENCE)
 
 
 class Refused(Script):

@@ -242,7 +242,8 @@ class SignedStandIn(StandIn):
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
-    request_queue_size = 128
+    # A full queue drops connections, and on a busy machine it fills.
+    request_queue_size = 1024
 
     def __init__(self, address, stand_in, context):
         self.stand_in = stand_in
