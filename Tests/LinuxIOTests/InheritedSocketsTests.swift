@@ -20,6 +20,7 @@ struct InheritedSocketsTests {
             asked.append(name)
             return ["LISTEN_PID": "\(getpid())", "LISTEN_FDS": "2"][name]
         }
+        defer { withExtendedLifetime(sockets) {} }
         #expect(sockets.unusable == [])
         #expect(sockets.datagrams.count == 1 && sockets.listeners.count == 1)
         #expect(sockets.datagrams.first?.address.port != 0)

@@ -7,6 +7,7 @@ import Testing
 struct PollSetTests {
     @Test func `only what can be read is ready, until it has been read`() throws {
         let boxes = [try Mailbox<Int>(capacity: 2), try Mailbox<Int>(capacity: 2)]
+        defer { withExtendedLifetime(boxes) {} }
         var waits = PollSet(boxes.map(\.descriptor))
         _ = boxes[1].post(1)
         try waits.wait()
