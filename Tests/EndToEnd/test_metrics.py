@@ -10,7 +10,7 @@ import unittest
 
 import scraping
 from cases import Case, closed_provider
-from places import eventually, free_port
+from places import PATIENCE, eventually, free_port
 from programs import Daemon, ctl
 from test_hostile_clients import cpu_seconds
 from wire import Datagrams
@@ -139,6 +139,7 @@ class Place(Case):
             server.expected_exit = 1
             server.run()
             server.wait_for(f"metrics-listen {where}: the port is in use, held by python3.*; stop it, or set it")
+            self.assertEqual(1, server.process.wait(PATIENCE))
 
     def test_everybody_is_warned_of(self):
         server = self.daemon([closed_provider()], pages=f"0.0.0.0:{free_port()}")
