@@ -50,7 +50,7 @@ struct TakeoverPlan: Equatable, Sendable {
     var lines: [String] {
         let head =
             "resolv.conf manager: \(manager.rawValue); "
-                + "steps to use httpdnsd at \(addresses.joined(separator: " and ")):"
+            + "steps to use httpdnsd at \(addresses.joined(separator: " and ")):"
         let numbered = steps.enumerated().map { "  \($0.offset + 1). \($0.element.words)" }
         return [head] + numbered + warnings.map { "warning: \($0)" }
     }
