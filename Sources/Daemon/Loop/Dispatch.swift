@@ -30,6 +30,11 @@ extension Daemon {
         recorderFiles.counted(
             failures: resolving.tally[.serverFailure], resolving.counts(with: threads.tally), now: now)
         dispatch(now: now)
+        // A fetch that has begun meanwhile may have failed at once.
+        while resolving.hasFinished {
+            resolving.settle(now: now)
+            dispatch(now: now)
+        }
         logQueries(now: now)
         resolving.sendReplies()
     }

@@ -27,7 +27,7 @@ enum Change: Hashable {
     case links
     /// A file that names the system's nameservers has changed.
     case nameserverFiles
-    /// Redis has told how many questions of billed accounts all members of the fleet have asked.
+    /// How many questions of accounts are billed, by this machine or by all members of the fleet.
     case billedSums
 }
 

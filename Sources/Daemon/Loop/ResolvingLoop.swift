@@ -127,8 +127,13 @@ final class ResolvingLoop: LoopPart {
             // After the replies: clients do not wait for other members.
             share(heard, now: now)
             providers.flush(now: now)
-        } while providers.hasFinished || system.hasFinished || probes.hasFinished || fleet.hasOutcomes
+        } while hasFinished
         fleet.releaseLeases(now: now)
+    }
+
+    /// Whether there is something to settle.
+    var hasFinished: Bool {
+        providers.hasFinished || system.hasFinished || probes.hasFinished || fleet.hasOutcomes
     }
 
     /// Removes cache entries, stored entries and remembered failures, so that the next question goes upstream.

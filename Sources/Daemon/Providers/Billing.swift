@@ -85,10 +85,10 @@ final class Billing: LoopPart {
         if let account = billed.flatMap({ account(of: $0) }) {
             resolving.fleet.bill(account, causes.count, own: own(account))
         }
-        compareWithQuotas(now: now)
+        resolving.outbox.changed(.billedSums)
     }
 
-    /// Redis has told sums of the questions of all members.
+    /// Questions were billed, or Redis has told the sums of all members.
     func sumsChanged(now: Instant) { compareWithQuotas(now: now) }
 
     /// The questions of this machine in the account's present period, by all providers that use it.
