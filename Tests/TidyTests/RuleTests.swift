@@ -56,14 +56,14 @@ struct RuleTests {
     }
 
     @Test("classes with deadlines")
-    func loopParts() {
+    func timedParts() {
         let path = "Sources/Daemon/Loop/Sample.swift"
         let body = "    private(set) var nextDeadline: Instant?\n}\n"
-        #expect(!Rules.loopParts(file("final class Part {\n" + body, path)).isEmpty)
-        #expect(Rules.loopParts(file("final class Part: LoopPart {\n" + body, path)).isEmpty)
-        #expect(Rules.loopParts(file("struct Part {\n" + body, path)).isEmpty)
-        #expect(Rules.loopParts(file("final class ProviderTest {\n" + body, path)).isEmpty)
-        #expect(Rules.loopParts(file("final class Part {\n" + body)).isEmpty)
+        #expect(!Rules.timedParts(file("final class Part {\n" + body, path)).isEmpty)
+        #expect(Rules.timedParts(file("final class Part: TimedPart {\n" + body, path)).isEmpty)
+        #expect(Rules.timedParts(file("struct Part {\n" + body, path)).isEmpty)
+        #expect(Rules.timedParts(file("final class ProviderTest {\n" + body, path)).isEmpty)
+        #expect(Rules.timedParts(file("final class Part {\n" + body)).isEmpty)
     }
 
     @Test("a class of the daemon writes log events to the outbox")

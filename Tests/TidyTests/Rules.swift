@@ -47,15 +47,15 @@ enum Rules {
     // MARK: deadlines
 
     /// The owners of these classes pass on their deadlines.
-    private static let partsOfParts: Set<String> = ["NetworkMonitor", "ProviderTest"]
+    private static let partsOfParts: Set<String> = ["NetworkMonitor", "ProviderTest", "RedisLink", "SecureStreams"]
 
-    /// A class of the daemon that has a deadline and is no `LoopPart` would never get a turn.
-    static func loopParts(_ file: SourceFile) -> [Complaint] {
+    /// A class of the daemon that has a deadline and is no `TimedPart` would never get a turn.
+    static func timedParts(_ file: SourceFile) -> [Complaint] {
         complaints(aboutMembersOfDaemonsClasses: file) { name, type, line in
-            guard line.contains("var nextDeadline"), !type.contains("LoopPart"), !partsOfParts.contains(name) else {
+            guard line.contains("var nextDeadline"), !type.contains("TimedPart"), !partsOfParts.contains(name) else {
                 return nil
             }
-            return "the class \(name) has a deadline and is no LoopPart"
+            return "the class \(name) has a deadline and is no TimedPart"
         }
     }
 

@@ -42,7 +42,7 @@ struct TidyTests {
     func lastNewline() { expectNone(Rules.lastNewline) }
 
     @Test("classes of the daemon with deadlines are parts of the loop")
-    func loopParts() { expectNone(Rules.loopParts) }
+    func timedParts() { expectNone(Rules.timedParts) }
 
     @Test("a documentation comment names what it describes")
     func fragments() { expectNone(Rules.fragments) }

@@ -40,6 +40,9 @@ extension Instant: Comparable {
 }
 
 extension Instant {
+    /// A deadline that has always passed: what waits for it is due in the next turn of the loop.
+    package static let atOnce = Instant(nanoseconds: 0)
+
     /// Returns the earlier of two optional instants; nil if both are nil.
     package static func earliest(_ left: Instant?, _ right: Instant?) -> Instant? {
         guard let left, let right else { return left ?? right }

@@ -178,7 +178,8 @@ struct ControlCommands {
         let provider = try resolving.providers.provider(named: name, wantsJSON: request.wantsJSON)
         guard let endpoint = provider.endpoints.first else { return refused(provider.unresolved, request) }
         let stream = ControlStream()
-        let test = ProviderTest(provider, at: endpoint, resolving.providers, stream, wantsJSON: request.wantsJSON)
+        let test = ProviderTest(
+            provider, at: endpoint, resolving.providers, tests.timer, stream, wantsJSON: request.wantsJSON)
         guard tests.begin(test, now: now) else {
             return refused("\(ProviderTests.maxRunning) tests are running; wait for one to end", request)
         }

@@ -6,7 +6,9 @@ import Control
 import DNSWire
 import LinuxIO
 
-final class ControlServer: LoopPart {
+final class ControlServer: TimedPart {
+    let timer = PartTimer()
+
     /// Connections accepted per event loop turn, so that a flood of connections can't block the loop.
     private static let maxAccepts = 16
     /// Time limit for sending the request line, and for reading some part of the answer.
@@ -18,10 +20,14 @@ final class ControlServer: LoopPart {
     private let loop: EventLoop
     private let answer: Answer
     private let isTrusted: (LocalPeer) -> Bool
-    private var clients: [Int32: ControlClient] = [:]
+    private var clients: [Int32: ControlClient] = [:] {
+        didSet { timer.changed() }
+    }
     /// Clients admitted since the start.
     private var admitted: UInt64 = 0
-    private var acceptPause: AcceptPause
+    private var acceptPause: AcceptPause {
+        didSet { timer.changed() }
+    }
 
     /// Produces the answer to a request line from its sender.
     typealias Answer = (_ line: [UInt8], _ peer: LocalPeer) -> ControlAnswer

@@ -7,13 +7,21 @@ import LinuxIO
 
 // The daemon accepts connections itself, not libmicrohttpd. So a lack of descriptors pauses the listener, and the
 // oldest connection is closed instead of the newest. Pages are built in the event loop and need no locks.
-final class MetricsListener: LoopPart {
+final class MetricsListener: TimedPart {
+    let timer = PartTimer()
+
     /// Connections accepted per event loop turn, so that a flood of connections can't block the loop.
     private static let maxAccepts = 16
 
     private let listener: Listener
     private let server: HTTPServer
-    private var acceptPause: AcceptPause
+    private var acceptPause: AcceptPause {
+        didSet { timer.changed() }
+    }
+    /// The server's deadline after its last call.
+    private var serverDueAt: Instant? {
+        didSet { timer.changed() }
+    }
     private var registration: EventLoop.Registration?
     private let loop: EventLoop
     private let isTrusted: (UInt32) -> Bool
@@ -34,7 +42,7 @@ final class MetricsListener: LoopPart {
             self.isTrusted = isTrusted
             acceptPause = AcceptPause(loop)
             registration = try loop.watch(server.descriptor, for: .readable) { [unowned self] _ in
-                server.run(now: Clock.now())
+                run(now: Clock.now())
             }
             acceptPause.add(try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in accept() })
         } catch {
@@ -45,13 +53,16 @@ final class MetricsListener: LoopPart {
     /// Requests that were answered, and connections that were closed because of their number or duration.
     var counts: (requests: Int, cut: Int) { (server.requests, server.cut) }
 
-    var nextDeadline: Instant? {
-        [server.nextDeadline(now: Clock.now()), acceptPause.until].compactMap { $0 }.min()
-    }
+    var nextDeadline: Instant? { Instant.earliest(serverDueAt, acceptPause.until) }
 
     func timePassed(now: Instant) {
         acceptPause.timePassed(now: now)
-        if let deadline = server.nextDeadline(now: now), deadline <= now { server.run(now: now) }
+        if let serverDueAt, serverDueAt <= now { run(now: now) }
+    }
+
+    private func run(now: Instant) {
+        server.run(now: now)
+        serverDueAt = server.nextDeadline(now: now)
     }
 
     private func accept() {
@@ -61,6 +72,7 @@ final class MetricsListener: LoopPart {
                 guard let accepted = try listener.accept() else { return }
                 let client = client(accepted.socket, accepted.peer)
                 server.add(accepted.socket.descriptor.raw, from: client, now: now)
+                serverDueAt = server.nextDeadline(now: now)
             } catch {
                 // Other errors concern only the pending connection, which the client has closed.
                 guard !error.isExhaustion else { return acceptPause.begin(now: now) }

@@ -8,7 +8,9 @@ import LinuxIO
 import Serving
 
 /// idle -> reading -> idle: when the report arrives, or after `patience`
-final class PendingFleetReports: LoopPart {
+final class PendingFleetReports: TimedPart {
+    let timer = PartTimer()
+
     /// Reads the members; calls its second argument at most once, maybe at once.
     typealias Read = (Instant, @escaping (FleetReport) -> Void) -> Void
     /// Reports this member alone, with the reason. Nil without [fleet].
@@ -37,7 +39,9 @@ final class PendingFleetReports: LoopPart {
     /// Numbers the readings, so that a late report is not taken for a new one.
     private var reading = 0
     /// When the reading ends; nil: none is in progress.
-    private var readUntil: Instant?
+    private var readUntil: Instant? {
+        didSet { timer.changed() }
+    }
     private var kept: (report: FleetReport, until: Instant)?
 
     init(own: @escaping Own, read: @escaping Read) { (self.own, self.read) = (own, read) }

@@ -8,9 +8,12 @@ import HTTPDNS
 import LinuxIO
 import Resolver
 
-final class PendingQueries: LoopPart {
+final class PendingQueries: TimedPart {
+    let timer = PartTimer()
     private let resolving: ResolvingLoop
-    private var running: [Int: Running] = [:]
+    private var running: [Int: Running] = [:] {
+        didSet { timer.changed() }
+    }
     private var nextNumber = 0
 
     private struct Running {

@@ -6,7 +6,9 @@ import DNSWire
 import LinuxIO
 import Telemetry
 
-final class QueryWatches: LoopPart {
+final class QueryWatches: TimedPart {
+    let timer = PartTimer()
+
     /// Bound on watches, which are counted apart from operators' other commands.
     static let maxWatches = 8
     /// Limit per unprivileged user, so that others find room.
@@ -35,7 +37,9 @@ final class QueryWatches: LoopPart {
     private var watches: [QueryWatch] = []
     /// The position in the flight recorder; nil without watches and logging.
     private var walk: FlightWalk?
-    private(set) var nextDeadline: Instant?
+    private(set) var nextDeadline: Instant? {
+        didSet { timer.changed() }
+    }
     private var logs: Logging?
     /// Queries for the log.
     private var lines: [LogEvent] = []

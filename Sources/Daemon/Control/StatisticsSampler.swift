@@ -3,12 +3,16 @@
 
 import Control
 import DNSWire
+import LinuxIO
 
-final class StatisticsSampler: LoopPart {
+final class StatisticsSampler: TimedPart {
+    let timer = PartTimer()
     private let statistics: (Instant) -> Statistics
     private(set) var history = StatisticsHistory()
     /// When the next sample is due: the first one at once, others at whole intervals since boot.
-    private var dueAt = Instant(nanoseconds: 0)
+    private var dueAt = Instant.atOnce {
+        didSet { timer.changed() }
+    }
 
     /// - Parameter statistics: returns the statistics of a moment.
     init(_ statistics: @escaping (Instant) -> Statistics) {

@@ -9,7 +9,9 @@ import Settings
 import Telemetry
 
 /// Without [fleet], the link does nothing.
-final class FleetLink: LoopPart {
+final class FleetLink: TimedPart {
+    let timer = PartTimer()
+
     struct Request {
         let id: FetchID
         let question: Question
@@ -27,11 +29,15 @@ final class FleetLink: LoopPart {
 
     let redis: RedisLink
     private var setup: FleetSetup?
-    private var member: Membership
+    private var member: Membership {
+        didSet { timer.changed() }
+    }
     /// The rules that answers have to satisfy, as in `Policy.acceptanceDigest`.
     private var rules: String?
     /// Requests by the numbers of their fetches.
-    private var requests: [UInt64: Request] = [:]
+    private var requests: [UInt64: Request] = [:] {
+        didSet { timer.changed() }
+    }
     /// Fingerprint of `Settings.commonInFleet`, 8 hexadecimal digits.
     private(set) var fingerprint: String?
     let startedAt = Clock.now()
@@ -43,7 +49,7 @@ final class FleetLink: LoopPart {
     private var nextOrder: FlushOrder.ID = 0
 
     init(loop: EventLoop, outbox: Outbox, seed: UInt64) {
-        redis = RedisLink(loop: loop, outbox: outbox)
+        redis = RedisLink(loop: loop, outbox: outbox, timer)
         member = Membership(token: String(seed, radix: 36))
     }
 

@@ -6,7 +6,7 @@ import Fleet
 import LinuxIO
 import Redis
 
-final class RedisLink: LoopPart {
+final class RedisLink {
     struct Account: Equatable {
         /// The servers, tried in this order.
         let servers: [RedisConnection.Server]
@@ -59,14 +59,21 @@ final class RedisLink: LoopPart {
     /// use.
     private static let wrongType = "WRONGTYPE"
 
+    private let timer: PartTimer
     private let loop: EventLoop
     private let outbox: Outbox
-    private var account: Account?
-    private var breaker = CircuitBreaker(now: Instant(nanoseconds: 0))
+    private var account: Account? {
+        didSet { timer.changed() }
+    }
+    private var breaker = CircuitBreaker(now: Instant(nanoseconds: 0)) {
+        didSet { timer.changed() }
+    }
     private var commands: RedisConnection?
     private var channels: RedisConnection?
     /// The commands that wait for a reply, in the order of sending.
-    private var open: [Command] = []
+    private var open: [Command] = [] {
+        didSet { timer.changed() }
+    }
     /// The digests of the scripts; nil for a script that is not loaded.
     private var digests: [String?] = []
     /// Why a script was not loaded.
@@ -75,11 +82,15 @@ final class RedisLink: LoopPart {
     /// Number of the server that is used or tried.
     private(set) var server = 0
     private var trial: RedisTrial?
-    private var trialAt: Instant?
+    private var trialAt: Instant? {
+        didSet { timer.changed() }
+    }
     private var trialInterval = RedisLink.firstTrialInterval
     /// Number of the server that was tried last.
     private var lastTried = -1
-    private var news: [News] = []
+    private var news: [News] = [] {
+        didSet { timer.changed() }
+    }
     /// Why Redis is not used; nil if it is used, or was not tried yet.
     private(set) var fault: String?
     /// Why Redis is not used; without a known fault, that it has not answered yet.
@@ -88,7 +99,10 @@ final class RedisLink: LoopPart {
     private var loggedFault: String?
     private var hasLogged = false
 
-    init(loop: EventLoop, outbox: Outbox) { (self.loop, self.outbox) = (loop, outbox) }
+    /// - Parameter timer: the owner's.
+    init(loop: EventLoop, outbox: Outbox, _ timer: PartTimer) {
+        (self.loop, self.outbox, self.timer) = (loop, outbox, timer)
+    }
 
     /// Whether the replies of Redis are used.
     var isInUse: Bool { breaker.isInUse }
@@ -162,6 +176,7 @@ final class RedisLink: LoopPart {
     // MARK: connections
 
     var nextDeadline: Instant? {
+        if !news.isEmpty { return .atOnce }
         guard account != nil else { return nil }
         let replyDueAt = open.first.map { $0.sentAt + RedisLink.replyTimeout }
         return Instant.earliest(Instant.earliest(breaker.testAt, replyDueAt), trialAt)

@@ -6,9 +6,14 @@ import DNSWire
 import LinuxIO
 import Settings
 
-final class Log: LoopPart {
-    private var levels: LogLevels
-    private var folding = LogFolding()
+final class Log: TimedPart {
+    let timer = PartTimer()
+    private var levels: LogLevels {
+        didSet { timer.changed() }
+    }
+    private var folding = LogFolding() {
+        didSet { timer.changed() }
+    }
     private var form: LogForm
     private let writer = LogWriter()
 

@@ -69,9 +69,7 @@ final class Daemon {
     /// The way to the service manager; nil: there is none.
     private let notice: ServiceNotice?
     private var supervision: Supervision?
-    /// All of the above that have deadlines, in this order: what happens in `resolving` is watched, logged and reported
-    /// to the service manager in the same turn.
-    private(set) var parts = LoopParts()
+    private(set) var timetable = Timetable([])
     /// User, group and filter of system calls, as `status` shows them.
     private let rights: String
 
@@ -164,12 +162,13 @@ final class Daemon {
         announcePages()
         dispatch(now: Clock.now())
         supervision = notice.map { Supervision($0, threads, now: Clock.now()) }
-        parts = LoopParts(of: self)
+        timetable = Timetable(timedParts)
+        assert(hasAllParts, "a part with a deadline is not in the timetable")
         var turnedAt = Clock.now()
         supervision?.ready(ports.addresses, resolving.providers.providers, now: turnedAt)
         while stopSignal == nil {
             // A deadline that has passed already must not count as lateness, which indicates suspension.
-            let deadline = parts.nextDeadline.map { max($0, turnedAt) }
+            let deadline = timetable.nextDeadline.map { max($0, turnedAt) }
             try loop.turn(until: deadline)
             let now = Clock.now()
             turn(lateBy: deadline.map { max(.zero, $0.duration(to: now)) } ?? .zero, now: now)
@@ -181,7 +180,7 @@ final class Daemon {
         supervision?.stopping()
         threads.stop()
         try answerTheRest()
-        parts = LoopParts()
+        timetable = Timetable([])
         control = nil
         pages = nil
         resolving.providers.stop(now: Clock.now())
@@ -189,6 +188,25 @@ final class Daemon {
         billing.save(now: Clock.now())
         resolving.store?.stop()
         log(.stopped)
+    }
+
+    /// All that have deadlines. What happens in `resolving` is watched and logged in the same turn.
+    private var timedParts: [any TimedPart] {
+        let always: [any TimedPart] =
+            resolving.timedParts + [
+                switches, rules, addressLists, billing, tests, pendingProbes, queries, fleetReports, notifier,
+                portalCheck, lists, nat64, linkMonitor, watches, log,
+            ]
+        let others: [(any TimedPart)?] = [networkChanges, control, pages, sampler, supervision]
+        return always + others.compactMap { $0 }
+    }
+
+    /// Whether each part with a deadline is among `timedParts`. For debug builds: finds the parts by reflection.
+    private var hasAllParts: Bool {
+        let owned = [self, resolving].flatMap { (owner: AnyObject) in
+            Mirror(reflecting: owner).children.compactMap { $0.value as? any TimedPart }
+        }
+        return owned.allSatisfy { part in timedParts.contains { $0 === part } }
     }
 
     /// The rules that the operator added are in the store. Without them, names would go elsewhere.
@@ -220,7 +238,7 @@ final class Daemon {
     private func answerTheRest() throws(SystemError) {
         let end = Clock.now() + Daemon.lastAnswers
         while resolving.questionsOpen(with: threads.tally) > 0, Clock.now() < end {
-            try loop.turn(until: min(end, parts.nextDeadline ?? end))
+            try loop.turn(until: min(end, timetable.nextDeadline ?? end))
             turn(lateBy: .zero, now: Clock.now())
         }
     }

@@ -17,7 +17,7 @@ extension Daemon {
             networkChanges.follow(lateBy: lateBy, now: now)
             listening.news(routeChanges: networkChanges.network.routeChanges).forEach { outbox.log($0) }
         }
-        parts.timePassed(now: now)
+        timetable.timePassed(now: now)
         dispatch(now: now)
         followRoutesOfLinks(now: now)
         policy.followWallClock(now: now)

@@ -112,7 +112,9 @@ extension [String: [String]] {
     }
 }
 
-final class NameLists: LoopPart {
+final class NameLists: TimedPart {
+    let timer = PartTimer()
+
     typealias Outcome = Result<NameList, SettingsFile.Unusable>
 
     /// Files that were read together.
@@ -161,7 +163,9 @@ final class NameLists: LoopPart {
     /// Longest wait for a thread at the end of the process: a file system may not answer.
     private static let patience: Duration = .seconds(1)
     /// When lease files that changed are read; nil: none has changed.
-    private(set) var nextDeadline: Instant?
+    private(set) var nextDeadline: Instant? {
+        didSet { timer.changed() }
+    }
     private var changedLeases: Set<String> = []
     private var leasesNotBefore = Instant(nanoseconds: 0)
 

@@ -8,7 +8,9 @@ import Resolver
 import Serving
 import Telemetry
 
-final class ResolvingLoop: LoopPart {
+final class ResolvingLoop: TimedPart {
+    let timer = PartTimer()
+
     /// Questions that may wait for this thread: a burst of misses from every serving thread.
     static let mailboxCapacity = 4096
 
@@ -38,12 +40,8 @@ final class ResolvingLoop: LoopPart {
     private(set) var latencies = SourceLatencies()
     private(set) var blocked = BlockedAnswers()
     private(set) var returnedChecks = ReturnedChecks()
-    /// Time of the last `settle`. It serves as a deadline that has passed, so that the loop runs again at once while
-    /// TCP notices wait.
-    private var settledAt: Instant
     /// Stale answers by cause.
     private(set) var staleCauses: [StaleCause: UInt64] = [:]
-    private var parts = LoopParts()
     /// When an upstream was asked last, and when one of its answers was cached last.
     private(set) var askedAt: Instant?
     private(set) var learnedAt: Instant?
@@ -77,29 +75,26 @@ final class ResolvingLoop: LoopPart {
         addressSets = AddressSets(loop: loop, outbox: outbox)
         fleet = FleetLink(loop: loop, outbox: outbox, seed: seed)
         resolver = Resolver(seed: seed)
-        settledAt = Clock.now()
         self.fastPath = fastPath
         _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in notices += self.mailbox.takeAll() }
-        parts = LoopParts(of: self)
     }
 
     /// Waiting clients, without those still in the mailbox.
     var clientsWaiting: Int { clients.count }
 
-    /// When `timePassed` and `settle` are due.
-    var nextDeadline: Instant? {
-        streams.hasNotices ? settledAt : Instant.earliest(inPlace { $0.nextDeadline }, parts.nextDeadline)
+    /// All that have deadlines. The resolver's has its turn last: it takes what the others report.
+    var timedParts: [any TimedPart] {
+        [providers, system, nameservers, probes, streams] + (store.map { [$0] } ?? []) + [addressSets, fleet, self]
     }
 
-    func timePassed(now: Instant) {
-        parts.timePassed(now: now)
-        if let deadline = inPlace({ $0.nextDeadline }), deadline <= now { handle(.timePassed, now: now) }
-    }
+    /// When the resolver is due.
+    var nextDeadline: Instant? { inPlace { $0.nextDeadline } }
+
+    func timePassed(now: Instant) { handle(.timePassed, now: now) }
 
     /// Handles everything that finished since the last turn, with its consequences. Questions that streams bring
     /// meanwhile wait for the next turn: a client that asks as fast as it is answered must not block the loop.
     func settle(now: Instant) {
-        settledAt = now
         takeNotices(now: now)
         for question in streams.takeDue() { handle(.prefetchDue(question), now: now) }
         for question in streams.takeAwaited() { handle(.servedAgain(question), now: now) }
@@ -161,6 +156,7 @@ final class ResolvingLoop: LoopPart {
         var actions = spareActions
         spareActions = []
         recorder.note(event, now: now)
+        timer.changed()
         resolver.handle(event, now: now, cache: &answers, actions: &actions)
         for action in actions { perform(action, now: now) }
         actions.removeAll(keepingCapacity: true)

@@ -7,24 +7,38 @@ import LinuxIO
 import Network
 import Resolver
 
-final class LinkMonitor: LoopPart {
+final class LinkMonitor: TimedPart {
+    let timer = PartTimer()
     private(set) var isOn = false
 
     private let loop: EventLoop
     private let outbox: Outbox
     private var bus: SystemBus?
     private var busWatch: EventLoop.Registration?
-    private var isBusReady = false
-    private var busDeadline: Instant?
+    private var isBusReady = false {
+        didSet { timer.changed() }
+    }
+    private var busDeadline: Instant? {
+        didSet { timer.changed() }
+    }
     /// When to connect again; nil while connected.
-    private var retryAt: Instant?
+    private var retryAt: Instant? {
+        didSet { timer.changed() }
+    }
     /// When systemd-resolved is asked again.
-    private var rereadAt: Instant?
+    private var rereadAt: Instant? {
+        didSet { timer.changed() }
+    }
     private var rereads = 0
     private var files: FileWatch?
     private var filesWatch: EventLoop.Registration?
     /// Reports from the bus, by program. They are kept while the bus is not connected.
-    private var (ofManager, ofResolved) = (HeldReports(), HeldReports())
+    private var ofManager = HeldReports() {
+        didSet { timer.changed() }
+    }
+    private var ofResolved = HeldReports() {
+        didSet { timer.changed() }
+    }
     private var reportsOfFiles: [LinkReport] = []
 
     private static let properties = [
@@ -48,6 +62,7 @@ final class LinkMonitor: LoopPart {
     var isWaiting: Bool { bus.map { !$0.isComplete } ?? false }
 
     var nextDeadline: Instant? {
+        if isBusReady { return .atOnce }
         let ofReports = Instant.earliest(ofManager.endsAt, ofResolved.endsAt)
         return Instant.earliest(Instant.earliest(retryAt, ofReports), Instant.earliest(busDeadline, rereadAt))
     }

@@ -9,11 +9,14 @@ import Resolver
 import Serving
 import Settings
 
-final class NAT64: LoopPart {
+final class NAT64: TimedPart {
+    let timer = PartTimer()
     private let resolving: ResolvingLoop
     private let cache: AnswerCache
     private let serving: ServingState
-    private var discovery = NAT64Discovery()
+    private var discovery = NAT64Discovery() {
+        didSet { timer.changed() }
+    }
     private var reach = NetworkReach.everything
     private var settings = Settings.defaults.server
     private var request: SystemFetches.OwnRequest?

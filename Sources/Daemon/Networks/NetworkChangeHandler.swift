@@ -8,7 +8,7 @@ import Resolver
 import Serving
 import Settings
 
-final class NetworkChangeHandler: LoopPart {
+final class NetworkChangeHandler: TimedPart {
     let network: NetworkMonitor
 
     private let cache: AnswerCache
@@ -46,6 +46,7 @@ final class NetworkChangeHandler: LoopPart {
         setPartition(now: now)
     }
 
+    var timer: PartTimer { network.timer }
     var nextDeadline: Instant? { network.nextDeadline }
 
     /// `follow` does what is due, before all timers.

@@ -9,6 +9,9 @@ import Resolver
 import Settings
 
 final class NetworkMonitor {
+    /// The timer of the owner, which follows the network in each turn.
+    let timer = PartTimer()
+
     /// ID of the network in use, salted with the machine ID, so that files do not reveal which networks were visited. A
     /// random salt in the store would be unknown at the start, and the first query would miss its entry.
     private(set) var id: NetworkID
@@ -22,17 +25,27 @@ final class NetworkMonitor {
     private let salt: [UInt8]
     private let routes: RouteWatch
     private let clocks: ClockWatch
-    private var epochs: NetworkEpochs
+    private var epochs: NetworkEpochs {
+        didSet { timer.changed() }
+    }
     private var wakes: WakeWatch
     /// Netlink messages are waiting.
     private var hasNews = false
     /// The tables have changed since the last evaluation.
-    private var hasChanges = false
-    private var concludedAt: Instant?
+    private var hasChanges = false {
+        didSet { timer.changed() }
+    }
+    private var concludedAt: Instant? {
+        didSet { timer.changed() }
+    }
     /// Pause between two evaluations, derived from the duration of the last one.
-    private var conclusionPause: Duration = .zero
+    private var conclusionPause: Duration = .zero {
+        didSet { timer.changed() }
+    }
     /// When to read the kernel again after a failed read; nil otherwise.
-    private var retryAt: Instant?
+    private var retryAt: Instant? {
+        didSet { timer.changed() }
+    }
     /// Since when neither family has a default route; nil while one has.
     private(set) var lostAt: Instant?
     /// Routes and NAT64 prefixes at the last `takeReachNews` that returned true.

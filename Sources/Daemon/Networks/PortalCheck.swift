@@ -8,12 +8,15 @@ import LinuxIO
 import Network
 import Resolver
 
-final class PortalCheck: LoopPart {
+final class PortalCheck: TimedPart {
+    let timer = PartTimer()
     private let resolving: ResolvingLoop
     /// The network in use; nil if there is none.
     private let network: () -> NetworkIdentity?
     /// When to ask next; nil while no portal is suspected.
-    private var askAt: Instant?
+    private var askAt: Instant? {
+        didSet { timer.changed() }
+    }
     private var request: SystemFetches.OwnRequest?
 
     /// Pause between two checks. A portal may redirect to another host after its first page has been shown.

@@ -10,13 +10,21 @@ import LinuxIO
 import Resolver
 import Settings
 
-final class Notifier: LoopPart {
-    private let http: HTTPClient
+final class Notifier: TimedPart {
+    let timer = PartTimer()
+    private let client: HTTPClient
+    /// The client for a call that may change its deadline.
+    private var http: HTTPClient {
+        timer.changed()
+        return client
+    }
     private let resolving: ResolvingLoop
     private let host = Machine.hostName
     /// A random number of this process, so that its batch numbers differ from those of another process.
     private let run = SystemEntropy().next()
-    private var receivers: [Receiver] = []
+    private var receivers: [Receiver] = [] {
+        didSet { timer.changed() }
+    }
 
     private static let timeout: Duration = .seconds(10)
     private static let connectTimeout: Duration = .seconds(5)
@@ -40,7 +48,7 @@ final class Notifier: LoopPart {
 
     init(_ resolving: ResolvingLoop) {
         self.resolving = resolving
-        http = HTTPClient(on: resolving.loop)
+        client = HTTPClient(on: resolving.loop, timer)
     }
 
     /// Receivers whose URL is still configured keep their queues, also with another key or other addresses.
@@ -95,7 +103,8 @@ final class Notifier: LoopPart {
     // MARK: time
 
     var nextDeadline: Instant? {
-        receivers.reduce(http.nextDeadline) { Instant.earliest($0, $1.queue.nextDeadline) }
+        if client.hasFinished { return .atOnce }
+        return receivers.reduce(client.nextDeadline) { Instant.earliest($0, $1.queue.nextDeadline) }
     }
 
     func timePassed(now: Instant) {
@@ -103,6 +112,8 @@ final class Notifier: LoopPart {
         for index in receivers.indices { sendDue(index, now: now) }
         http.flush(now: now)
         for ended in http.takeFinished() { take(ended, now: now) }
+        // A post that goes to another address, or is not acknowledged yet, goes on.
+        _ = (http.takeAttemptFailures(), http.takeUnacknowledged())
     }
 
     private func sendDue(_ index: Int, now: Instant) {

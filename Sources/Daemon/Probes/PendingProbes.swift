@@ -6,9 +6,12 @@ import DNSWire
 import LinuxIO
 import Resolver
 
-final class PendingProbes: LoopPart {
+final class PendingProbes: TimedPart {
+    let timer = PartTimer()
     private let resolving: ResolvingLoop
-    private var running: [Running] = []
+    private var running: [Running] = [] {
+        didSet { timer.changed() }
+    }
     private var nextNumber = 0
     private var allowance = ReportAllowance()
     private(set) var reportsAccepted: UInt64 = 0

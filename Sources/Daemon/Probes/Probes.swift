@@ -8,7 +8,9 @@ package import LinuxIO
 package import Resolver
 import Telemetry
 
-package final class Probes: LoopPart {
+package final class Probes: TimedPart {
+    package let timer = PartTimer()
+
     /// Limit of probes. The resolver stays below it; each probe holds a descriptor and an OpenSSL connection.
     static let maxRunning = 64
 
@@ -16,7 +18,9 @@ package final class Probes: LoopPart {
     private let wallMilliseconds: () -> Int64
     private var doubt = ClockDoubt(releasedAt: programReleasedAt)
     private var setup = ProbeSetup.off
-    private var connections: [ProbeID: ProbeConnection] = [:]
+    private var connections: [ProbeID: ProbeConnection] = [:] {
+        didSet { timer.changed() }
+    }
     /// Durations from a probe's first packet to its result; refused and abandoned probes are not included.
     private(set) var durations = LatencyHistogram()
     private var finished: [(id: ProbeID, result: ProbeResult)] = []

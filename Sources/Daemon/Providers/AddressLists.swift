@@ -8,7 +8,9 @@ import LinuxIO
 import Resolver
 import Settings
 
-final class AddressLists: LoopPart {
+final class AddressLists: TimedPart {
+    let timer = PartTimer()
+
     /// Where a list comes from.
     private enum Key: Hashable {
         case vendor(ProviderID)
@@ -52,7 +54,9 @@ final class AddressLists: LoopPart {
     }
 
     private let resolving: ResolvingLoop
-    private var tracked: [Key: Tracked] = [:]
+    private var tracked: [Key: Tracked] = [:] {
+        didSet { timer.changed() }
+    }
     /// The stored lists by the names of their notes; nil until the store is loaded, empty without a store.
     private(set) var notes: [String: String]?
     /// Host names whose failure is already logged.
@@ -60,7 +64,10 @@ final class AddressLists: LoopPart {
 
     /// True while all providers are disabled by `direct-only`: no list is requested.
     var isPaused = false {
-        didSet { if isPaused { for key in trackedKeys { cancel(key, now: Clock.now()) } } }
+        didSet {
+            timer.changed()
+            if isPaused { for key in trackedKeys { cancel(key, now: Clock.now()) } }
+        }
     }
 
     /// Pause after the vendor's list says that the service is disabled, for the list names no duration. At its end the
@@ -76,7 +83,7 @@ final class AddressLists: LoopPart {
 
     var nextDeadline: Instant? {
         guard !isPaused else { return nil }
-        return tracked.compactMap { isRequested($0.key) ? $0.value.plan.askAt : nil }.min()
+        return tracked.values.compactMap(\.plan.askAt).min()
     }
 
     /// Starts or updates the plans, after the providers have changed or the store is loaded.
@@ -165,18 +172,13 @@ final class AddressLists: LoopPart {
 
     // MARK: requests
 
-    /// Returns whether requests are sent for the list; false for a list that comes with answers.
-    private func isRequested(_ key: Key) -> Bool {
-        guard case .vendor(let id) = key else { return true }
-        return resolving.providers.provider(id)?.account.nodeListing?.comesWithAnswers == false
-    }
-
     private func askVendor(_ id: ProviderID, now: Instant) {
         let key = Key.vendor(id)
         guard let provider = resolving.providers.provider(id), let listing = provider.account.nodeListing else {
             return
         }
         if listing.comesWithAnswers {
+            tracked[key]?.plan.asked(now: now)
             provider.wantsNodes = true
             return
         }

@@ -7,7 +7,8 @@ import LinuxIO
 import Resolver
 import Settings
 
-final class Billing: LoopPart {
+final class Billing: TimedPart {
+    let timer = PartTimer()
     private let resolving: ResolvingLoop
     /// The counts by the provider's name, which outlives its settings.
     private var questions: [String: BilledQuestions] = [:]
@@ -17,7 +18,9 @@ final class Billing: LoopPart {
     private var unsaved: Set<String> = []
     private var isRestored: Bool
     /// When counts are stored and periods are compared with the clock.
-    private(set) var nextDeadline: Instant?
+    private(set) var nextDeadline: Instant? {
+        didSet { timer.changed() }
+    }
 
     /// Interval of storing: a crash loses the counts of this time at most. The clock may be set meanwhile, too.
     private static let interval: Duration = .seconds(60)

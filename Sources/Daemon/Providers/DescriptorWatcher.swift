@@ -35,10 +35,13 @@ final class DescriptorWatcher {
 
 extension HTTPClient {
     /// Creates a client whose sockets this loop watches.
-    convenience init(on loop: EventLoop) {
+    ///
+    /// - Parameter timer: told when a socket was ready; the owner tells it of its own calls.
+    convenience init(on loop: EventLoop, _ timer: PartTimer) {
         let watcher = DescriptorWatcher(loop)
         self.init { descriptor, wants in watcher.update(descriptor, wants) }
         watcher.onReady = { [unowned self] descriptor, readiness in
+            timer.changed()
             socketReady(
                 descriptor, readable: readiness.contains(.readable), writable: readiness.contains(.writable),
                 failed: readiness.contains(.failed) || readiness.contains(.hangUp), now: Clock.now())

@@ -9,17 +9,27 @@ import Network
 import Resolver
 import Settings
 
-final class ProviderFetches: LoopPart {
+final class ProviderFetches: TimedPart {
+    let timer = PartTimer()
     private let loop: EventLoop
     private let outbox: Outbox
-    let http: HTTPClient
+    private let client: HTTPClient
+    /// The client for a call that may change its deadline.
+    private var http: HTTPClient {
+        timer.changed()
+        return client
+    }
     private(set) var providers: [Provider] = []
     private var nextProviderID = 0
     var reachability = Reachability()
     /// Fetches that wait to share a request.
-    private var batches = FetchBatches()
+    private var batches = FetchBatches() {
+        didSet { timer.changed() }
+    }
     /// Decides which requests run; one-off requests (`ownRequests`) are not included.
-    private(set) var queue = RequestQueue()
+    private(set) var queue = RequestQueue() {
+        didSet { timer.changed() }
+    }
     /// Requests by number. Free numbers are reused.
     private var requests: [Request?] = []
     private var freeNumbers: [RequestQueue.ID] = []
@@ -52,18 +62,18 @@ final class ProviderFetches: LoopPart {
 
     init(loop: EventLoop, outbox: Outbox) {
         (self.loop, self.outbox) = (loop, outbox)
-        http = HTTPClient(on: loop)
+        client = HTTPClient(on: loop, timer)
     }
 
     var nextDeadline: Instant? {
         let ofBatches = Instant.earliest(batches.nextDeadline, inPlace { $0.nextDeadline })
-        return Instant.earliest(http.nextDeadline, ofBatches)
+        return Instant.earliest(client.nextDeadline, ofBatches)
     }
 
     /// Requests in flight, and those that wait for a place.
     var requestCounts: (running: Int, waiting: Int) { (queue.runningCount, queue.waitingCount) }
     var hasFinished: Bool {
-        !finished.isEmpty || !placeNews.isEmpty || http.hasFinished || hasFreePlace && queue.waitingCount > 0
+        !finished.isEmpty || !placeNews.isEmpty || client.hasFinished || hasFreePlace && queue.waitingCount > 0
     }
 
     /// Replaces the providers. Those with unchanged endpoints and secrets keep their state.
@@ -130,18 +140,18 @@ final class ProviderFetches: LoopPart {
     /// Returns the events for the resolver.
     func takeEvents() -> [Event] {
         let now = Clock.now()
-        for setback in http.takeAttemptFailures() {
+        for setback in client.takeAttemptFailures() {
             guard let id = requestOfTransfer[setback.id], let request = requests[id], let flight = request.flight
             else { continue }
             let (failure, endpoint) = (setback.failure, flight.endpoint(dialledAs: setback.endpoint))
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
         }
         var silent: [ProviderID] = []
-        for transfer in http.takeUnacknowledged() {
+        for transfer in client.takeUnacknowledged() {
             guard let id = requestOfTransfer[transfer], let provider = requests[id]?.provider else { continue }
             if !silent.contains(provider) { silent.append(provider) }
         }
-        for ended in http.takeFinished() {
+        for ended in client.takeFinished() {
             if let id = requestOfTransfer[ended.id] {
                 bill(requests[id], at: ended.reached)
                 conclude(id, ended.result, dialled: ended.endpoint, now: now)
@@ -554,7 +564,7 @@ final class ProviderFetches: LoopPart {
         var places = (now: 1, most: 1)
         for index in provider.endpoints.indices {
             let dialled = provider.ways[index] ?? provider.endpoints[index]
-            let parallel = http.parallelRequests(to: dialled)
+            let parallel = client.parallelRequests(to: dialled)
             places = (max(places.now, parallel.now), max(places.most, parallel.most))
         }
         return places
@@ -565,9 +575,9 @@ final class ProviderFetches: LoopPart {
         guard let provider = provider(id) else { return }
         let pool = pool(of: provider)
         if status == 429 || status == 503 {
-            http.wantsFewer(of: dialled, now: now)
+            client.wantsFewer(of: dialled, now: now)
         } else if queue.wantsMore(at: pool) {
-            http.wantsMore(of: dialled, now: now)
+            client.wantsMore(of: dialled, now: now)
         }
         queue.set(places(at: provider), of: pool)
     }
@@ -648,7 +658,7 @@ final class ProviderFetches: LoopPart {
     func connections(of provider: Provider) -> ConnectionCounts {
         provider.endpoints.reduce(ConnectionCounts()) { counts, endpoint in
             guard providers.first(where: { $0.endpoints.contains(endpoint) }) === provider else { return counts }
-            return counts + http.connections(to: reachability.way(to: endpoint) ?? endpoint)
+            return counts + client.connections(to: reachability.way(to: endpoint) ?? endpoint)
         }
     }
 

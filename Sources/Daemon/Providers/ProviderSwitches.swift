@@ -7,12 +7,15 @@ import LinuxIO
 import Resolver
 import Serving
 
-final class ProviderSwitches: LoopPart {
+final class ProviderSwitches: TimedPart {
+    let timer = PartTimer()
     private let resolving: ResolvingLoop
     private let cache: AnswerCache
     private var state = ProviderSwitch()
     /// The next time at which a switch expires.
-    private(set) var nextDeadline: Instant?
+    private(set) var nextDeadline: Instant? {
+        didSet { timer.changed() }
+    }
     private var isRestored: Bool
 
     private static let note = "providers switched off"

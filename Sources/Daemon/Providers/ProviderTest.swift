@@ -21,7 +21,11 @@ final class ProviderTest {
     private var steps: [Step]
     private var requestID: TransferID?
     /// When the waiting step is due.
-    private(set) var nextDeadline: Instant?
+    /// The timer of the tests that run.
+    private let timer: PartTimer
+    private(set) var nextDeadline: Instant? {
+        didSet { timer.changed() }
+    }
     private(set) var isDone = false
     private var hasFailed = false
 
@@ -52,10 +56,11 @@ final class ProviderTest {
     private static let longestPause: Duration = .seconds(15)
 
     init(
-        _ provider: Provider, at endpoint: HTTPEndpoint, _ fetches: ProviderFetches, _ stream: ControlStream,
-        wantsJSON: Bool
+        _ provider: Provider, at endpoint: HTTPEndpoint, _ fetches: ProviderFetches, _ timer: PartTimer,
+        _ stream: ControlStream, wantsJSON: Bool
     ) {
         self.provider = provider
+        self.timer = timer
         clock = provider.clock
         self.endpoint = endpoint
         self.fetches = fetches
@@ -201,8 +206,11 @@ extension Answer {
 }
 
 /// The running tests.
-final class ProviderTests: LoopPart {
-    private var running: [ProviderTest] = []
+final class ProviderTests: TimedPart {
+    let timer = PartTimer()
+    private var running: [ProviderTest] = [] {
+        didSet { timer.changed() }
+    }
 
     /// Bound on tests; operators start them at terminals.
     static let maxRunning = 8

@@ -5,11 +5,14 @@ import DNSWire
 import LinuxIO
 import Settings
 
-final class RuntimeRules: LoopPart {
+final class RuntimeRules: TimedPart {
+    let timer = PartTimer()
     private let resolving: ResolvingLoop
     private var added = AddedRules()
     /// The next time at which a rule runs out.
-    private(set) var nextDeadline: Instant?
+    private(set) var nextDeadline: Instant? {
+        didSet { timer.changed() }
+    }
     /// Called after every change, to put the rules into force.
     var onChange: (Instant) -> Void = { _ in }
     /// False until the stored rules were read: a rule that is added earlier would replace them.

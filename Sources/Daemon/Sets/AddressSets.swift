@@ -9,7 +9,9 @@ import Serving
 import SetFeed
 
 /// Without a rule with `nftset`, the sets do nothing.
-final class AddressSets: LoopPart {
+final class AddressSets: TimedPart {
+    let timer = PartTimer()
+
     private static let firstPause: Duration = .milliseconds(100)
     private static let longestPause: Duration = .seconds(10)
     /// Minimum TTL: a client must be able to use an address even if its TTL is 0.
@@ -22,16 +24,24 @@ final class AddressSets: LoopPart {
     private var rules = RuleTable([])
     private var cache: AnswerCache?
     private var path = ""
-    private var elements = SetElements()
-    private var connection: PacketSocket?
+    private var elements = SetElements() {
+        didSet { timer.changed() }
+    }
+    private var connection: PacketSocket? {
+        didSet { timer.changed() }
+    }
     private var registration: EventLoop.Registration?
     /// When to connect; only without a connection.
-    private var nextAttempt: Instant?
+    private var nextAttempt: Instant? {
+        didSet { timer.changed() }
+    }
     private var pause = AddressSets.firstPause
     /// The helper has answered on this connection.
     private var hasAnswered = false
     /// Where the walk through the cache continues; nil: there is none.
-    private var walk: AnswerCache.Cursor?
+    private var walk: AnswerCache.Cursor? {
+        didSet { timer.changed() }
+    }
     private(set) var refills: UInt64 = 0
     /// Why the helper is not reached; nil: it is.
     private(set) var helperFault: String?
@@ -122,7 +132,7 @@ final class AddressSets: LoopPart {
         guard isOn else { return nil }
         guard connection != nil else { return nextAttempt }
         let isBusy = elements.hasRequest || mayWalk
-        return isBusy ? Instant(nanoseconds: 0) : elements.nextDeadline
+        return isBusy ? .atOnce : elements.nextDeadline
     }
 
     func timePassed(now: Instant) {

@@ -8,7 +8,8 @@ import Settings
 import Store
 import Synchronization
 
-final class StoreThread: LoopPart {
+final class StoreThread: TimedPart {
+    let timer = PartTimer()
     let path: String
     private let orders: Mailbox<StoreOrder>
     private let lastOrder: Mailbox<StoreOrder>
@@ -25,7 +26,9 @@ final class StoreThread: LoopPart {
     private var partitions: [PartitionRemoval] = []
     private var collectedNotes: [String: String?] = [:]
     /// When the batch is posted; nil if and only if nothing is collected.
-    private var postAt: Instant?
+    private var postAt: Instant? {
+        didSet { timer.changed() }
+    }
     private let flushes = FlushesWhileLoading()
     /// Notes that were set while the file was read, and take precedence over the file's notes; nil once the file was
     /// read.

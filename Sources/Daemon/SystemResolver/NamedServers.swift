@@ -69,13 +69,16 @@ final class NamedServer {
     }
 }
 
-final class NamedServers: LoopPart {
+final class NamedServers: TimedPart {
+    let timer = PartTimer()
     private(set) var all: [NamedServer] = []
     private let system: SystemFetches
     private let outbox: Outbox
     /// Providers count up from 0.
     private var nextID = -1
-    private var running: [FetchID: Running] = [:]
+    private var running: [FetchID: Running] = [:] {
+        didSet { timer.changed() }
+    }
     private var finished: [(id: FetchID, result: FetchResult)] = []
 
     private struct Running {

@@ -53,6 +53,7 @@ final class SecureStream {
 
     private let socket: StreamSocket
     private let tls: TLSConnection
+    private let timer: PartTimer
     private let loop: EventLoop
     private var registration: EventLoop.Registration?
     private var phase = Phase.connecting
@@ -63,7 +64,9 @@ final class SecureStream {
     /// Queries that were given to this connection, and messages of the server.
     private(set) var carried = 0, replies = 0
     /// When the connection counts as stalled, unless the server is heard before; nil: nothing is expected of it.
-    private(set) var deadline: Instant?
+    private(set) var deadline: Instant? {
+        didSet { timer.changed() }
+    }
     private let tell: (SecureStream, News) -> Void
 
     /// The kernel ends the connection if the server's kernel acknowledges nothing for this time: less than a client
@@ -82,12 +85,13 @@ final class SecureStream {
     /// Starts to connect. Throws if there is no route, or not the interface.
     init(
         to peer: SocketAddress, through interface: String?, _ tls: TLSConnection, _ loop: EventLoop,
-        _ tell: @escaping (SecureStream, News) -> Void
+        _ timer: PartTimer, _ tell: @escaping (SecureStream, News) -> Void
     ) throws(SystemError) {
         socket = try StreamSocket(connectingTo: peer, through: interface)
         try socket.endWhenSilent(milliseconds: SecureStream.silence, idleSeconds: SecureStream.idleSeconds)
-        (self.tls, self.loop, self.tell) = (tls, loop, tell)
+        (self.tls, self.loop, self.timer, self.tell) = (tls, loop, timer, tell)
         deadline = Clock.now() + SecureStream.patience
+        timer.changed()
         registration = try loop.watch(socket.descriptor.raw, for: .writable) { [weak self] _ in self?.proceed() }
     }
 

@@ -8,7 +8,8 @@ import HTTPClient
 import LinuxIO
 import Resolver
 
-final class SecureStreams: LoopPart {
+final class SecureStreams {
+    private let timer: PartTimer
     private let loop: EventLoop
     /// Reports a message from the server, or a failure, to one exchange of a lookup.
     private let deliver: (UInt64, NameserverLookup.Event) -> Void
@@ -48,8 +49,9 @@ final class SecureStreams: LoopPart {
     /// connections, and may still count one that has ended.
     private static let maxEmptyRounds = (silent: 3, answering: 8)
 
-    init(_ loop: EventLoop, deliver: @escaping (UInt64, NameserverLookup.Event) -> Void) {
-        (self.loop, self.deliver) = (loop, deliver)
+    /// - Parameter timer: the owner's.
+    init(_ loop: EventLoop, _ timer: PartTimer, deliver: @escaping (UInt64, NameserverLookup.Event) -> Void) {
+        (self.loop, self.timer, self.deliver) = (loop, timer, deliver)
     }
 
     /// Sets the authorities for each `caFile`. Connections to servers that are no longer in use are closed.
@@ -145,7 +147,7 @@ final class SecureStreams: LoopPart {
         guard let tls = tls(for: server.address), let peer = SocketAddress(withZone: server.address.description)
         else { return .failure(.tls) }
         do throws(SystemError) {
-            let stream = try SecureStream(to: peer, through: server.address.interface, tls, loop) {
+            let stream = try SecureStream(to: peer, through: server.address.interface, tls, loop, timer) {
                 [unowned self] in take($1, of: $0, server)
             }
             server.streams.append(stream)

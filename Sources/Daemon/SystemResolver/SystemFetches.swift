@@ -7,7 +7,9 @@ import Network
 import Resolver
 
 // getaddrinfo(3) would block, and might query this daemon.
-final class SystemFetches: LoopPart {
+final class SystemFetches: TimedPart {
+    let timer = PartTimer()
+
     /// Nameservers of resolv.conf or the settings, in the order of use, without those that lead back to the daemon.
     private(set) var servers: [Nameserver] = []
     private var options = NameserverOptions()
@@ -31,12 +33,16 @@ final class SystemFetches: LoopPart {
     /// The queue of deadlines takes small numbers: places, which are used again after the end of their job.
     private var jobOfPlace: [UInt64] = []
     private var freePlaces: [Int] = []
-    private var deadlines = DeadlineQueue()
+    private var deadlines = DeadlineQueue() {
+        didSet { timer.changed() }
+    }
     /// Waiting fetches per question, without DO and CD: a server that forwards to the daemon may set them.
     private var awaited: [Question: Int] = [:]
-    private var loopChecks = LoopChecks()
+    private var loopChecks = LoopChecks() {
+        didSet { timer.changed() }
+    }
     /// Connections of servers with DNS over TLS.
-    private(set) lazy var secure = SecureStreams(loop) { [unowned self] in advance($0, $1, now: Clock.now()) }
+    private(set) lazy var secure = SecureStreams(loop, timer) { [unowned self] in advance($0, $1, now: Clock.now()) }
     private var finished: [(id: FetchID, result: FetchResult)] = []
     private var finishedOwn: [(number: UInt64, finish: Finish, result: FetchResult)] = []
 

@@ -5,7 +5,7 @@ package import DNSWire
 package import LinuxIO
 package import Telemetry
 
-package final class StreamServer {
+package final class StreamServer: TimedPart {
     /// Bound of the unsent bytes of all connections together. Above it, a connection with more than one maximum message
     /// is closed. The others hold at most 512 times 64 KiB, so that the sum stays near 64 MiB.
     private static let maxUnsentBytes = 32 << 20
@@ -30,22 +30,33 @@ package final class StreamServer {
         package let packet: [UInt8]
     }
 
+    package let timer = PartTimer()
     private let loop: EventLoop
     private let access: AccessList
     private let listeners: [Listener]
-    private var acceptPause: AcceptPause
+    private var acceptPause: AcceptPause {
+        didSet { timer.changed() }
+    }
     /// The connections by place.
     private var members: [Member?] = []
     private var freePlaces: [Int] = []
     /// The deadlines by place. Always up to date, because the loop reads the earliest one in every turn.
-    private var deadlines = DeadlineQueue()
+    private var deadlines = DeadlineQueue() {
+        didSet { timer.changed() }
+    }
     private var unsentBytes = 0
     private var quota: ConnectionQuota
     private var nextNumber: UInt64 = 0
     private var fastPath: FastPath
-    private var misses: [Miss] = []
-    private var due: [Question] = []
-    private var awaited: [Question] = []
+    private var misses: [Miss] = [] {
+        didSet { timer.changed() }
+    }
+    private var due: [Question] = [] {
+        didSet { timer.changed() }
+    }
+    private var awaited: [Question] = [] {
+        didSet { timer.changed() }
+    }
     package private(set) var refusedConnections: UInt64 = 0
     /// Connections that were closed to make room for a new one.
     package private(set) var evictedConnections: UInt64 = 0
@@ -76,27 +87,32 @@ package final class StreamServer {
         }
     }
 
-    package var nextDeadline: Instant? { Instant.earliest(deadlines.earliest, acceptPause.until) }
+    package var nextDeadline: Instant? {
+        hasNotices ? .atOnce : Instant.earliest(deadlines.earliest, acceptPause.until)
+    }
 
     package var openConnections: Int { members.count - freePlaces.count }
 
     /// Whether questions or notices wait to be taken.
-    package var hasNotices: Bool { !misses.isEmpty || !due.isEmpty || !awaited.isEmpty }
+    private var hasNotices: Bool { !misses.isEmpty || !due.isEmpty || !awaited.isEmpty }
 
     /// Takes the questions whose served answers are close to expiry.
     package func takeDue() -> [Question] {
+        guard !due.isEmpty else { return [] }
         defer { due.removeAll(keepingCapacity: true) }
         return due
     }
 
     /// Takes the questions with served answers that `AnswerCache.awaitHit` had marked.
     package func takeAwaited() -> [Question] {
+        guard !awaited.isEmpty else { return [] }
         defer { awaited.removeAll(keepingCapacity: true) }
         return awaited
     }
 
     /// Takes the questions to be fetched.
     package func takeMisses() -> [Miss] {
+        guard !misses.isEmpty else { return [] }
         defer { misses.removeAll(keepingCapacity: true) }
         return misses
     }

@@ -3,6 +3,7 @@
 import Control
 import DNSWire
 import HTTPClient
+import HTTPDNS
 import LinuxIO
 import Resolver
 import Settings
@@ -97,6 +98,36 @@ struct AddressListsTests {
         #expect(stand.resolving.providers.providers.map(\.wantsNodes) == [true])
         try stand.setProviders(providers(), now: now)
         #expect(stand.resolving.providers.providers.map(\.wantsNodes) == [false], "this list has its own request")
+    }
+
+    @Test("a list that comes with answers is read again at the end of its time, from the first answer after that")
+    func listsInLaterAnswers() throws {
+        let lists = AddressLists(stand.resolving)
+        let text = """
+            [[provider]]
+            name = "baidu"
+            dialect = "baidu"
+            url = "http://192.0.2.1/"
+            account = "1"
+            key-file = "/k"
+            service-nodes = true
+            """
+        try stand.setProviders(Settings.parse(bytes: Array(text.utf8), file: "test").providers, now: now)
+        let scope = "baidu/1//http://192.0.2.1:80/public"
+        lists.begin(["nodes of baidu": "\(inAnHour) \(scope) 203.0.113.1"], now: now)
+        let provider = try #require(stand.resolving.providers.providers.first)
+        provider.wantsNodes = false
+        let due = try #require(lists.nextDeadline)
+        #expect(due > now + .seconds(3500))
+        lists.timePassed(now: due)
+        #expect(provider.wantsNodes && lists.nextDeadline == nil, "no request is sent, so nothing is due")
+        lists.cameWithAnswer(HTTPReply(body: Array("{}".utf8)), of: provider.id, now: due)
+        let second = try #require(lists.nextDeadline)
+        #expect(second > due, "a reply without a list is no reason to read each reply")
+        lists.timePassed(now: second)
+        let reply = HTTPReply(body: Array(#"{"serverip": {"ipv4": ["203.0.113.7"]}}"#.utf8))
+        lists.cameWithAnswer(reply, of: provider.id, now: second)
+        #expect(dialled == ["203.0.113.7", "192.0.2.1"])
     }
 
     @Test("a kept list that asks not to be used holds for a provider that is new, until the list's time ends")

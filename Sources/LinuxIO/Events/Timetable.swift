@@ -1,0 +1,81 @@
+// When the parts of an event loop are due. A part tells that its deadline may have changed, so that a turn of the loop
+// asks no part that has nothing to do.
+
+package import DNSWire
+
+package protocol TimedPart: AnyObject {
+    /// Told of each change of `nextDeadline`.
+    var timer: PartTimer { get }
+    /// When `timePassed` is due; nil: no deadline.
+    var nextDeadline: Instant? { get }
+    /// Does what is due. Called once the deadline has passed.
+    func timePassed(now: Instant)
+}
+
+/// The link from a part to its timetable. A part of a part has the timer of its owner.
+package final class PartTimer {
+    private var changes: Timetable.Changes?
+    private var mark: UInt64 = 0
+
+    package init() {}
+
+    /// Notes that the part's deadline may have changed. It is read later, so it may change any number of times.
+    package func changed() { changes?.marks |= mark }
+
+    fileprivate func begin(_ changes: Timetable.Changes, _ place: Int) {
+        (self.changes, mark) = (changes, 1 << UInt64(place))
+        changed()
+    }
+}
+
+/// Invariant: `deadlines` has the deadline of each part whose mark is not set.
+package final class Timetable {
+    fileprivate final class Changes {
+        /// A bit for each part.
+        var marks: UInt64 = 0
+    }
+
+    /// Bound of the parts: the bits of the marks.
+    package static let maxParts = UInt64.bitWidth
+
+    private let parts: [any TimedPart]
+    private var deadlines: [Instant?]
+    private let changes = Changes()
+
+    /// - Parameter parts: at most `maxParts`. Those that are due together have their turn in this order.
+    package init(_ parts: [any TimedPart]) {
+        precondition(parts.count <= Timetable.maxParts, "a timetable has too many parts")
+        self.parts = parts
+        deadlines = parts.map { _ in nil }
+        for (place, part) in parts.enumerated() { part.timer.begin(changes, place) }
+    }
+
+    /// The earliest deadline of all parts.
+    package var nextDeadline: Instant? {
+        readChanged()
+        var earliest: Instant?
+        for deadline in deadlines { earliest = Instant.earliest(earliest, deadline) }
+        return earliest
+    }
+
+    /// Calls the parts that are due.
+    package func timePassed(now: Instant) {
+        for place in parts.indices {
+            readChanged()
+            guard let deadline = deadlines[place], deadline <= now else { continue }
+            parts[place].timePassed(now: now)
+            changes.marks |= 1 << UInt64(place)
+        }
+    }
+
+    private func readChanged() {
+        while changes.marks != 0 {
+            let place = changes.marks.trailingZeroBitCount
+            changes.marks &= changes.marks - 1
+            deadlines[place] = parts[place].nextDeadline
+        }
+        for (part, deadline) in zip(parts, deadlines) {
+            assert(part.nextDeadline == deadline, "\(type(of: part)) has not told its timer of another deadline")
+        }
+    }
+}
