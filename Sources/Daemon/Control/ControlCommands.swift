@@ -166,20 +166,20 @@ struct ControlCommands {
     private func reset(_ name: String?, _ request: Request) throws(Refusal) -> ControlAnswer {
         guard let name else {
             resolving.reset(nil, now: now)
-            return whole(.reset(resolving.providers.providers.count), asJSON: request.wantsJSON)
+            return whole(.reset(resolving.upstreams.providers.providers.count), asJSON: request.wantsJSON)
         }
-        let provider = try resolving.providers.provider(named: name, wantsJSON: request.wantsJSON)
+        let provider = try resolving.upstreams.providers.provider(named: name, wantsJSON: request.wantsJSON)
         resolving.reset(provider.id, now: now)
         statistics.billing.recount(provider, now: now)
         return whole(.reset(1), asJSON: request.wantsJSON)
     }
 
     private func test(_ name: String, _ request: Request) throws(Refusal) -> ControlAnswer {
-        let provider = try resolving.providers.provider(named: name, wantsJSON: request.wantsJSON)
+        let provider = try resolving.upstreams.providers.provider(named: name, wantsJSON: request.wantsJSON)
         guard let endpoint = provider.endpoints.first else { return refused(provider.unresolved, request) }
         let stream = ControlStream()
         let test = ProviderTest(
-            provider, at: endpoint, resolving.providers, tests.timer, stream, wantsJSON: request.wantsJSON)
+            provider, at: endpoint, resolving.upstreams.providers, tests.timer, stream, wantsJSON: request.wantsJSON)
         guard tests.begin(test, now: now) else {
             return refused("\(ProviderTests.maxRunning) tests are running; wait for one to end", request)
         }

@@ -68,7 +68,7 @@ final class PendingQueries: TimedPart {
         }
         var provider: Provider?
         if let name = terms.provider {
-            provider = try resolving.providers.provider(named: name, wantsJSON: wantsJSON)
+            provider = try resolving.upstreams.providers.provider(named: name, wantsJSON: wantsJSON)
         }
         let (stream, number) = (ControlStream(), nextNumber)
         nextNumber += 1
@@ -117,8 +117,8 @@ final class PendingQueries: TimedPart {
         guard let endpoint = provider.endpoints.first else { return refuse(provider.unresolved, number) }
         do throws(DialectError) {
             let request = try provider.dialect.request(
-                for: [question], in: resolving.providers.context(of: provider, for: [question]))
-            let fetches = resolving.providers
+                for: [question], in: resolving.upstreams.providers.context(of: provider, for: [question]))
+            let fetches = resolving.upstreams.providers
             let id = fetches.carry(
                 request, to: endpoint, timeout: provider.timeout, now: now
             ) { [weak self] result in

@@ -45,12 +45,12 @@ struct Statistics {
             threads: threads.count)
         let missing = Interfaces.missing(of: listen)
         report.missingListeners = missing.isEmpty ? nil : missing.map(\.description)
-        report.providers = resolving.providers.providers.map { provider in
+        report.providers = resolving.upstreams.providers.providers.map { provider in
             StatusReport.Provider(
                 name: provider.name, state: resolving.state(of: provider, now: now).rawValue,
                 latencyMilliseconds: provider.latency.percentile(50).map { $0 / 1000 })
         }
-        let named = resolving.nameservers.all.map { server in
+        let named = resolving.upstreams.nameservers.all.map { server in
             StatusReport.Provider(
                 name: server.name, state: resolving.state(of: server, now: now).rawValue,
                 latencyMilliseconds: server.latency.percentile(50).map { $0 / 1000 })
@@ -100,8 +100,8 @@ struct Statistics {
         report.prefetch.failed = Int(resolving.refreshes.failed)
         report.prefetch.used = Int(resolving.refreshes.used)
         report.shares.lookupsDisplaced = Int(resolving.displacedLookups)
-        report.shares.requestsDisplaced = Int(resolving.providers.queue.displaced)
-        report.shares.requestsExpired = Int(resolving.providers.queue.expired)
+        report.shares.requestsDisplaced = Int(resolving.upstreams.providers.queue.displaced)
+        report.shares.requestsExpired = Int(resolving.upstreams.providers.queue.expired)
         for cause in StaleCause.allCases { report.stale[cause.rawValue] = Int(resolving.staleCauses[cause] ?? 0) }
         if let store = resolving.store?.counts {
             report.store.loaded = Int(store.restoredEntries)
@@ -194,19 +194,19 @@ struct Statistics {
     private func fillUpstreams(_ report: inout StatsReport) {
         report.providers = providers
         report.nameservers = nameservers
-        report.system.requests = Int(resolving.system.requests)
-        report.system.failures = Int(resolving.system.failures)
+        report.system.requests = Int(resolving.upstreams.system.requests)
+        report.system.failures = Int(resolving.upstreams.system.failures)
         for reason in StandInReason.allCases {
             report.system.stoodIn[reason.rawValue] = Int(resolving.standIns(for: reason))
         }
         report.system.divergences = evidence.divergences(of: .system)
         report.system.contradictions = Int(resolving.contradictions(of: .system))
         report.system.trust = resolving.systemTrust(now: now)
-        report.system.foreignReplies = Int(resolving.system.foreignReplies)
-        report.system.refusedExchanges = Int(resolving.system.refusedExchanges)
-        report.system.servers = resolving.system.servers.map(\.description)
+        report.system.foreignReplies = Int(resolving.upstreams.system.foreignReplies)
+        report.system.refusedExchanges = Int(resolving.upstreams.system.refusedExchanges)
+        report.system.servers = resolving.upstreams.system.servers.map(\.description)
         report.system.returnedChecks = Int(resolving.returnedChecks.total)
-        report.system.looping = resolving.system.loopingServers.map(\.description)
+        report.system.looping = resolving.upstreams.system.loopingServers.map(\.description)
     }
 }
 

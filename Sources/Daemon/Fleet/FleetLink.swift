@@ -29,9 +29,7 @@ final class FleetLink: TimedPart {
 
     let redis: RedisLink
     private var setup: FleetSetup?
-    private var member: Membership {
-        didSet { timer.changed() }
-    }
+    private var member: Membership
     /// The rules that answers have to satisfy, as in `Policy.acceptanceDigest`.
     private var rules: String?
     /// Requests by the numbers of their fetches.
@@ -256,7 +254,9 @@ final class FleetLink: TimedPart {
 
     // MARK: calls
 
+    /// To be called after each change of the member.
     private func carryOut(now: Instant) {
+        timer.changed()
         for call in member.takeCalls() {
             let isSent = redis.run(call.script.rawValue, keys: call.keys, call.arguments, now: now) {
                 [unowned self] reply, end in

@@ -5,11 +5,11 @@ import Fleet
 import Resolver
 
 extension ResolvingLoop {
-    /// Starts a fetch from a provider, unless another member of the fleet has the answer.
+    /// Starts a fetch, unless another member of the fleet has the answer.
     func start(
-        _ id: FetchID, _ question: Question, _ provider: ProviderID, _ purpose: FetchPurpose, now: Instant
+        _ id: FetchID, _ question: Question, _ upstream: Upstream, _ purpose: FetchPurpose, now: Instant
     ) {
-        if fleet.isOn, let asked = providers.provider(provider) {
+        if fleet.isOn, case .provider(let provider) = upstream, let asked = upstreams.providers.provider(provider) {
             let request = FleetLink.Request(id: id, question: question, provider: provider, purpose: purpose)
             let perSecond = inPlace { $0.demand(for: question, now: now) }
             let life = purpose.isRefresh ? answers.life(of: question, now: now) : nil
@@ -17,7 +17,7 @@ extension ResolvingLoop {
                 return handle(.fetchAwaitsFleet(id), now: now)
             }
         }
-        providers.start(id, question, provider, for: purpose.holder, purpose.cause, now: now)
+        upstreams.start(id, question, upstream, purpose, now: now)
     }
 
     /// - Parameter request: the request that the outcome is about.
@@ -39,9 +39,7 @@ extension ResolvingLoop {
 
     private func ask(_ request: FleetLink.Request, now: Instant) {
         handle(.fetchSent(request.id), now: now)
-        providers.start(
-            request.id, request.question, request.provider, for: request.purpose.holder, request.purpose.cause,
-            now: now)
+        upstreams.start(request.id, request.question, .provider(request.provider), request.purpose, now: now)
     }
 
     /// Shares what providers have answered.
@@ -51,7 +49,7 @@ extension ResolvingLoop {
             switch event {
             case .fetchFinished(let id, let result): share(result, of: id, now: now)
             case .volunteered(let question, let answer, let id):
-                if let provider = providers.provider(id),
+                if let provider = upstreams.providers.provider(id),
                     let answer = inPlace({ $0.shareable(question, answer, from: id) })
                 {
                     fleet.volunteered(question, answer, by: provider, now: now)

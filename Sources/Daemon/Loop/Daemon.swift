@@ -51,7 +51,7 @@ final class Daemon {
     private let localFiles: LocalFiles
     private let lists: NameLists
     private let nat64: NAT64
-    let upstreams: Upstreams
+    let upstreamsInForce: UpstreamsInForce
     private let linkMonitor: LinkMonitor
     /// `NetworkMonitor.routeChanges` when the links were last read.
     private var linksReadFor: Int?
@@ -93,7 +93,7 @@ final class Daemon {
             localFiles = try LocalFiles(resolvConf: settings.systemResolver.resolvConf, loop: loop, outbox: outbox)
             lists = try NameLists(loop: loop, outbox: outbox)
             reload = Reload(settings, secrets, options, ports, lists, atWall: startedAtWall)
-            let nameservers = Upstreams.nameservers(settings.systemResolver, localFiles, ports.addresses)
+            let nameservers = UpstreamsInForce.nameservers(settings.systemResolver, localFiles, ports.addresses)
             let network = try NetworkMonitor.begin(
                 settings.network, loop, nameservers.searchDomains, seed: entropy.next())
             serving = ServingState(Partition(network?.id, settings.providers), seed: entropy.next())
@@ -111,18 +111,18 @@ final class Daemon {
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(),
                 ring: records.ofMainThread, maxConnections: DescriptorBudget.current.clientConnections)
             resolving = try ResolvingLoop(
-                loop: loop, outbox: outbox, providers: ProviderFetches(loop: loop, outbox: outbox),
-                system: SystemFetches(loop: loop, outbox: outbox), probes: Probes(loop: loop), streams: streams,
+                loop: loop, outbox: outbox, upstreams: Upstreams(loop: loop, outbox: outbox),
+                probes: Probes(loop: loop), streams: streams,
                 mailbox: mailbox, store: store, answers: CachedAnswers(cache, serving), serving: serving,
                 seed: entropy.next(), fastPath: makeFastPath(), recorder: recorder)
             (switches, rules) = (ProviderSwitches(resolving, cache), RuntimeRules(resolving))
             (nat64, linkMonitor) = (NAT64(resolving, cache, serving), LinkMonitor(loop: loop, outbox: outbox))
             policy = PolicyInForce(resolving, cache, lists, rules, switches, linkMonitor)
             (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
-            upstreams = Upstreams(
+            upstreamsInForce = UpstreamsInForce(
                 files: localFiles, ports: ports, resolving: resolving, nat64: nat64, lists: addressLists)
-            networkChanges = network.map { [cache, serving, resolving, nat64, upstreams] network in
-                NetworkChangeHandler(network, cache, serving, resolving, nat64, upstreams, settings)
+            networkChanges = network.map { [cache, serving, resolving, nat64, upstreamsInForce] network in
+                NetworkChangeHandler(network, cache, serving, resolving, nat64, upstreamsInForce, settings)
             }
             (pendingProbes, fleetReports) = (PendingProbes(resolving), PendingFleetReports(resolving, cache))
             (queries, evidence, notifier) = (PendingQueries(resolving), EvidenceLog(resolving), Notifier(resolving))
@@ -154,7 +154,7 @@ final class Daemon {
             .ready(
                 listen: ports.addresses.map(\.description), threads: threads.count,
                 providers: settings.askedProviders.map(\.name),
-                systemServers: resolving.system.servers.map(\.description)))
+                systemServers: resolving.upstreams.system.servers.map(\.description)))
         if let networkChanges, !networkChanges.network.hasWayOut { log(.networkLost) }
         if OpenResolverCheck.isOpenResolver(listen: ports.addresses, allow: reload.settingsOfStart.server.allow) {
             log(.openResolver)
@@ -165,7 +165,7 @@ final class Daemon {
         timetable = Timetable(timedParts)
         assert(hasAllParts, "a part with a deadline is not in the timetable")
         var turnedAt = Clock.now()
-        supervision?.ready(ports.addresses, resolving.providers.providers, now: turnedAt)
+        supervision?.ready(ports.addresses, resolving.upstreams.providers.providers, now: turnedAt)
         while stopSignal == nil {
             // A deadline that has passed already must not count as lateness, which indicates suspension.
             let deadline = timetable.nextDeadline.map { max($0, turnedAt) }
@@ -183,7 +183,7 @@ final class Daemon {
         timetable = Timetable([])
         control = nil
         pages = nil
-        resolving.providers.stop(now: Clock.now())
+        resolving.upstreams.providers.stop(now: Clock.now())
         dispatch(now: Clock.now())
         billing.save(now: Clock.now())
         resolving.store?.stop()
@@ -289,7 +289,7 @@ final class Daemon {
             recorder.settingsReloaded(now: Clock.now())
         case .failure(let fault): log(.settingsRefused(complaints: fault.complaints))
         }
-        supervision?.ready(ports.addresses, resolving.providers.providers, now: Clock.now())
+        supervision?.ready(ports.addresses, resolving.upstreams.providers.providers, now: Clock.now())
         reload.end(result)
     }
 
@@ -298,7 +298,7 @@ final class Daemon {
         log.configure(settings.log)
         recorderFiles.setDirectory(settings.log.usedRecorderDirectory)
         watches.scope = FlightScope(settings.log.recorder)
-        upstreams.setAccounts(secrets.accounts, secrets.nameservers)
+        upstreamsInForce.setAccounts(secrets.accounts, secrets.nameservers)
         notifier.configure(secrets.receivers, now: now)
         if let networkChanges {
             networkChanges.configure(settings, now: now)
@@ -323,9 +323,9 @@ final class Daemon {
     }
 
     func readNameservers(now: Instant) {
-        upstreams.readNameservers(settings.systemResolver, areOthers: false, now: now)
-        upstreams.announce(now: now)
-        networkChanges?.found(searchDomains: upstreams.nameservers.searchDomains, now: now)
+        upstreamsInForce.readNameservers(settings.systemResolver, areOthers: false, now: now)
+        upstreamsInForce.announce(now: now)
+        networkChanges?.found(searchDomains: upstreamsInForce.nameservers.searchDomains, now: now)
     }
 
     // MARK: links
@@ -354,8 +354,8 @@ final class Daemon {
         for link in former.links where !links.links.contains(where: { $0.name == link.name }) {
             outbox.log(.nameserver(.linkEnded(link.name)))
         }
-        upstreams.setLinks(links, now: now)
-        upstreams.announce(now: now)
+        upstreamsInForce.setLinks(links, now: now)
+        upstreamsInForce.announce(now: now)
         policy.renew(now: now)
         for link in links.links where !former.links.contains(where: { $0.isSame(as: link) }) {
             outbox.log(.nameserver(.announced(link, ignored: policy.ignoredDomains(of: link))))
@@ -449,7 +449,7 @@ final class Daemon {
             resolving: resolving, threads: threads, cache: cache, pendingProbes: pendingProbes,
             evidence: evidence, billing: billing, notifier: notifier, network: networkChanges?.network,
             translationPrefix: nat64.prefixes.first,
-            nameserverSource: upstreams.nameservers.path, startedAt: startedAt,
+            nameserverSource: upstreamsInForce.nameservers.path, startedAt: startedAt,
             startSeconds: startedAtWall / 1000, settingsSeconds: reload.settingsAtWall / 1000, now: now,
             listen: ports.addresses, operatorSwitches: switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: pages,

@@ -60,7 +60,7 @@ extension Daemon {
             addressLists.addressFailed(provider, isWrongNode: isWrongNode, now: now)
         case .nameserver(let news):
             log(.nameserver(news))
-            if news.changesServers { upstreams.announce(now: now) }
+            if news.changesServers { upstreamsInForce.announce(now: now) }
         case .probe(let news): pendingProbes.take(news, now: now)
         case .portal(let news):
             portalCheck.take(news, now: now)

@@ -49,7 +49,8 @@ final class PolicyInForce {
     /// differ (`Policy.answersDiffering`).
     func renew(now: Instant) {
         let new = Policy(
-            settings, resolving.providers.providers, resolving.nameservers.all, lists: lists.names.lists,
+            settings, resolving.upstreams.providers.providers, resolving.upstreams.nameservers.all,
+            lists: lists.names.lists,
             added: rules.rules, links: links)
         let old = policy
         policy = new
@@ -177,7 +178,9 @@ final class PolicyInForce {
         }
     }
 
-    private var acceptance: AcceptanceNote? { policy.flatMap { AcceptanceNote($0, resolving.nameservers.all) } }
+    private var acceptance: AcceptanceNote? {
+        policy.flatMap { AcceptanceNote($0, resolving.upstreams.nameservers.all) }
+    }
 
     /// Removes stored answers of names with an expectation or a nameserver, now or when the answers were accepted, if
     /// the rules differ.

@@ -16,9 +16,7 @@ final class ResolvingLoop: TimedPart {
 
     let loop: EventLoop
     let outbox: Outbox
-    let providers: ProviderFetches
-    let system: SystemFetches
-    let nameservers: NamedServers
+    let upstreams: Upstreams
     let probes: Probes
     let streams: StreamServer
     let mailbox: Mailbox<Notice>
@@ -57,14 +55,12 @@ final class ResolvingLoop: TimedPart {
     var explanationPace = ExplanationPace()
 
     init(
-        loop: EventLoop, outbox: Outbox, providers: ProviderFetches, system: SystemFetches, probes: Probes,
-        streams: StreamServer, mailbox: Mailbox<Notice>, store: StoreThread?, answers: CachedAnswers,
+        loop: EventLoop, outbox: Outbox, upstreams: Upstreams, probes: Probes, streams: StreamServer,
+        mailbox: Mailbox<Notice>, store: StoreThread?, answers: CachedAnswers,
         serving: ServingState, seed: UInt64, fastPath: consuming FastPath, recorder: FlightRecorder
     ) throws(SystemError) {
         (self.loop, self.outbox) = (loop, outbox)
-        self.providers = providers
-        self.system = system
-        nameservers = NamedServers(asking: system, outbox: outbox)
+        self.upstreams = upstreams
         self.probes = probes
         self.streams = streams
         self.mailbox = mailbox
@@ -84,7 +80,7 @@ final class ResolvingLoop: TimedPart {
 
     /// All that have deadlines. The resolver's has its turn last: it takes what the others report.
     var timedParts: [any TimedPart] {
-        [providers, system, nameservers, probes, streams] + (store.map { [$0] } ?? []) + [addressSets, fleet, self]
+        upstreams.timedParts + [probes, streams] + (store.map { [$0] } ?? []) + [addressSets, fleet, self]
     }
 
     /// When the resolver is due.
@@ -112,30 +108,27 @@ final class ResolvingLoop: TimedPart {
         }
         repeat {
             for (outcome, request) in fleet.takeOutcomes() { carryOut(outcome, request, now: now) }
-            let heard = providers.takeEvents()
+            let heard = upstreams.takeEvents()
             for event in heard { handle(event, now: now) }
-            for (id, result) in system.takeFinished() + nameservers.takeFinished() {
-                handle(.fetchFinished(id, result), now: now)
-            }
             for (id, result) in probes.takeFinished() { handle(.probeFinished(id, result), now: now) }
             sendReplies()
             // After the replies: clients do not wait for other members.
             share(heard, now: now)
-            providers.flush(now: now)
+            upstreams.flush(now: now)
         } while hasFinished
         fleet.releaseLeases(now: now)
     }
 
     /// Whether there is something to settle.
     var hasFinished: Bool {
-        providers.hasFinished || system.hasFinished || probes.hasFinished || fleet.hasOutcomes
+        upstreams.hasFinished || probes.hasFinished || fleet.hasOutcomes
     }
 
     /// Removes cache entries, stored entries and remembered failures, so that the next question goes upstream.
     ///
     /// - Returns: the number of cache entries removed.
     func flush(_ scope: QuestionScope, now: Instant) -> Int {
-        providers.flushed(scope)
+        upstreams.providers.flushed(scope)
         handle(.flushed(scope), now: now)
         store?.forget(scope, now: now)
         return answers.remove(scope)
@@ -171,8 +164,7 @@ final class ResolvingLoop: TimedPart {
 
     /// - Parameter provider: nil for all.
     func reset(_ provider: ProviderID?, now: Instant) {
-        providers.reset(provider)
-        nameservers.reset(provider)
+        upstreams.reset(provider)
         handle(.providerReset(provider), now: now)
     }
 
@@ -184,15 +176,15 @@ final class ResolvingLoop: TimedPart {
         let changes = resolver.takeStateChanges(now: now)
         guard !changes.isEmpty else { return }
         for change in changes {
-            if let server = nameservers[change.provider] {
+            if let server = upstreams.nameservers[change.provider] {
                 recorder.changed(server.name, to: change.to, now: now)
                 if let event = LogEvent(change, of: server) { outbox.log(event) }
-            } else if let provider = providers.provider(change.provider) {
+            } else if let provider = upstreams.providers.provider(change.provider) {
                 recorder.changed(provider.name, to: change.to, now: now)
                 if let event = LogEvent(change, of: provider) { outbox.log(event) }
             }
         }
-        let inUse = providers.providers.filter { !$0.isShadow }
+        let inUse = upstreams.providers.providers.filter { !$0.isShadow }
         let failures = inUse.map { provider -> FetchFailure? in
             switch state(of: provider, now: now) {
             case .down, .blocked: provider.lastFailure
@@ -200,7 +192,7 @@ final class ResolvingLoop: TimedPart {
             case .up, .throttled, .overBudget, .overQuota, .unmeasured: nil
             }
         }
-        if let event = outage.changed(to: failures, hasSystemResolver: !system.servers.isEmpty, now: now) {
+        if let event = outage.changed(to: failures, hasSystemResolver: !upstreams.system.servers.isEmpty, now: now) {
             outbox.log(event)
         }
     }
@@ -319,7 +311,7 @@ final class ResolvingLoop: TimedPart {
         questionsTaken += 1
         let question = client.question
         // The daemon's own check query came back: the system resolver forwards to this daemon. No client has asked.
-        if system.clientAsked(question, now: now) {
+        if upstreams.system.clientAsked(question, now: now) {
             drop(client, now: now)
             returnedChecks.add(client.path)
             return
@@ -341,18 +333,11 @@ final class ResolvingLoop: TimedPart {
         switch action {
         case .fetch(let id, let question, let upstream, let purpose):
             askedAt = now
-            switch upstream {
-            case .provider(let provider):
-                if let server = nameservers[provider] { return nameservers.start(id, question, server, now: now) }
-                start(id, question, provider, purpose, now: now)
-            case .system: system.start(id, question, now: now)
-            }
-        case .shadow(let id, let question, let provider): providers.start(id, question, provider, now: now)
+            start(id, question, upstream, purpose, now: now)
+        case .shadow(let id, let question, let provider): upstreams.measure(id, question, provider, now: now)
         case .abandon(let id):
-            providers.abandon(id, now: now)
+            upstreams.abandon(id, now: now)
             fleet.abandon(id)
-            system.abandon(id)
-            nameservers.abandon(id, now: now)
         case .store(let question, let answer, let source): keep(question, answer, source, now: now)
         case .reply(let waiter, let answer, let source):
             guard let client = clients.take(waiter) else { return tell(waiter, .answer(answer, source)) }
@@ -512,32 +497,22 @@ final class ResolvingLoop: TimedPart {
     /// former one.
     func setNameservers(_ servers: [Nameserver], _ options: NameserverOptions, now: Instant) {
         probes.abandonAll()
-        system.setServers(servers, options, now: now)
+        upstreams.system.setServers(servers, options, now: now)
     }
 
     /// Moves to another network; results of running probes would concern the former one.
     func networkChanged(to network: NetworkID, now: Instant) {
         probes.abandonAll()
         // Failures while the routes were changing say nothing about this network.
-        for provider in providers.providers { provider.resetAddresses() }
+        for provider in upstreams.providers.providers { provider.resetAddresses() }
         handle(.network(.changed(network)), now: now)
     }
 
     /// Handles an intermediate step of a change: new requests use new connections.
     func networkUnsettled(now: Instant) {
-        renewConnections(now: now)
+        upstreams.renewConnections(now: now)
         handle(.network(.unsettled), now: now)
     }
-
-    /// Drops connections of the former network, even those that may still work: finding out costs a timeout, a new
-    /// handshake some milliseconds.
-    func renewConnections(now: Instant) {
-        providers.renewConnections(now: now)
-        system.renew()
-    }
-
-    /// Providers and nameservers that no route leads to.
-    var unreachable: Set<ProviderID> { providers.unreachable.union(nameservers.unreachable) }
 
     // MARK: views
 

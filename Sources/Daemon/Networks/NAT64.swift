@@ -56,7 +56,7 @@ final class NAT64: TimedPart {
         // A container's route is no reason to repeat the discovery.
         guard ways != self.ways else { return announce(now: now) }
         self.ways = ways
-        if let request = request.take() { resolving.system.cancel(request) }
+        if let request = request.take() { resolving.upstreams.system.cancel(request) }
         let isNews = discovery.networkChanged(to: network, reach, advertised: advertised, now: now)
         if isNews, settings.dns64 == .auto { forgetAAAA(now: now) }
         announce(now: now)
@@ -68,7 +68,8 @@ final class NAT64: TimedPart {
     func timePassed(now: Instant) {
         guard let askAt = discovery.askAt, askAt <= now else { return }
         discovery.asked()
-        request = resolving.system.ask(NAT64Discovery.question, now: now) { [weak self] in self?.answered($0) }
+        request = resolving.upstreams.system.ask(NAT64Discovery.question, now: now) { [weak self] in self?.answered($0)
+        }
     }
 
     private func answered(_ result: FetchResult) {
@@ -89,9 +90,9 @@ final class NAT64: TimedPart {
 
     private func announce(now: Instant) {
         serving.setAAAAFilter(settings.filterAAAA == .noRoute && !reach.hasWayOut(.aaaa))
-        resolving.providers.setReach(reach, prefixes)
-        resolving.system.setReach(reach)
-        resolving.handle(.network(.unreachable(resolving.unreachable)), now: now)
+        resolving.upstreams.providers.setReach(reach, prefixes)
+        resolving.upstreams.system.setReach(reach)
+        resolving.handle(.network(.unreachable(resolving.upstreams.unreachable)), now: now)
         resolving.handle(.translation(prefixes, synthesises: settings.dns64 == .auto), now: now)
     }
 }

@@ -15,7 +15,7 @@ final class NetworkChangeHandler: TimedPart {
     private let serving: ServingState
     private let resolving: ResolvingLoop
     private let nat64: NAT64
-    private let upstreams: Upstreams
+    private let upstreamsInForce: UpstreamsInForce
     private var settings: Settings
     /// The route out is changing or gone: entries of the network in force are not served.
     private var isInTransit = false
@@ -29,14 +29,14 @@ final class NetworkChangeHandler: TimedPart {
 
     init(
         _ network: NetworkMonitor, _ cache: AnswerCache, _ serving: ServingState, _ resolving: ResolvingLoop,
-        _ nat64: NAT64, _ upstreams: Upstreams, _ settings: Settings
+        _ nat64: NAT64, _ upstreamsInForce: UpstreamsInForce, _ settings: Settings
     ) {
         self.network = network
         self.cache = cache
         self.serving = serving
         self.resolving = resolving
         self.nat64 = nat64
-        self.upstreams = upstreams
+        self.upstreamsInForce = upstreamsInForce
         self.settings = settings
         resolving.handle(.network(.changed(network.id)), now: Clock.now())
     }
@@ -77,7 +77,7 @@ final class NetworkChangeHandler: TimedPart {
     /// - Returns: whether the network is another one.
     func followExits(now: Instant) -> Bool {
         var isNews = false
-        for report in resolving.providers.takeExits() {
+        for report in resolving.upstreams.providers.takeExits() {
             isNews = network.reported(report.address, by: report.provider, askedAt: report.askedAt, now: now) || isNews
         }
         if isNews { keepHistory(now: now) }
@@ -157,16 +157,16 @@ final class NetworkChangeHandler: TimedPart {
             forget(Partition(former, settings.providers), since: carrier.since, now: now)
         }
         // In transit, connections were renewed at the last route change, so the present ones use the new network.
-        if !isInTransit { resolving.renewConnections(now: now) }
+        if !isInTransit { resolving.upstreams.renewConnections(now: now) }
         isInTransit = false
         setPartition(now: now)
         resolving.outbox.log(
             .networkChanged(
                 id: network.id.description, words: change.identity.words, cause: change.cause))
-        upstreams.readNameservers(settings.systemResolver, areOthers: true, now: now)
+        upstreamsInForce.readNameservers(settings.systemResolver, areOthers: true, now: now)
         followRoutes(now: now)
         resolving.networkChanged(to: network.id, now: now)
-        upstreams.networkChanged(now: now)
+        upstreamsInForce.networkChanged(now: now)
         forget(forgotten, now: now)
         keepHistory(now: now)
     }
@@ -178,7 +178,7 @@ final class NetworkChangeHandler: TimedPart {
         nat64.networkChanged(
             to: network.isUnsettled ? nil : network.id, reach: network.reach,
             advertised: network.advertisedPrefixes(now: now), now: now)
-        upstreams.announce(now: now)
+        upstreamsInForce.announce(now: now)
     }
 
     /// Forgets the answers of a network that were learned at `since` or later.

@@ -37,7 +37,7 @@ extension Statistics {
     /// The addresses that providers reported, without those of providers that the settings no longer have.
     private var exits: [NetworkReport.Exit] {
         (network?.exits.current ?? []).compactMap { report in
-            let provider = resolving.providers.providers.first { $0.id.number == report.provider }
+            let provider = resolving.upstreams.providers.providers.first { $0.id.number == report.provider }
             return provider.map {
                 NetworkReport.Exit(
                     address: report.address.description, provider: $0.name,

@@ -38,14 +38,16 @@ final class PortalCheck: TimedPart {
         case .redirects: break
         case .ended:
             askAt = nil
-            if let request = request.take() { resolving.system.cancel(request) }
+            if let request = request.take() { resolving.upstreams.system.cancel(request) }
         }
     }
 
     func timePassed(now: Instant) {
         guard let due = askAt, due <= now else { return }
         askAt = now + PortalCheck.pause
-        request = resolving.system.ask(Question(PortalNames.probed, .a), now: now) { [weak self] in self?.answered($0) }
+        request = resolving.upstreams.system.ask(Question(PortalNames.probed, .a), now: now) { [weak self] in
+            self?.answered($0)
+        }
     }
 
     private func answered(_ result: FetchResult) {
@@ -62,7 +64,7 @@ final class PortalCheck: TimedPart {
         let endpoint = HTTPEndpoint(
             scheme: .http, host: host, port: PortalCheck.port, address: address.description)
         guard let endpoint else { return }
-        resolving.providers.carry(HTTPRequest(url: PortalCheck.path), to: endpoint, now: Clock.now()) {
+        resolving.upstreams.providers.carry(HTTPRequest(url: PortalCheck.path), to: endpoint, now: Clock.now()) {
             [resolving] result in
             guard case .success(let transfer) = result, let host = HTTPReply(transfer).redirectHost else { return }
             resolving.handle(.redirected(host), now: Clock.now())

@@ -119,7 +119,7 @@ final class Notifier: TimedPart {
     private func sendDue(_ index: Int, now: Instant) {
         guard let due = receivers[index].queue.nextDeadline, due <= now else { return }
         let receiver = receivers[index]
-        let ways = receiver.endpoints.compactMap { resolving.providers.reachability.way(to: $0) }
+        let ways = receiver.endpoints.compactMap { resolving.upstreams.providers.reachability.way(to: $0) }
         guard !ways.isEmpty else { return receivers[index].queue.postpone(now: now) }
         guard let batch = receivers[index].queue.begin(now: now) else { return }
         // Each failure selects another address: the first one may accept connections and never answer.

@@ -122,7 +122,7 @@ final class EvidenceLog {
     }
 
     private func isAsked(_ source: Source) -> Bool {
-        if case .provider(let id) = source { resolving.providers.provider(id) != nil } else { true }
+        if case .provider(let id) = source { resolving.upstreams.providers.provider(id) != nil } else { true }
     }
 
     static func noteName(_ slot: Int) -> String {

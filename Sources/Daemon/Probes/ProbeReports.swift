@@ -8,7 +8,7 @@ import Resolver
 extension ResolvingLoop {
     func name(of source: Source) -> String {
         switch source {
-        case .provider(let id): providers.name(of: id) ?? nameservers[id]?.name ?? "a removed provider"
+        case .provider(let id): upstreams.name(of: id) ?? "a removed provider"
         case .system: "system"
         case .local: "local"
         case .fallback: "fallback"

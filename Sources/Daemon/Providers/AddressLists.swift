@@ -79,7 +79,7 @@ final class AddressLists: TimedPart {
         notes = resolving.store == nil ? [:] : nil
     }
 
-    private var providers: [Provider] { resolving.providers.providers }
+    private var providers: [Provider] { resolving.upstreams.providers.providers }
 
     var nextDeadline: Instant? {
         guard !isPaused else { return nil }
@@ -148,7 +148,7 @@ final class AddressLists: TimedPart {
 
     /// An address of the provider was unreachable, or led to the wrong node.
     func addressFailed(_ id: ProviderID, isWrongNode: Bool, now: Instant) {
-        guard let provider = resolving.providers.provider(id) else { return }
+        guard let provider = resolving.upstreams.providers.provider(id) else { return }
         for key in keys(of: provider) {
             tracked[key]?.plan.addressFailed(
                 isWrongNode: isWrongNode, isLast: !provider.hasWorkingAddress, now: now)
@@ -159,7 +159,7 @@ final class AddressLists: TimedPart {
     /// tracked before.
     func cameWithAnswer(_ reply: HTTPReply, of provider: ProviderID, now: Instant) {
         guard notes != nil else {
-            resolving.providers.provider(provider)?.wantsNodes = true
+            resolving.upstreams.providers.provider(provider)?.wantsNodes = true
             return
         }
         if replied(.vendor(provider), reply, now: now) != nil { tracked[.vendor(provider)]?.plan.failed(now: now) }
@@ -174,7 +174,8 @@ final class AddressLists: TimedPart {
 
     private func askVendor(_ id: ProviderID, now: Instant) {
         let key = Key.vendor(id)
-        guard let provider = resolving.providers.provider(id), let listing = provider.account.nodeListing else {
+        guard let provider = resolving.upstreams.providers.provider(id), let listing = provider.account.nodeListing
+        else {
             return
         }
         if listing.comesWithAnswers {
@@ -200,12 +201,12 @@ final class AddressLists: TimedPart {
         isRedated: Bool = false, now: Instant
     ) {
         tracked[key]?.plan.asked(now: now)
-        guard let request = try? listing.request(in: resolving.providers.context(of: provider)) else {
+        guard let request = try? listing.request(in: resolving.upstreams.providers.context(of: provider)) else {
             tracked[key]?.plan.failed(now: now)
             return
         }
         let clock = provider.clock
-        let transfer = resolving.providers.carry(
+        let transfer = resolving.upstreams.providers.carry(
             request, to: endpoint, timeout: provider.timeout, now: now
         ) { [weak self] result in
             guard let self else { return }
@@ -224,7 +225,7 @@ final class AddressLists: TimedPart {
 
     /// - Returns: why the reply has no list; nil if it has one, or if the provider is gone.
     private func replied(_ key: Key, _ reply: HTTPReply, now: Instant) -> DialectError? {
-        guard case .vendor(let id) = key, let provider = resolving.providers.provider(id),
+        guard case .vendor(let id) = key, let provider = resolving.upstreams.providers.provider(id),
             let listing = provider.account.nodeListing
         else { return nil }
         provider.clock.learn(from: reply, in: provider.dialect, wallMilliseconds: Clock.wallMilliseconds())
@@ -242,7 +243,7 @@ final class AddressLists: TimedPart {
         tracked[key]?.plan.asked(now: now)
         let others = providers.filter { canResolve(name, $0) }.map(\.id)
         let lookup = HostLookup(
-            hasSystem: resolving.system.hasReachableServer, providers: others,
+            hasSystem: resolving.upstreams.system.hasReachableServer, providers: others,
             doubtsSystem: tracked[key]?.plan.doubtsSystem ?? false)
         let question = HostQuestion(owner, lookup, resolving) { [weak self] in self?.resolved(key, name, $0) }
         tracked[key]?.request = .lookup(question)
@@ -269,7 +270,7 @@ final class AddressLists: TimedPart {
 
     private func cancel(_ key: Key, now: Instant) {
         switch tracked[key]?.request.take() {
-        case .transfer(let id): resolving.providers.cancel(id, now: now)
+        case .transfer(let id): resolving.upstreams.providers.cancel(id, now: now)
         case .lookup(let question): question.cancel(now: now)
         case nil: return
         }
@@ -322,7 +323,7 @@ final class AddressLists: TimedPart {
             }
         }
         guard hasChanged else { return }
-        resolving.handle(.network(.unreachable(resolving.unreachable)), now: now)
+        resolving.handle(.network(.unreachable(resolving.upstreams.unreachable)), now: now)
         // The failures were failures of the former addresses.
         for provider in revived { resolving.handle(.providerReset(provider), now: now) }
     }
@@ -359,7 +360,7 @@ final class AddressLists: TimedPart {
 
     private func note(of key: Key) -> String {
         switch key {
-        case .vendor(let id): Key.ofVendor + (resolving.providers.name(of: id) ?? "")
+        case .vendor(let id): Key.ofVendor + (resolving.upstreams.providers.name(of: id) ?? "")
         case .hostName(let name): Key.ofHostName + name
         }
     }
@@ -377,7 +378,7 @@ final class AddressLists: TimedPart {
     /// Returns the account and service that the list belongs to: new settings may give the provider's name to another
     /// account or service. Leaves out the URL's path, which may hold a token.
     private func scope(of key: Key) -> String {
-        guard case .vendor(let id) = key, let provider = resolving.providers.provider(id) else { return "-" }
+        guard case .vendor(let id) = key, let provider = resolving.upstreams.providers.provider(id) else { return "-" }
         let settings = provider.settings
         let url = settings.url
         let service = "\(url.isSecure ? "https" : "http")://\(url.host):\(url.port)"

@@ -41,7 +41,7 @@ final class Billing: TimedPart {
 
     /// The quotas of which 80 % or more is used.
     var warnings: [QuotaWarning] {
-        resolving.providers.providers.compactMap { provider in
+        resolving.upstreams.providers.providers.compactMap { provider in
             questions(of: provider).flatMap { warning(provider, $0) }
         }
     }
@@ -50,7 +50,7 @@ final class Billing: TimedPart {
     func restore(_ notes: [String: String], now: Instant) {
         isRestored = true
         let wall = Clock.wallMilliseconds()
-        let configured = Set(resolving.providers.providers.map(\.name))
+        let configured = Set(resolving.upstreams.providers.providers.map(\.name))
         for (name, text) in notes where name.hasPrefix(Billing.notePrefix) {
             guard let kept = BilledQuestions(text: text) else { continue }
             let provider = String(name.dropFirst(Billing.notePrefix.count))
@@ -84,7 +84,7 @@ final class Billing: TimedPart {
             questions[provider, default: BilledQuestions(unixMilliseconds: wall)].add(1, cause, unixMilliseconds: wall)
         }
         unsaved.insert(provider)
-        let billed = resolving.providers.providers.first { $0.name == provider }
+        let billed = resolving.upstreams.providers.providers.first { $0.name == provider }
         if let account = billed.flatMap({ account(of: $0) }) {
             resolving.fleet.bill(account, causes.count, own: own(account))
         }
@@ -96,7 +96,7 @@ final class Billing: TimedPart {
 
     /// The questions of this machine in the account's present period, by all providers that use it.
     private func own(_ account: String) -> Int {
-        resolving.providers.providers.reduce(0) { sum, provider in
+        resolving.upstreams.providers.providers.reduce(0) { sum, provider in
             guard self.account(of: provider) == account, let quota = provider.quota else { return sum }
             return sum + (questions(of: provider)?.total(quota.period) ?? 0)
         }
@@ -150,7 +150,7 @@ final class Billing: TimedPart {
 
     /// - Parameter resolverKnows: false after a change of the settings: the resolver has no levels yet.
     private func compareWithQuotas(resolverKnows: Bool = true, now: Instant) {
-        for provider in resolving.providers.providers {
+        for provider in resolving.upstreams.providers.providers {
             let questions = questions(of: provider)
             let known = levels[provider.name] ?? .free
             var (level, end) = (BilledQuestions.QuotaLevel.free, Instant?.none)

@@ -35,8 +35,8 @@ final class HostQuestion {
 
     func cancel(now: Instant) {
         finish = nil
-        for question in questions { resolving.system.cancel(question) }
-        for transfer in transfers { resolving.providers.cancel(transfer, now: now) }
+        for question in questions { resolving.upstreams.system.cancel(question) }
+        for transfer in transfers { resolving.upstreams.providers.cancel(transfer, now: now) }
     }
 
     private func ask(_ step: HostLookup.Step, now: Instant) {
@@ -44,14 +44,15 @@ final class HostQuestion {
         switch step.source {
         case .system:
             questions.append(
-                resolving.system.ask(question, now: now) { [weak self] result in self?.answered(step, result) })
+                resolving.upstreams.system.ask(question, now: now) { [weak self] result in self?.answered(step, result)
+                })
         case .provider(let id):
-            guard let provider = resolving.providers.provider(id), provider.dialect.supports(question),
+            guard let provider = resolving.upstreams.providers.provider(id), provider.dialect.supports(question),
                 let endpoint = provider.chooseEndpoints(now: now)?.first.endpoint,
                 let request = try? provider.dialect.request(
-                    for: [question], in: resolving.providers.context(of: provider))
+                    for: [question], in: resolving.upstreams.providers.context(of: provider))
             else { return lookup.answered(step, nil) }
-            let transfer = resolving.providers.carry(
+            let transfer = resolving.upstreams.providers.carry(
                 request, to: endpoint, timeout: provider.timeout, now: now
             ) { [weak self] result in
                 let answers = try? provider.dialect.answers(from: HTTPReply(result.get()), to: [question])

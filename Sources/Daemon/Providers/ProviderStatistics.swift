@@ -10,7 +10,7 @@ import Settings
 import Telemetry
 
 extension Statistics {
-    var providers: [StatsReport.Provider] { resolving.providers.providers.map(line) }
+    var providers: [StatsReport.Provider] { resolving.upstreams.providers.providers.map(line) }
 
     private func line(_ provider: Provider) -> StatsReport.Provider {
         var line = StatsReport.Provider(
@@ -27,7 +27,7 @@ extension Statistics {
         line.durations = StatsReport.Histogram(provider.latency)
         line.latencyMilliseconds.p50 = (provider.latency.percentile(50) ?? 0) / 1000
         line.latencyMilliseconds.p95 = (provider.latency.percentile(95) ?? 0) / 1000
-        line.connections = StatsReport.Provider.Connections(resolving.providers.connections(of: provider))
+        line.connections = StatsReport.Provider.Connections(resolving.upstreams.providers.connections(of: provider))
         line.addresses = provider.addressStates.map { address in
             StatsReport.Provider.Address(address.endpoint.address, state: address.isWorking ? "up" : "down")
         }
@@ -49,7 +49,7 @@ extension Statistics {
 }
 
 extension Statistics {
-    var nameservers: [StatsReport.Provider] { resolving.nameservers.all.map(line) }
+    var nameservers: [StatsReport.Provider] { resolving.upstreams.nameservers.all.map(line) }
 
     private func line(_ server: NamedServer) -> StatsReport.Provider {
         var line = StatsReport.Provider(
@@ -65,7 +65,7 @@ extension Statistics {
         line.durations = StatsReport.Histogram(server.latency)
         line.latencyMilliseconds.p50 = (server.latency.percentile(50) ?? 0) / 1000
         line.latencyMilliseconds.p95 = (server.latency.percentile(95) ?? 0) / 1000
-        line.connections = StatsReport.Provider.Connections(resolving.nameservers.connections(of: server))
+        line.connections = StatsReport.Provider.Connections(resolving.upstreams.nameservers.connections(of: server))
         line.addresses = server.settings.servers.map { StatsReport.Provider.Address("\($0)", state: "asked") }
         let estimate = resolving.estimate(of: server.id, now: now)
         line.retrySeconds = estimate?.retryAt.map { max(0, Int(now.duration(to: $0).wholeSeconds)) }

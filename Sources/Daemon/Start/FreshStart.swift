@@ -76,7 +76,7 @@ extension FreshStart {
     ) throws(SystemError) {
         let files = try LocalFiles(
             resolvConf: settings.systemResolver.resolvConf, loop: try EventLoop(), outbox: Outbox())
-        let nameservers = Upstreams.nameservers(
+        let nameservers = UpstreamsInForce.nameservers(
             settings.systemResolver, files, options.listenAddresses(settings), complain: complain)
         self.init(
             settings, secrets.accounts, HostsFiles(secrets.names.hosts),

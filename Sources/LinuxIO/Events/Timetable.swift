@@ -71,8 +71,9 @@ package final class Timetable {
     private func readChanged() {
         while changes.marks != 0 {
             let place = changes.marks.trailingZeroBitCount
-            changes.marks &= changes.marks - 1
             deadlines[place] = parts[place].nextDeadline
+            // After the reading: a part that reads a value in place seems to change it.
+            changes.marks &= ~(1 << UInt64(place))
         }
         for (part, deadline) in zip(parts, deadlines) {
             assert(part.nextDeadline == deadline, "\(type(of: part)) has not told its timer of another deadline")

@@ -104,7 +104,7 @@ struct PendingQueriesTests {
     @Test("an unknown provider is refused with those that there are")
     func unknownProvider() throws {
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(2)), now: now)
-        let names = stand.resolving.providers.providers.map(\.name).joined(separator: ", ")
+        let names = stand.resolving.upstreams.providers.providers.map(\.name).joined(separator: ", ")
         do throws(Refusal) {
             _ = try pending.begin(QueryTerms(name, .a, provider: "nobody"), wantsJSON: false, now: now)
             Issue.record("it was not refused")

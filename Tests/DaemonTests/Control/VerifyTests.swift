@@ -29,7 +29,7 @@ struct VerifyTests {
         pending = PendingProbes(stand.resolving)
         name = try #require(Name("a.example"))
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
-        provider = try #require(stand.resolving.providers.providers.first).id
+        provider = try #require(stand.resolving.upstreams.providers.providers.first).id
     }
 
     private func setPolicy(isEnabled: Bool = true, allowsPrivate: Bool = true) {
@@ -147,7 +147,7 @@ struct VerifyTests {
         #expect(verdicts().contains("dropped: unreachable; another address is usable"))
         let whois = ListingPages(
             of: stand.cache, stand.resolving, WhoisListing(second, wantsJSON: false), now: now)
-        let provider = stand.resolving.providers.providers[0].name
+        let provider = stand.resolving.upstreams.providers.providers[0].name
         let kept = whois.joined()
         #expect(kept.hasPrefix("a.example A ") && kept.hasSuffix("\n; 1 name\n"))
         #expect(verdicts().contains("by \(provider)"))

@@ -36,15 +36,15 @@ struct NAT64Tests {
     @Test("a provider with IPv4 addresses is out of reach on IPv6 alone, until a prefix is known")
     func unreachable() throws {
         try stand.setProviders([Settings.Provider.builtIn[0]], now: now)
-        let id = try #require(stand.resolving.providers.providers.first?.id)
+        let id = try #require(stand.resolving.upstreams.providers.providers.first?.id)
         translation.networkChanged(to: home, reach: .everything, advertised: [], now: now)
-        #expect(stand.resolving.providers.unreachable == [])
+        #expect(stand.resolving.upstreams.providers.unreachable == [])
         translation.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
-        #expect(stand.resolving.providers.unreachable == [id])
+        #expect(stand.resolving.upstreams.providers.unreachable == [id])
         translation.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
-        #expect(stand.resolving.providers.unreachable == [] && translation.prefixes == [prefix])
+        #expect(stand.resolving.upstreams.providers.unreachable == [] && translation.prefixes == [prefix])
         translation.networkChanged(to: home, reach: NetworkReach(prefixes: []), advertised: [], now: now)
-        #expect(stand.resolving.providers.unreachable == [id] && translation.prefixes == [])
+        #expect(stand.resolving.upstreams.providers.unreachable == [id] && translation.prefixes == [])
     }
 
     @Test("the prefix is asked for where there is IPv6 alone, and a failure is tried again later")
@@ -54,7 +54,7 @@ struct NAT64Tests {
         #expect(translation.nextDeadline == now)
         // There is no nameserver.
         translation.timePassed(now: now)
-        #expect(translation.nextDeadline == nil && stand.resolving.system.hasFinished)
+        #expect(translation.nextDeadline == nil && stand.resolving.upstreams.system.hasFinished)
         stand.resolving.settle(now: now)
         #expect(translation.nextDeadline.map { $0 > now } == true)
         translation.networkChanged(to: home, reach: onlyIPv4, advertised: [], now: now)

@@ -65,7 +65,7 @@ struct EvidenceLogTests {
     func content() throws {
         let stand = try ResolvingStand()
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
-        let provider = try #require(stand.resolving.providers.providers.first)
+        let provider = try #require(stand.resolving.upstreams.providers.providers.first)
         let log = EvidenceLog(stand.resolving)
         log.add(
             divergence(.provider(provider.id), .system), network: Partition(rawValue: 9), wallMilliseconds: 5_999,
@@ -92,7 +92,7 @@ struct EvidenceLogTests {
     func naming() throws {
         let stand = try ResolvingStand()
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
-        let provider = Source.provider(try #require(stand.resolving.providers.providers.first).id)
+        let provider = Source.provider(try #require(stand.resolving.upstreams.providers.providers.first).id)
         let log = EvidenceLog(stand.resolving)
         func named(_ sources: [Source], at seconds: Int64) -> [Source] {
             sources.filter {
@@ -134,7 +134,7 @@ struct EvidenceLogTests {
     func formerSource() throws {
         let stand = try ResolvingStand()
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
-        let former = Source.provider(try #require(stand.resolving.providers.providers.first).id)
+        let former = Source.provider(try #require(stand.resolving.upstreams.providers.providers.first).id)
         let log = EvidenceLog(stand.resolving)
         let network = Partition(rawValue: 1)
         log.add(divergence(former), network: network, wallMilliseconds: 0, now: now)

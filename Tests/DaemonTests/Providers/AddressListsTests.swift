@@ -34,7 +34,9 @@ struct AddressListsTests {
         return try Settings.parse(bytes: Array(text.utf8), file: "test").providers
     }
 
-    private var dialled: [String] { stand.resolving.providers.providers.flatMap { $0.endpoints.map(\.address) } }
+    private var dialled: [String] {
+        stand.resolving.upstreams.providers.providers.flatMap { $0.endpoints.map(\.address) }
+    }
 
     @Test("without a store a list is asked for at once; nothing else would tell what is kept")
     func memoryOnly() throws {
@@ -95,9 +97,10 @@ struct AddressListsTests {
             service-nodes = true
             """
         try stand.setProviders(Settings.parse(bytes: Array(text.utf8), file: "test").providers, now: now)
-        #expect(stand.resolving.providers.providers.map(\.wantsNodes) == [true])
+        #expect(stand.resolving.upstreams.providers.providers.map(\.wantsNodes) == [true])
         try stand.setProviders(providers(), now: now)
-        #expect(stand.resolving.providers.providers.map(\.wantsNodes) == [false], "this list has its own request")
+        #expect(
+            stand.resolving.upstreams.providers.providers.map(\.wantsNodes) == [false], "this list has its own request")
     }
 
     @Test("a list that comes with answers is read again at the end of its time, from the first answer after that")
@@ -115,7 +118,7 @@ struct AddressListsTests {
         try stand.setProviders(Settings.parse(bytes: Array(text.utf8), file: "test").providers, now: now)
         let scope = "baidu/1//http://192.0.2.1:80/public"
         lists.begin(["nodes of baidu": "\(inAnHour) \(scope) 203.0.113.1"], now: now)
-        let provider = try #require(stand.resolving.providers.providers.first)
+        let provider = try #require(stand.resolving.upstreams.providers.providers.first)
         provider.wantsNodes = false
         let due = try #require(lists.nextDeadline)
         #expect(due > now + .seconds(3500))
@@ -135,7 +138,7 @@ struct AddressListsTests {
         let lists = AddressLists(stand.resolving)
         try stand.setProviders(providers(), now: now)
         lists.begin([note: "\(inAnHour - 3_540_000) \(scope) disable"], now: now)
-        let provider = try #require(stand.resolving.providers.providers.first)
+        let provider = try #require(stand.resolving.upstreams.providers.providers.first)
         #expect(stand.resolving.state(of: provider, now: now) == .throttled)
         #expect(stand.resolving.state(of: provider, now: now + .seconds(61)) == .unmeasured)
     }
@@ -149,14 +152,14 @@ struct AddressListsTests {
         try stand.setProviders(providers(at: host), now: now)
         let scope = "alicloud/139450/global/http://\(host)/private"
         lists.begin([note: "\(inAnHour) \(scope) disable"], now: now)
-        let provider = try #require(stand.resolving.providers.providers.first)
+        let provider = try #require(stand.resolving.upstreams.providers.providers.first)
         #expect(stand.resolving.state(of: provider, now: now) == .throttled)
         lists.networkChanged(now: now)
         lists.timePassed(now: now)
         let deadline = Clock.now() + .seconds(20)
         while stand.resolving.state(of: provider, now: now) == .throttled, Clock.now() < deadline {
             try stand.resolving.loop.turn(until: Clock.now() + .milliseconds(5))
-            _ = stand.resolving.providers.takeEvents()
+            _ = stand.resolving.upstreams.providers.takeEvents()
         }
         #expect(stand.resolving.state(of: provider, now: now) == .unmeasured)
         #expect(dialled == ["203.0.113.1", "127.0.0.1"])
@@ -183,7 +186,7 @@ struct AddressListsTests {
         try stand.setProviders(byName("a", "b"), now: now)
         lists.begin(now: now)
         #expect(lists.nextDeadline == now)
-        let providers = stand.resolving.providers
+        let providers = stand.resolving.upstreams.providers
         #expect(providers.providers.allSatisfy { stand.resolving.state(of: $0, now: now) == .unresolved })
         #expect(providers.unreachable == Set(providers.providers.map(\.id)))
         // Neither nameservers nor other providers: that is in the log once, and tried again.
@@ -199,7 +202,7 @@ struct AddressListsTests {
         try stand.setProviders(byName("a", "b"), now: now)
         lists.begin(["addresses of dns.example": "\(inAnHour) - 203.0.113.1 2001:db8::1"], now: now)
         #expect(dialled == ["203.0.113.1", "2001:db8::1", "203.0.113.1", "2001:db8::1"])
-        let providers = stand.resolving.providers
+        let providers = stand.resolving.upstreams.providers
         #expect(providers.providers.allSatisfy { $0.endpoints.allSatisfy { $0.host == "dns.example" } })
         #expect(providers.unreachable.isEmpty)
         #expect(stand.logged().count == 2)
@@ -223,7 +226,7 @@ struct AddressListsTests {
                 "addresses of node.example": "\(inAnHour) - 203.0.113.1",
                 "addresses of httpdns.example": "\(inAnHour) - 203.0.113.2",
             ], now: now)
-        let endpoints = try #require(stand.resolving.providers.providers.first).endpoints
+        let endpoints = try #require(stand.resolving.upstreams.providers.providers.first).endpoints
         #expect(
             endpoints.map { "\($0.address):\($0.port) \($0.host)" } == [
                 "203.0.113.1:8443 node.example", "203.0.113.9:443 httpdns.example", "203.0.113.2:443 httpdns.example",

@@ -25,7 +25,7 @@ struct BillingTests {
         let provider: Provider
         let billing: Billing
 
-        var fetches: ProviderFetches { stand.resolving.providers }
+        var fetches: ProviderFetches { stand.resolving.upstreams.providers }
         var total: Int? { billing.questions(of: provider)?.total(.month) }
 
         init(_ stand: ResolvingStand, now: Instant) throws {
@@ -36,7 +36,7 @@ struct BillingTests {
             settings.quota = .init(1000, per: .month)
             settings.url = .init(isSecure: false, host: .name("provider.example"), port: server.port, path: "/q")
             try stand.setProviders([settings], now: now)
-            provider = try #require(stand.resolving.providers.providers.first)
+            provider = try #require(stand.resolving.upstreams.providers.providers.first)
             billing = Billing(stand.resolving)
         }
 

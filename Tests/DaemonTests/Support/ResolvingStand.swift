@@ -26,8 +26,8 @@ struct ResolvingStand {
         let recorder = FlightRecorder(FlightRecords(servingThreads: 0))
         let makeFastPath = { FastPath(cache: cache, access: access, serving: serving, version: ServingStand.version) }
         resolving = try ResolvingLoop(
-            loop: loop, outbox: outbox, providers: ProviderFetches(loop: loop, outbox: outbox),
-            system: SystemFetches(loop: loop, outbox: outbox), probes: Probes(loop: loop),
+            loop: loop, outbox: outbox, upstreams: Upstreams(loop: loop, outbox: outbox),
+            probes: Probes(loop: loop),
             streams: StreamServer(
                 listeners: [], loop: loop, access: access, fastPath: makeFastPath(),
                 ring: recorder.records.ofMainThread, maxConnections: 16),
@@ -45,7 +45,7 @@ struct ResolvingStand {
     func setProviders(_ settings: [Settings.Provider], now: Instant) throws {
         var accounts: [ProviderAccount] = []
         for provider in settings { accounts.append(try ProviderAccount(provider)) }
-        let traits = resolving.providers.setProviders(accounts)
+        let traits = resolving.upstreams.providers.setProviders(accounts)
         resolving.handle(.upstreamsChanged(providers: traits, hasSystem: false), now: now)
     }
 

@@ -6,7 +6,7 @@ import LinuxIO
 import Resolver
 import Settings
 
-final class Upstreams {
+final class UpstreamsInForce {
     /// The system's nameservers, and the file that names them.
     private(set) var nameservers = NameserverSources.none
 
@@ -52,9 +52,11 @@ final class Upstreams {
 
     /// Announces the providers; some of them may be unreachable.
     func announce(now: Instant) {
-        let traits = resolving.providers.setProviders(accounts) + resolving.nameservers.setServers(named, links.links)
+        let traits =
+            resolving.upstreams.providers.setProviders(accounts)
+            + resolving.upstreams.nameservers.setServers(named, links.links)
         resolving.handle(
-            .upstreamsChanged(providers: traits, hasSystem: resolving.system.hasReachableServer), now: now)
+            .upstreamsChanged(providers: traits, hasSystem: resolving.upstreams.system.hasReachableServer), now: now)
         nat64.providersChanged(now: now)
         addressLists.begin(now: now)
     }
@@ -66,7 +68,7 @@ final class Upstreams {
     ///
     /// - Parameter areOthers: servers with unchanged addresses are different servers, or are reached differently.
     func readNameservers(_ settings: Settings.SystemResolver, areOthers: Bool, now: Instant) {
-        let new = Upstreams.nameservers(settings, files, ports.addresses) { [resolving] path, error in
+        let new = UpstreamsInForce.nameservers(settings, files, ports.addresses) { [resolving] path, error in
             resolving.outbox.log(.fileUnreadable(path: path, reason: error.description))
         }
         let isOther = new.list != nameservers.list || new.path != nameservers.path
