@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "EndToEnd"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "EndToEnd" / "support"))
 
 import places  # noqa: E402 (found by the path above)
 import wire  # noqa: E402

@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "EndToEnd"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "EndToEnd" / "support"))
 
 from programs import Daemon, Program  # noqa: E402 (found by the path above)
 

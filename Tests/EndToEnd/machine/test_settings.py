@@ -74,7 +74,7 @@ class Effects(Case):
         directory.chmod(0o755)
         library = directory / "broken-parser.so"
         subprocess.run(
-            ["g++", "-shared", "-fPIC", "-o", library, Path(__file__).with_name("broken-parser.cpp")], check=True)
+            ["g++", "-shared", "-fPIC", "-o", library, places.SUPPORT / "broken-parser.cpp"], check=True)
         server = self.own(Daemon([self.provider.provider("json")], prefix=("env", f"LD_PRELOAD={library}"))).up()
         self.assertIn("system calls filtered", ctl(server, "status").stdout)
         # Each is refused by the sound parser, too.

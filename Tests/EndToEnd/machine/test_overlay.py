@@ -9,10 +9,9 @@ import tempfile
 from pathlib import Path
 
 import overlay
+import places
 from cases import Case
 from takeover import Overlaid
-
-HERE = Path(__file__).resolve().parent
 
 # A chroot with the machine's files, but for an /etc of its own; in it, python with the given program.
 _CHROOT = """
@@ -26,7 +25,7 @@ cat "$root/etc/resolv.conf"
 
 _TAKE_PLACE = f"""
 import sys
-sys.path.insert(0, {str(HERE)!r})
+sys.path.insert(0, {str(places.SUPPORT)!r})
 from takeover import Overlaid
 place = Overlaid()
 place.write("/etc/resolv.conf", "nameserver 192.0.2.3\\n")
@@ -80,8 +79,9 @@ class Guarded(Case):
 
     def test_no_test_enters_a_mount_namespace_in_another_way(self):
         entering = re.compile(r"nsenter")
-        files = [path.name for path in HERE.glob("*.py") if entering.search(path.read_text())]
+        texts = {path.name: path.read_text() for path in places.SUPPORT.parent.rglob("*.py")}
+        files = {name for name, text in texts.items() if entering.search(text)}
         networks_only = {"test_links.py", "test_takeover_machine.py"}
-        self.assertEqual({"overlay.py", "test_overlay.py"} | networks_only, set(files))
-        for file in networks_only:
-            self.assertNotIn("--mount", (HERE / file).read_text())
+        self.assertEqual({"overlay.py", "test_overlay.py"} | networks_only, files)
+        for name in networks_only:
+            self.assertNotIn("--mount", texts[name])

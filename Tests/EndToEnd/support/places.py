@@ -12,7 +12,9 @@ import threading
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
+# The modules that tests share, and the sources of what they preload.
+SUPPORT = Path(__file__).resolve().parent
 ZONE = ROOT / "etc" / "lab.zone"
 
 # Set by `run`; read when a program is started.

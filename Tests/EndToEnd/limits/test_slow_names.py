@@ -31,7 +31,7 @@ class SlowProvider(Program):
         super().__init__("slow_provider")
 
     def up(self):
-        self.start(sys.executable, Path(__file__).parent / "slow_provider.py")
+        self.start(sys.executable, places.SUPPORT / "slow_provider.py")
         self.port = int(self.wait_for("^port (.*)$").group(1))
         return self
 

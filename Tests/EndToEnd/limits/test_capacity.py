@@ -36,7 +36,7 @@ class CapacityProvider(Program):
 
     def up(self):
         self.start(
-            sys.executable, Path(__file__).parent / "capacity_provider.py", *map(str, self.arguments),
+            sys.executable, places.SUPPORT / "capacity_provider.py", *map(str, self.arguments),
             prefix=self.prefix)
         self.port = int(self.wait_for("^port (.*)$").group(1))
         self.control = int(self.wait_for("^control (.*)$").group(1)) if self.files else self.port
