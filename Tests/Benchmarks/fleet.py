@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "EndToEnd" / "support"))
 
-import places  # noqa: E402 (found by the path above)
+import paths  # noqa: E402 (found by the path above)
 import wire  # noqa: E402
 from fleets import Member, Redis  # noqa: E402
 from lab import Lab  # noqa: E402
@@ -154,7 +154,7 @@ class Bench:
             daemons.append(self.daemon(redis))
         if redis:
             for daemon in daemons:
-                places.eventually(lambda: daemon.is_sharing, what="Redis is used")
+                paths.eventually(lambda: daemon.is_sharing, what="Redis is used")
         return daemons
 
     def lifetimes(self):
@@ -304,7 +304,7 @@ class Bench:
     @staticmethod
     def address(daemon, name):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-            client.settimeout(places.PATIENCE)
+            client.settimeout(paths.PATIENCE)
             client.connect(daemon.address)
             client.send(wire.query(name))
             return socket.inet_ntoa(client.recv(4096)[-4:])
@@ -347,7 +347,7 @@ class Bench:
         queries = writer.directory / "queries"
         queries.write_text("".join(f"{name} A\n" for name in names))
         dnsperf(writer, queries, 1000)
-        places.eventually(lambda: len(redis.entries()) >= len(names), within=20, what="all names are in Redis")
+        paths.eventually(lambda: len(redis.entries()) >= len(names), within=20, what="all names are in Redis")
         # The same for a daemon that asks the provider.
         alone = self.daemons(1, None)[0]
         used = {}

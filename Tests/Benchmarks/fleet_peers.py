@@ -16,7 +16,7 @@ import time
 from fleet import Bench, Clients, PROVIDER_MILLISECONDS, Size, percentile, progress
 
 from fleets import Redis
-from places import free_port
+from paths import free_port
 from programs import Nameserver
 
 FULL = Size(members=10, names=2000, rate=50, seconds=60, ttls=(5, 60), misses=0)

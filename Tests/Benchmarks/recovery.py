@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from recovery_peers import DNSCryptProxy, Ours, SmartDNS, Upstream
 
 # Found by the path that recovery_peers has set.
-import places
+import paths
 import wire
 from networks import PROVIDER, SECOND_PROVIDER, Networks
 
@@ -186,7 +186,7 @@ class Bench:
                     return client.ask("ready.any.far.example").addresses
                 except OSError:
                     return False
-        places.eventually(answers, what=f"{resolver.label} answers: {resolver.log[-500:]}")
+        paths.eventually(answers, what=f"{resolver.label} answers: {resolver.log[-500:]}")
 
     @staticmethod
     def note(figures, asked, began, turned, ended, good, turns_to):
@@ -288,7 +288,7 @@ def progress(text):
 
 
 def versions():
-    for command in (["smartdns", "-v"], ["dnscrypt-proxy", "-version"], [places.binaries / "httpdnsd", "--version"]):
+    for command in (["smartdns", "-v"], ["dnscrypt-proxy", "-version"], [paths.binaries / "httpdnsd", "--version"]):
         if shutil.which(command[0]):
             said = subprocess.run(command, capture_output=True, text=True)
             name = "" if command[1] != "-version" else "dnscrypt-proxy "

@@ -7,9 +7,9 @@ import time
 import unittest
 
 from cases import LAB_WWW, Case
-from digging import dig
+from dig import dig
 from lab import Lab
-from places import DAEMON, PATIENCE, eventually
+from paths import DAEMON, PATIENCE, eventually
 from programs import Daemon, ctl
 from wire import Datagrams
 

@@ -5,7 +5,7 @@ import selectors
 import time
 
 from cases import Case
-from places import eventually
+from paths import eventually
 from wire import Datagrams, Message, opt, query, question
 
 NAME = "popular.any.lab.example"

@@ -3,8 +3,8 @@
 import time
 
 from cases import LAB_WWW, Case
-from digging import dig
-from places import eventually
+from dig import dig
+from paths import eventually
 from programs import ctl
 from wire import NOERROR, Datagrams, Stream
 

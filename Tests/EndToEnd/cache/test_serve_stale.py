@@ -4,8 +4,8 @@
 import time
 
 from cases import LAB_WWW, rule
-from digging import dig
-from places import eventually
+from dig import dig
+from paths import eventually
 from programs import Daemon, ctl
 from test_stale import NEW, OLD, STILL, Expired
 from wire import NOERROR, Stream, opt, query

@@ -1,9 +1,9 @@
 # Answers beyond their time: only while no upstream gives a fresh one, marked as such, and never longer than that.
 
 from cases import Case
-from digging import dig
+from dig import dig
 from fakes import FakeProvider
-from places import eventually
+from paths import eventually
 from programs import NSD, Daemon, ctl
 from wire import NOERROR, Datagrams, query
 

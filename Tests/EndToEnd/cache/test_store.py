@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from cases import Case
-from places import eventually
+from paths import eventually
 from programs import Daemon, ctl
 from wire import NOERROR, Datagrams, query
 

@@ -6,10 +6,10 @@ import subprocess
 import time
 import unittest
 
-import places
+import paths
 from cases import LAB_WWW, Case, closed_provider
 from lan import SERVER, Lan
-from places import eventually, free_port
+from paths import eventually, free_port
 from programs import Daemon
 from wire import FORMERR, NOERROR, Datagrams, Stream, opt, query
 
@@ -246,8 +246,8 @@ class Starts(Case):
 
     def check(self, server, *arguments):
         server.config.write_text(server.settings())
-        command = [places.binaries / "httpdnsd", "--config", server.config, *arguments]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=places.PATIENCE)
+        command = [paths.binaries / "httpdnsd", "--config", server.config, *arguments]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=paths.PATIENCE)
         return done.returncode, done.stdout + done.stderr
 
     def refused(self, *arguments, listen=None, server="", word="192.168.9.9:5353"):

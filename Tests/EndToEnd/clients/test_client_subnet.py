@@ -5,7 +5,7 @@ import threading
 from urllib.parse import parse_qs, urlsplit
 
 from cases import Case
-from digging import dig
+from dig import dig
 
 WWW = "www.lab.example"
 SUBNET = "203.0.113.0/24"

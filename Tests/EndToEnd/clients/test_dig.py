@@ -5,9 +5,9 @@ import subprocess
 import time
 
 from cases import LAB_WWW, Case
-from digging import dig
+from dig import dig
 from lab import KINDS, Lab
-from places import eventually
+from paths import eventually
 from programs import Daemon
 
 

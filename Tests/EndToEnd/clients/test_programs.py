@@ -8,11 +8,11 @@ import time
 import unittest
 from pathlib import Path
 
-import places
+import paths
 from cases import LAB_WWW, Case, closed_provider
 from lab import Lab
 from namespace import Namespace
-from places import eventually
+from paths import eventually
 from programs import NSD, Daemon, Program
 
 LAB_WWW_6 = {"2001:db8::10", "2001:db8::11"}
@@ -152,7 +152,7 @@ class LocalFiles(NamespaceCase):
             lines = (f"{network}.{number >> 16}.{number >> 8 & 255}.{number & 255} h{number}.example\n"
                      for number in range(60_000))
             (inside.files / "hosts").write_text("127.0.0.1 localhost\n" + "".join(lines))
-            slowest, end = 0, time.monotonic() + 3 * places.PATIENCE
+            slowest, end = 0, time.monotonic() + 3 * paths.PATIENCE
             explained = ""
             while time.monotonic() < end and f"{network}.0.234.95" not in explained:
                 began = time.monotonic()
@@ -160,7 +160,7 @@ class LocalFiles(NamespaceCase):
                 slowest = max(slowest, time.monotonic() - began)
             self.assertEqual(f"{network}.0.234.95", self.dig(inside, "h59999.example"))
             # Reading the file takes longer, also by the release build.
-            self.assertLess(slowest, 0.25 * places.slack())
+            self.assertLess(slowest, 0.25 * paths.slack())
 
     def test_a_name_that_comes_into_hosts_no_longer_comes_from_the_cache(self):
         inside = self.namespace()

@@ -6,10 +6,10 @@ import re
 import subprocess
 from pathlib import Path
 
-import places
+import paths
 from cases import Case, rule
 from certificates import Authority
-from digging import Dug, dig
+from dig import Dug, dig
 from signing import CHILDREN, DNSDist, SignedZones, Validator, questions
 
 PROOFS = {"SOA", "NSEC", "NSEC3", "DS"}
@@ -57,7 +57,7 @@ class Signed(Case):
 
     def behind(self, doh, *others, sections="", **keys):
         keys = {key.replace("_", "-"): value for key, value in keys.items()}
-        provider = doh.provider(places.entrust(self.authority.ca_file), **keys)
+        provider = doh.provider(paths.entrust(self.authority.ca_file), **keys)
         return self.daemon([provider, *others], sections=sections)
 
     def serve(self, **options):
@@ -236,7 +236,7 @@ class Signed(Case):
         server = self.serve(sections='[cache]\nmax-ttl = "1s"\n')
         first = dig(server, "www.nsec.example", "A", "+dnssec")
         self.zones.kill()
-        stale = places.eventually(
+        stale = paths.eventually(
             lambda: (lambda reply: reply if reply.extended_error == 3 else None)(
                 dig(server, "www.nsec.example", "A", "+dnssec")), within=30)
         self.assertEqual(first.data, stale.data)

@@ -1,9 +1,9 @@
 # systemd-resolved with DNSSEC=yes on a booted machine, behind the daemon: what it validates, and what it refuses.
 
 import machines
-import places
+import paths
 from cases import Case
-from places import eventually
+from paths import eventually
 from signing import SignedZones
 
 SETTINGS = """
@@ -45,7 +45,7 @@ class Validated(Case):
         self.addCleanup(self.machine.close)
         self.programs = (*self.programs, self.machine)
         self.machine.boot()
-        self.machine.copy(places.binaries / "httpdnsd", "/usr/sbin/httpdnsd")
+        self.machine.copy(paths.binaries / "httpdnsd", "/usr/sbin/httpdnsd")
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
         # Signed outside: the same zones on another port and in another directory.
         for file in zones.directory.glob("*.signed"):

@@ -7,7 +7,7 @@ import time
 
 from cases import LAB_WWW, Case
 from lab import Lab
-from places import eventually
+from paths import eventually
 from programs import Daemon
 from wire import FORMERR, Datagrams, Stream, opt, query
 

@@ -9,11 +9,11 @@ import threading
 import time
 import unittest
 
-import places
+import paths
 import wire
-from digging import dig
+from dig import dig
 from fleets import KEY, FleetCase, Member, Redis, prefix
-from places import eventually, free_port
+from paths import eventually, free_port
 from programs import ctl
 
 
@@ -64,7 +64,7 @@ class Fleet(FleetCase):
                 library = self.redis.directory / f"clock{offset}.so"
                 subprocess.run(
                     ["gcc", "-shared", "-fPIC", f"-DOFFSET={offset}", "-o", library,
-                     places.SUPPORT / "other-clock.c"], check=True)
+                     paths.SUPPORT / "other-clock.c"], check=True)
                 redis = self.own(Redis()).up(prefix=("env", f"LD_PRELOAD={library}"))
                 told = int(redis.command("time").split()[0])
                 self.assertTrue(80_000 < abs(told - time.time()) < 90_000)
@@ -288,7 +288,7 @@ class Fleet(FleetCase):
         self.provider.fault("delay", provider="json", value=1500)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
             client.connect(members[0].address)
-            client.settimeout(places.PATIENCE)
+            client.settimeout(paths.PATIENCE)
             client.send(wire.query("a.lab.example"))
             eventually(lambda: self.provider.asked("a.lab.example") == 1)
             self.provider.fault("none", provider="json")
@@ -322,7 +322,7 @@ class Fleet(FleetCase):
         self.assertRegex(ctl(member, "status").stdout, "fleet +site here \\| unix:.* used")
 
     def test_the_rights_of_the_manual_are_enough_and_no_others_are_given(self):
-        page = (places.ROOT / "etc/man/httpdnsd.8").read_text()
+        page = (paths.ROOT / "etc/man/httpdnsd.8").read_text()
         rights = re.search("^ACL SETUSER httpdnsd (.*)$", page, re.MULTILINE).group(1).replace("PASSWORD", "secret")
         self.assertEqual(b"OK", self.redis.command("acl", "setuser", "httpdnsd", *rights.split()))
         members = [self.member(password="secret", more='user = "httpdnsd"') for _ in range(2)]

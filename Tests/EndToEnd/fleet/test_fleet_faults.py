@@ -9,10 +9,10 @@ import threading
 import time
 import unittest
 
-import places
+import paths
 import wire
 from fleets import FleetCase, Redis
-from places import eventually, free_port
+from paths import eventually, free_port
 from programs import ctl
 
 
@@ -92,7 +92,7 @@ class Faults(FleetCase):
             self.provider.record(f"{prefix}{number}.lab.example", "A", "192.0.2.51", ttl=60)
         took = []
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-            client.settimeout(places.PATIENCE)
+            client.settimeout(paths.PATIENCE)
             client.connect(daemon.address)
             for number in range(count):
                 began = time.perf_counter()
@@ -222,7 +222,7 @@ class Faults(FleetCase):
     def test_faults_of_redis_under_load_cost_three_questions(self):
         member = self.member()
         usual = self.under_load(member, 2, "usual")
-        seconds = 60 if places.is_full else 6
+        seconds = 60 if paths.is_full else 6
         self.redis.signal(signal.SIGSTOP)
         self.addCleanup(self.redis.signal, signal.SIGCONT)
         before = member.figures["timeouts"]

@@ -5,11 +5,11 @@ import socket
 import subprocess
 import time
 
-import places
+import paths
 from cases import Case
-from digging import dig
+from dig import dig
 from fleets import Member, Redis, prefix
-from places import eventually
+from paths import eventually
 from programs import ctl
 
 
@@ -92,7 +92,7 @@ class Report(Case):
 class Files(Case):
     def test_the_rights_in_the_file_are_enough_and_the_default_user_is_off(self):
         redis = self.own(Redis())
-        rights = (places.ROOT / "etc/redis/httpdnsd.acl").read_text().replace("PASSWORD", "secret")
+        rights = (paths.ROOT / "etc/redis/httpdnsd.acl").read_text().replace("PASSWORD", "secret")
         (redis.directory / "httpdnsd.acl").write_text(rights)
         redis.arguments = ("--aclfile", redis.directory / "httpdnsd.acl")
         redis.up()
@@ -105,7 +105,7 @@ class Files(Case):
             report.get("excess_rights"), report["eviction_policy"], report.get("members_fault")))
 
     def test_the_unit_is_without_fault_and_its_exposure_is_small(self):
-        unit = places.ROOT / "etc/redis/httpdnsd-redis.service"
+        unit = paths.ROOT / "etc/redis/httpdnsd-redis.service"
         verified = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True)
         self.assertEqual((0, ""), (verified.returncode, verified.stderr))
         secured = subprocess.run(

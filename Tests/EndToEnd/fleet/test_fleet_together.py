@@ -7,13 +7,13 @@ import time
 import unittest
 import urllib.parse
 
-import places
+import paths
 import wire
 from cases import Case
-from digging import dig
+from dig import dig
 from fakes import FakeNameserver, FakeProvider, question, reply
 from fleets import KEY, Member, Redis
-from places import eventually
+from paths import eventually
 from programs import ctl
 from test_hijack import BANK, Played
 
@@ -109,7 +109,7 @@ class Together(Case):
         print(f"    at most {together} a second together, {self.provider.most(died, died + 2)} after Redis died")
         self.assertEqual({0: 450}, codes)
         # A busy machine sends some of the requests up to 100 ms late: their seconds have more.
-        self.assertLessEqual(together, 52 if places.is_full else 56)
+        self.assertLessEqual(together, 52 if paths.is_full else 56)
         self.assertGreaterEqual(asked, 4 * 50)
         self.assertLessEqual(self.provider.most(died, died + 2), 60)
         # A member that was refused a turn asks for none until the next one is free.
@@ -200,7 +200,7 @@ class Together(Case):
                 self.provider.times.clear()
                 begin = time.monotonic()
                 self.press(members, 100, 3, f"keys{len(one)}{len(both)}{one[0][0]}")
-                self.assertLessEqual(self.provider.most(begin, begin + 2), 32 if places.is_full else 36)
+                self.assertLessEqual(self.provider.most(begin, begin + 2), 32 if paths.is_full else 36)
                 self.assertGreaterEqual(len(self.provider.times), 2 * 30)
                 eventually(lambda: len({self.billed(member) for member in members}) == 1
                            and self.billed(members[0]) >= len(self.provider.times), within=25)

@@ -9,7 +9,7 @@ import time
 
 import scraping
 from cases import Case
-from places import eventually
+from paths import eventually
 from wire import Datagrams, Stream, opt, query
 
 # At least so long and so often, on a machine however busy.

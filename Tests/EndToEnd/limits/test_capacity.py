@@ -12,14 +12,14 @@ import unittest
 import urllib.request
 from pathlib import Path
 
-import places
+import paths
 import wire
 from askers import Asker, ask
 from cases import Case
 from certificates import Authority
 from fakes import FakeNameserver, reply
 from namespace import Namespace
-from places import free_port
+from paths import free_port
 from programs import Nameserver, Program
 from slow_provider import name_of
 from test_vendors import Vendors
@@ -36,7 +36,7 @@ class CapacityProvider(Program):
 
     def up(self):
         self.start(
-            sys.executable, places.SUPPORT / "capacity_provider.py", *map(str, self.arguments),
+            sys.executable, paths.SUPPORT / "capacity_provider.py", *map(str, self.arguments),
             prefix=self.prefix)
         self.port = int(self.wait_for("^port (.*)$").group(1))
         self.control = int(self.wait_for("^control (.*)$").group(1)) if self.files else self.port
@@ -158,7 +158,7 @@ class Bursts(Capacity):
 
     def test_names_at_once_over_http1(self):
         cases = [("doh", 30, 20), ("dnspod", 100, 50), ("json", 200, 50), ("doh", 60, 200)]
-        if places.is_full:
+        if paths.is_full:
             cases = [(dialect, count, milliseconds) for dialect in ("doh", "dnspod", "json")
                      for count in (30, 60, 100, 200, 1000) for milliseconds in (20, 50, 100, 200)
                      if count * milliseconds / 32 <= 4000]
@@ -171,13 +171,13 @@ class Bursts(Capacity):
                 self.assertAllByProvider(row)
 
     def test_names_a_second_over_http2(self):
-        for rate in (160, 300, 600) if places.is_full else (160,):
+        for rate in (160, 300, 600) if paths.is_full else (160,):
             provider = self.http2(300)
             server = self.serve(provider)
-            asker = Asker("client", "127.0.0.2", self.names("n{}.corp.com"), 6 * rate if places.is_full else 320, rate)
+            asker = Asker("client", "127.0.0.2", self.names("n{}.corp.com"), 6 * rate if paths.is_full else 320, rate)
             [row] = self.ask(f"(a) {rate}/s, HTTP/2, 300 ms", server, [asker])
             self.assertAllByProvider(row)
-            if places.is_full:
+            if paths.is_full:
                 asker = Asker("dnsdist", "127.0.0.2", self.names("n{}.corp.com"), 6 * rate, rate)
                 self.ask(f"(a) {rate}/s, HTTP/2, 300 ms", self.own(DNSdist(provider)).up(), [asker])
 
@@ -205,7 +205,7 @@ class AccountBursts(Vendors, Capacity):
 
     def test_names_at_once_of_accounts(self):
         cases = [("dnspod-des", 100, 50), ("alicloud", 100, 50)]
-        if places.is_full:
+        if paths.is_full:
             cases = [(kind, count, milliseconds) for kind in ("dnspod-des", "alicloud")
                      for count in (30, 60, 100, 200, 1000) for milliseconds in (20, 50, 100, 200)]
         for kind, count, milliseconds in cases:
@@ -230,7 +230,7 @@ class Neighbours(Capacity):
         return alone, a, b
 
     def test_random_names_of_one_domain(self):
-        seconds = 8 if places.is_full else 4
+        seconds = 8 if paths.is_full else 4
         for name, provider in (("HTTP/2", self.http2(20)), ("HTTP/1.1", self.http1("json", 20))):
             with self.subTest(name):
                 server = self.serve(provider)
@@ -239,15 +239,15 @@ class Neighbours(Capacity):
                 much = lambda what: Asker(
                     what, "127.0.0.2", self.names("a{}-150-500.corp.com"), 500 * seconds, rate=500)
                 alone, _, b = self.beside(f"(b) A 500/s of corp.com, {name}", server, much("A"), little)
-                if places.is_full:
+                if paths.is_full:
                     self.assertLessEqual(b["p99"], 1.5 * alone["p99"])
-                if places.is_full and provider.files:
+                if paths.is_full and provider.files:
                     peer = self.own(DNSdist(provider)).up()
                     self.ask(f"(b) A 500/s of corp.com, {name}", peer, [much("A, dnsdist"), little("B, dnsdist")])
 
     def test_neighbours_in_one_prefix(self):
         """The same in one IPv6 /64."""
-        seconds = 8 if places.is_full else 4
+        seconds = 8 if paths.is_full else 4
         namespace = Namespace()
         self.addCleanup(namespace.remove)
         address = lambda host: f"2001:db8:1::{host}"
@@ -262,26 +262,26 @@ class Neighbours(Capacity):
             what, address("b"), self.names("b{}-150-500.corp.com"), 10 * seconds, rate=10, namespace=namespace)
         much = Asker("A", address("a"), self.names("a{}-150-500.corp.com"), 500 * seconds, 500, namespace)
         alone, _, b = self.beside("(b) the same in one /64, HTTP/1.1", server, much, little)
-        if places.is_full:
+        if paths.is_full:
             self.assertLessEqual(b["p99"], 1.5 * alone["p99"])
 
     def test_names_that_hang_over_http1(self):
-        seconds = 10 if places.is_full else 5
+        seconds = 10 if paths.is_full else 5
         server = self.serve(self.http1("doh", 40))
         little = lambda what: Asker(what, "127.0.0.3", self.names("b{}.good.example"), 10 * seconds, rate=10)
         much = Asker("A", "127.0.0.2", self.names("n{}.hang.example"), 30 * seconds, rate=30)
         alone, _, b = self.beside("(e) A 30/s that hang, doh, 40 ms", server, much, little)
-        if places.is_full:
+        if paths.is_full:
             self.assertLessEqual(b["p50"], 2 * alone["p50"])
 
     def test_siblings_of_names_that_hang(self):
-        seconds = 10 if places.is_full else 5
+        seconds = 10 if paths.is_full else 5
         server = self.serve(self.http1("doh", 40), self.http1("json", 40))
         much = Asker("hang.corp.com", "127.0.0.2", self.names("n{}.hang.corp.com"), 20 * seconds, rate=20)
         little = Asker("www.corp.com", "127.0.0.2", self.names("n{}.www.corp.com"), 20 * seconds, rate=20)
         _, good = self.ask("(g) 20/s below hang.corp.com", server, [much, little])
         self.assertAllByProvider(good)
-        if places.is_full:
+        if paths.is_full:
             self.assertLessEqual(good["p99"], 300)
 
     def test_two_accounts_share_connections(self):
@@ -303,7 +303,7 @@ class Forwarder(Capacity):
     expected_seconds = 20
 
     def test_one_forwarder_with_300_domains(self):
-        seconds = 10 if places.is_full else 4
+        seconds = 10 if paths.is_full else 4
         server = self.serve(self.http1("doh", 40), self.http1("json", 60))
         serial = iter(range(1 << 20))
         name = lambda number: f"n{next(serial)}.d{number % 300}.example"
@@ -334,7 +334,7 @@ class Slow(Capacity):
     expected_seconds = 60
 
     def test_a_provider_becomes_slow(self):
-        scale = 1.0 if places.is_full else 0.25
+        scale = 1.0 if paths.is_full else 0.25
         stand = self.http1("doh", 12)
         server = self.serve(stand, sections='[cache]\nmax-ttl = "2s"\n')
         stages = [(0, 0.012), (5, 0.3), (22, 1.5), (42, 0.012)]

@@ -10,7 +10,7 @@ import time
 
 from cases import Case
 from fakes import FakeNameserver, reply
-from places import eventually
+from paths import eventually
 from programs import Daemon
 from wire import NOERROR, Datagrams, Stream, query
 

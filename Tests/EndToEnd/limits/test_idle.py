@@ -4,8 +4,8 @@ import time
 from pathlib import Path
 
 from cases import Case
-from digging import dig
-from places import eventually
+from dig import dig
+from paths import eventually
 from programs import Daemon
 from wire import Datagrams, Stream
 

@@ -7,12 +7,12 @@ import threading
 import time
 import unittest
 
-import places
+import paths
 import wire
 from cases import LAB_WWW, Case
-from digging import dig
+from dig import dig
 from namespace import Namespace
-from places import eventually
+from paths import eventually
 from programs import Daemon, ctl
 from wire import Datagrams, Stream, opt, query
 
@@ -39,7 +39,7 @@ class Flood(Case):
             self.assertEqual(set(range(IN_FLIGHT)), {reply.id for reply in replies})
             self.assertEqual({wire.SERVFAIL}, {reply.rcode for reply in replies})
             errors += [reply.extended_error for reply in replies]
-        self.assertLess(time.monotonic() - began, PATIENCE * places.slack())
+        self.assertLess(time.monotonic() - began, PATIENCE * paths.slack())
         # 14: not ready (RFC 8914), for those that found no connection.
         self.assertLessEqual(set(errors), {14, 22, 23})
         eventually(lambda: server.stats()["inflight"] == 0)

@@ -10,12 +10,12 @@ import time
 import urllib.request
 from pathlib import Path
 
-import places
+import paths
 import wire
 from cases import Case
 from certificates import Authority
 from fakes import FakeNameserver, reply
-from places import free_port
+from paths import free_port
 from programs import Nginx, Program
 from slow_provider import name_of
 
@@ -31,7 +31,7 @@ class SlowProvider(Program):
         super().__init__("slow_provider")
 
     def up(self):
-        self.start(sys.executable, places.SUPPORT / "slow_provider.py")
+        self.start(sys.executable, paths.SUPPORT / "slow_provider.py")
         self.port = int(self.wait_for("^port (.*)$").group(1))
         return self
 
@@ -135,7 +135,7 @@ class Hung(Slow):
         self.addCleanup(load.close)
         # The first moments of a network, and the first measurements.
         load.run(4, 0)
-        seconds = 60 if places.is_full else 8
+        seconds = 60 if paths.is_full else 8
         usual = load.run(seconds, 0)
         attacked = load.run(seconds, rate)
         for results in (usual, attacked):
@@ -147,7 +147,7 @@ class Hung(Slow):
         print(f"{rate}/s of {len(sources)}: p99 {1000 * p99(usual):.1f} ms, {1000 * p99(attacked):.1f} ms;",
               [stand.counts for stand in self.stands], file=sys.stderr)
         # The short run shares the machine with other tests; its slowest of 200 names says nothing about us.
-        if places.is_full:
+        if paths.is_full:
             self.assertLessEqual(p99(attacked), 1.5 * p99(usual))
 
     def test_20_a_second_over_http1(self):

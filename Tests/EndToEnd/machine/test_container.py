@@ -5,15 +5,15 @@ import re
 
 import yaml
 
-import places
+import paths
 from cases import Case
 from machines import PROGRAM_PACKAGES, Machine, boots_machines
 from overlay import ENTER
-from places import eventually
+from paths import eventually
 
-COMPOSE = yaml.safe_load((places.ROOT / "etc/compose.yaml").read_text())["services"]["httpdnsd"]
-CONTAINERFILE = (places.ROOT / "etc/Containerfile").read_text()
-DEFAULTS = (places.ROOT / "etc/httpdnsd.toml").read_text()
+COMPOSE = yaml.safe_load((paths.ROOT / "etc/compose.yaml").read_text())["services"]["httpdnsd"]
+CONTAINERFILE = (paths.ROOT / "etc/Containerfile").read_text()
+DEFAULTS = (paths.ROOT / "etc/httpdnsd.toml").read_text()
 
 
 def setting(name):
@@ -39,7 +39,7 @@ class Container(Case):
         self.assertEqual(["ALL"], COMPOSE["cap_drop"])
 
     def test_the_image_has_the_packages_that_ours_recommends(self):
-        control = (places.ROOT / "etc/debian/control").read_text()
+        control = (paths.ROOT / "etc/debian/control").read_text()
         recommended = re.search(r"(?m)^Recommends: (.*)", control)[1].split(", ")
         install = re.search(r"apt-get install ((?:.*\\\n)*.*)", CONTAINERFILE)[1].split()
         self.assertIn("--no-install-recommends", install)
@@ -49,11 +49,11 @@ class Container(Case):
     def test_the_daemon_serves_with_these_rights_as_its_own_user(self):
         machine = self.own(Machine(packages=PROGRAM_PACKAGES)).boot()
         for program, directory in (("httpdnsd", "sbin"), ("httpdnsctl", "bin")):
-            machine.copy(places.binaries / program, f"/usr/{directory}/{program}")
+            machine.copy(paths.binaries / program, f"/usr/{directory}/{program}")
         user = re.search(r"(?m)^RUN (useradd (?:.*\\\n)*.*)", CONTAINERFILE)[1]
         machine.check("sh", "-c", user)
         machine.check("install", "-d", "-o", "httpdnsd", "-g", "httpdnsd", "-m", "750", "/var/lib/httpdnsd")
-        machine.copy(places.ROOT / "etc/httpdnsd.toml", "/etc/httpdnsd/httpdnsd.toml")
+        machine.copy(paths.ROOT / "etc/httpdnsd.toml", "/etc/httpdnsd/httpdnsd.toml")
         capabilities = " ".join(f"CAP_{name}" for name in COMPOSE["cap_add"])
         machine.check(
             "systemd-run", "--unit=container", "-p", f"CapabilityBoundingSet={capabilities}", "-p",

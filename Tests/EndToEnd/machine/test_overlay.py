@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import overlay
-import places
+import paths
 from cases import Case
 from takeover import Overlaid
 
@@ -25,7 +25,7 @@ cat "$root/etc/resolv.conf"
 
 _TAKE_PLACE = f"""
 import sys
-sys.path.insert(0, {str(places.SUPPORT)!r})
+sys.path.insert(0, {str(paths.SUPPORT)!r})
 from takeover import Overlaid
 place = Overlaid()
 place.write("/etc/resolv.conf", "nameserver 192.0.2.3\\n")
@@ -79,7 +79,7 @@ class Guarded(Case):
 
     def test_no_test_enters_a_mount_namespace_in_another_way(self):
         entering = re.compile(r"nsenter")
-        texts = {path.name: path.read_text() for path in places.SUPPORT.parent.rglob("*.py")}
+        texts = {path.name: path.read_text() for path in paths.SUPPORT.parent.rglob("*.py")}
         files = {name for name, text in texts.items() if entering.search(text)}
         networks_only = {"test_links.py", "test_takeover_machine.py"}
         self.assertEqual({"overlay.py", "test_overlay.py"} | networks_only, files)

@@ -8,11 +8,11 @@ import tempfile
 import threading
 from pathlib import Path
 
-import places
+import paths
 from cases import LAB_WWW, Case
 from machines import PROGRAM_PACKAGES, Machine, boots_machines
 from overlay import ENTER
-from places import eventually
+from paths import eventually
 
 SETTINGS = """
 [[provider]]
@@ -55,8 +55,8 @@ def _package():
     return build_package("--output", packages().name)
 
 
-def build_package(*options, tree=places.ROOT):
-    done = subprocess.run([tree / "scripts/package", "--binaries", places.binaries, *options], capture_output=True,
+def build_package(*options, tree=paths.ROOT):
+    done = subprocess.run([tree / "scripts/package", "--binaries", paths.binaries, *options], capture_output=True,
                           text=True, timeout=300)
     if done.returncode != 0:
         raise AssertionError(done.stderr)
@@ -98,8 +98,8 @@ class OnMachine(Case):
     @classmethod
     def prepare(cls):
         cls.machine = cls.share(Machine(packages=PROGRAM_PACKAGES)).boot()
-        cls.machine.copy(places.binaries / "httpdns-lab", "/opt/lab/httpdns-lab")
-        cls.machine.copy(places.ZONE, "/opt/lab/lab.zone")
+        cls.machine.copy(paths.binaries / "httpdns-lab", "/opt/lab/httpdns-lab")
+        cls.machine.copy(paths.ZONE, "/opt/lab/lab.zone")
 
     @classmethod
     def start_lab(cls):
@@ -173,7 +173,7 @@ class Package(Case):
             for path in ("scripts", "etc", "CHANGELOG.md", "LICENSE", "Sources/Control/Statistics/Version.swift"):
                 to = Path(directory, path)
                 to.parent.mkdir(parents=True, exist_ok=True)
-                subprocess.run(["cp", "--archive", places.ROOT / path, to], check=True)
+                subprocess.run(["cp", "--archive", paths.ROOT / path, to], check=True)
             output = Path(directory, ".build/package")
             output.mkdir(parents=True)
             (output / "httpdnsd_0.0.1-1_amd64.deb").touch()
@@ -191,8 +191,8 @@ class Package(Case):
         self.assertLess(package().stat().st_size, 9.2e6)
 
     def test_changelog_program_and_package_have_one_version(self):
-        newest = re.search(r"(?m)^## (\S+)", (places.ROOT / "CHANGELOG.md").read_text())[1]
-        source = (places.ROOT / "Sources/Control/Statistics/Version.swift").read_text()
+        newest = re.search(r"(?m)^## (\S+)", (paths.ROOT / "CHANGELOG.md").read_text())[1]
+        source = (paths.ROOT / "Sources/Control/Statistics/Version.swift").read_text()
         self.assertEqual(newest, re.search(r'programVersion = "(.*)"', source)[1])
         self.assertEqual(newest, field("Version").rsplit("-", 1)[0])
 
@@ -240,8 +240,8 @@ class Installed(OnMachine):
         self.assertEqual("active", self.property("ActiveState"))
 
     def test_the_units_are_without_fault(self):
-        paths = [f"/lib/systemd/system/{unit}" for unit in UNITS]
-        verified = self.machine.run("systemd-analyze", "verify", "--man=no", *paths)
+        files = [f"/lib/systemd/system/{unit}" for unit in UNITS]
+        verified = self.machine.run("systemd-analyze", "verify", "--man=no", *files)
         self.assertEqual((0, ""), (verified.returncode, verified.stderr))
 
     def test_the_exposure_is_small(self):
@@ -415,7 +415,7 @@ class Removed(OnMachine):
         self.assertEqual("", self.machine.run("getent", "passwd", "httpdnsd").stdout)
 
     def test_settings_are_written_once_and_no_upgrade_asks_about_them(self):
-        sample = (places.ROOT / "etc/httpdnsd.toml").read_bytes()
+        sample = (paths.ROOT / "etc/httpdnsd.toml").read_bytes()
         settings = "/etc/httpdnsd/httpdnsd.toml"
         self.install_package()
         self.assertEqual(sample, self.machine.read(settings))
@@ -484,9 +484,9 @@ class ByScript(OnMachine):
     def setUpClass(cls):
         cls.prepare()
         for part in ("scripts", "etc"):
-            cls.machine.copy(places.ROOT / part, f"/opt/clone/{part}")
+            cls.machine.copy(paths.ROOT / part, f"/opt/clone/{part}")
         for program in ("httpdnsd", "httpdnsctl", "httpdnsd-nftset"):
-            cls.machine.copy(places.binaries / program, f"/opt/clone/.build/release/{program}")
+            cls.machine.copy(paths.binaries / program, f"/opt/clone/.build/release/{program}")
         cls.start_lab()
 
     def script(self, name, *options):

@@ -7,11 +7,11 @@ import socket
 import subprocess
 import time
 
-import places
+import paths
 from cases import LAB_WWW, Case
-from digging import dig
+from dig import dig
 from lab import Lab
-from places import eventually, free_port
+from paths import eventually, free_port
 from programs import Daemon
 from wire import Datagrams, Stream
 
@@ -19,7 +19,7 @@ from wire import Datagrams, Stream
 def httpdnsd(*arguments):
     """Run to its end."""
     return subprocess.run(
-        [places.binaries / "httpdnsd", *map(str, arguments)], capture_output=True, text=True, timeout=places.PATIENCE)
+        [paths.binaries / "httpdnsd", *map(str, arguments)], capture_output=True, text=True, timeout=paths.PATIENCE)
 
 
 class Starting(Case):
@@ -31,7 +31,7 @@ class Starting(Case):
         """The last words of a daemon that must not start."""
         server.expected_exit = 1
         self.own(server).run()
-        self.assertEqual(1, server.process.wait(places.PATIENCE))
+        self.assertEqual(1, server.process.wait(paths.PATIENCE))
         return server.log
 
     def test_a_port_in_use_is_named_with_its_holder(self):
@@ -104,7 +104,7 @@ class Starting(Case):
         server = Daemon([self.provider.provider("json")])
         port = free_port()
         server.config.write_text(server.settings())
-        server.start(places.binaries / "httpdnsd", "--config", server.config, "--listen", f"127.0.0.1:{port}")
+        server.start(paths.binaries / "httpdnsd", "--config", server.config, "--listen", f"127.0.0.1:{port}")
         self.own(server).wait_for(f"ready: listening on 127.0.0.1:{port} ")
         server.port = port
         self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)

@@ -5,7 +5,7 @@ import subprocess
 import unittest
 from dataclasses import dataclass
 
-import places
+import paths
 import test_package
 import test_run
 from machines import boots_machines
@@ -26,7 +26,7 @@ class Block:
 def blocks():
     """The indented blocks of README, each with the fenced block that follows it."""
     found, section, is_fenced, was_blank = [], "", False, True
-    for line in (places.ROOT / "README.md").read_text().splitlines():
+    for line in (paths.ROOT / "README.md").read_text().splitlines():
         if line == "```":
             is_fenced = not is_fenced
         elif is_fenced:
@@ -67,7 +67,7 @@ class Commands(test_run.Started):
         self.assertIn("-p 5300", pasted)
         done = subprocess.run(
             ["bash"], input=pasted.replace("-p 5300", f"-p {self.port}"), cwd=self.clone, text=True,
-            capture_output=True, timeout=2 * places.PATIENCE)
+            capture_output=True, timeout=2 * paths.PATIENCE)
         self.assertEqual("", done.stderr)
         printed = done.stdout.split(f"{PASTED}\n")[:-1]
         self.assertEqual(len(others), len(printed))

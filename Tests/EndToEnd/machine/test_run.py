@@ -14,9 +14,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import places
+import paths
 from cases import Case
-from places import eventually, free_port
+from paths import eventually, free_port
 
 # The lab starts thirteen providers one after the other: beside a load on both processors that takes 12 s and more.
 LAB_PATIENCE = 60
@@ -28,9 +28,9 @@ class Script(Case):
         self.addCleanup(shutil.rmtree, self.clone, ignore_errors=True)
         self.clone.chmod(0o755)
         for name in ("scripts", "etc"):
-            shutil.copytree(places.ROOT / name, self.clone / name)
+            shutil.copytree(paths.ROOT / name, self.clone / name)
         (self.clone / ".build").mkdir()
-        (self.clone / ".build" / "release").symlink_to(places.binaries.resolve())
+        (self.clone / ".build" / "release").symlink_to(paths.binaries.resolve())
         # In place of the compiler. It says that it was called.
         self.built = self.clone / "built"
         swift = self.clone / "bin" / "swift"
@@ -133,8 +133,8 @@ class Started(Script):
 
     def control(self, *arguments):
         return subprocess.run(
-            [places.binaries / "httpdnsctl", "--socket", ".build/control.sock", *arguments], cwd=self.clone,
-            text=True, capture_output=True, timeout=places.PATIENCE)
+            [paths.binaries / "httpdnsctl", "--socket", ".build/control.sock", *arguments], cwd=self.clone,
+            text=True, capture_output=True, timeout=paths.PATIENCE)
 
     def answers(self):
         return self.control("status").returncode == 0
@@ -142,7 +142,7 @@ class Started(Script):
     def addresses(self, name):
         return subprocess.run(
             ["dig", "@127.0.0.1", "-p", str(self.port), name, "+short"], text=True, capture_output=True,
-            timeout=places.PATIENCE).stdout.split()
+            timeout=paths.PATIENCE).stdout.split()
 
     def measure_providers(self):
         """Until the daemon knows the latency of each, as it does some time after its start. Each lookup measures one

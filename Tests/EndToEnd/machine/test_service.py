@@ -13,11 +13,11 @@ import threading
 import time
 import unittest
 
-import places
+import paths
 from cases import LAB_WWW, Case, closed_provider
-from digging import dig
+from dig import dig
 from lab import Lab
-from places import eventually, free_port
+from paths import eventually, free_port
 from programs import Daemon, ctl
 from wire import Datagrams, Stream
 
@@ -56,7 +56,7 @@ class Rights(Case):
         server = self.own(Daemon([self.provider.provider("json")], server="threads = 3"))
         server.store = server.directory / "cache.db"
         server.up()
-        own = places.DAEMON
+        own = paths.DAEMON
         self.assertIn(f"dropped privileges: user {own.pw_name} ({own.pw_uid}), group {own.pw_gid}", server.log)
         self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
         self.assertUnprivileged(server, own.pw_uid, own.pw_gid)
@@ -112,7 +112,7 @@ class Rights(Case):
         self.assertIn(finding, said)
         self.assertIn("; run: useradd --system --user-group --no-create-home httpdnsd; then start httpdnsd as root", said)
         checked = subprocess.run(
-            [places.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
+            [paths.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
         self.assertEqual(1, checked.returncode)
         self.assertIn(finding, checked.stderr)
 
@@ -141,7 +141,7 @@ class Rights(Case):
     def refused(self, server):
         server.expected_exit = 1
         self.own(server).run()
-        self.assertEqual(1, server.process.wait(places.PATIENCE))
+        self.assertEqual(1, server.process.wait(paths.PATIENCE))
         return server.log
 
     def test_it_refuses_to_keep_root(self):
@@ -157,11 +157,11 @@ class Rights(Case):
         os.chown(paid["key-file"], 0, 0)
         server = Daemon([paid])
         said = self.refused(server)
-        group = places.DAEMON.pw_gid
+        group = paths.DAEMON.pw_gid
         self.assertIn(f"key-file {paid['key-file']}: can't be read: ", said)
         self.assertIn(f"; run: chgrp {group} {paid['key-file']} && chmod 0640 {paid['key-file']}", said)
         checked = subprocess.run(
-            [places.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
+            [paths.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
         self.assertEqual(1, checked.returncode)
         self.assertIn(f"run: chgrp {group} {paid['key-file']}", checked.stderr)
         os.chown(paid["key-file"], 0, group)
@@ -173,12 +173,12 @@ class Rights(Case):
         server.config.write_text(server.settings())
         os.chmod(server.config, 0o600)
         said = self.refused(server)
-        finding = rf"{server.config}: can't be read: .*; user {places.DAEMON.pw_uid} must read it"
+        finding = rf"{server.config}: can't be read: .*; user {paths.DAEMON.pw_uid} must read it"
         self.assertRegex(said, finding)
         server.config.write_text(server.settings())
         os.chmod(server.config, 0o600)
         checked = subprocess.run(
-            [places.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
+            [paths.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
         self.assertEqual(1, checked.returncode)
         self.assertRegex(checked.stderr, finding)
 
@@ -195,7 +195,7 @@ class Rights(Case):
         server.store = own / "cache.db"
         server.sections = f'[log]\nrecorder-directory = "{own}"\n'
         server.up()
-        uid = places.DAEMON.pw_uid
+        uid = paths.DAEMON.pw_uid
         for path in (own, own / "recorder-burst.bin", server.control.parent, server.control):
             self.assertEqual(uid, path.lstat().st_uid, path)
         for path in (own / "foreign", own / "cache.db", other, other / "cache.db", server.directory):
@@ -219,7 +219,7 @@ class Rights(Case):
         server.up()
         server.expected_exit = -signal.SIGSEGV
         server.signal(signal.SIGSEGV)
-        self.assertEqual(-signal.SIGSEGV, server.process.wait(places.PATIENCE))
+        self.assertEqual(-signal.SIGSEGV, server.process.wait(paths.PATIENCE))
         self.assertIn("the flight recorder is written to ", server.log)
 
 
@@ -232,7 +232,7 @@ class Manager:
         self.socket.bind("\0" + self.path[1:] if self.path.startswith("@") else self.path)
         if not self.path.startswith("@"):
             os.chmod(self.path, 0o666)
-        self.socket.settimeout(places.PATIENCE)
+        self.socket.settimeout(paths.PATIENCE)
 
     def next(self):
         return self.socket.recv(4096).decode()
@@ -283,7 +283,7 @@ class Starts(Case):
                     os.write(full, bytes(size))
         os.set_blocking(full, True)
         server.process = subprocess.Popen(
-            [places.binaries / "httpdnsd", "--config", server.config], stderr=full, user=user,
+            [paths.binaries / "httpdnsd", "--config", server.config], stderr=full, user=user,
             env={**os.environ, "http_proxy": "http://127.0.0.1:1"})
         for end in (nobody, full):
             self.addCleanup(os.close, end)
@@ -299,7 +299,7 @@ class Notices(Case):
         server = self.own(Daemon([self.lab().provider("json")]))
         server.config.write_text(server.settings())
         server.start(
-            places.binaries / "httpdnsd", "--config", server.config,
+            paths.binaries / "httpdnsd", "--config", server.config,
             env={**os.environ, "NOTIFY_SOCKET": manager.path, **variables})
         return manager, server
 
@@ -356,7 +356,7 @@ class Notices(Case):
                     manager.next()
             # The others go on.
             self.assertEqual(0, ctl(server, "status").returncode)
-        manager.socket.settimeout(places.PATIENCE)
+        manager.socket.settimeout(paths.PATIENCE)
         manager.until("WATCHDOG=1")
 
     def test_a_watchdog_for_somebody_else_is_none_of_ours(self):
@@ -418,7 +418,7 @@ class HandedOver(Case):
         for one in self.sockets:
             os.set_inheritable(one.fileno(), True)
         server.start(
-            sys.executable, "-c", HAND_OVER, self.user, numbers, places.binaries / "httpdnsd", "--config",
+            sys.executable, "-c", HAND_OVER, self.user, numbers, paths.binaries / "httpdnsd", "--config",
             server.config, close_fds=False)
 
     def test_four_sockets_are_served_by_somebody_without_rights(self):
@@ -442,7 +442,7 @@ class HandedOver(Case):
 
         def ask():
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-                client.settimeout(places.PATIENCE)
+                client.settimeout(paths.PATIENCE)
                 client.connect(("127.0.0.1", port))
                 while not stop.is_set():
                     number = len(asked) % 65536
@@ -480,7 +480,7 @@ class HandedOver(Case):
         server = self.own(Daemon([self.provider.provider("json")]))
         server.expected_exit = 1
         self.start(server)
-        self.assertEqual(1, server.process.wait(places.PATIENCE))
+        self.assertEqual(1, server.process.wait(paths.PATIENCE))
         return server.log
 
     def test_half_of_an_address_ends_the_start_with_the_line_to_add(self):
@@ -504,7 +504,7 @@ class HandedOver(Case):
         server.wait_for("^httpdnsd: ready: ")
         self.assertIn("settings reloaded", server.reload())
         checked = subprocess.run(
-            [places.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
+            [paths.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
         self.assertEqual(1, checked.returncode)
         self.assertIn("server.listen has 192.168.9.9:5353, which is not loopback", checked.stderr)
 

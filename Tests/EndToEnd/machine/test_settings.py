@@ -6,12 +6,12 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import places
+import paths
 from cases import LAB_WWW, Case
-from digging import dig
+from dig import dig
 from fakes import FakeProvider
 from lab import Lab
-from places import eventually, free_port
+from paths import eventually, free_port
 from programs import Daemon, ctl
 from test_process import httpdnsd
 from test_programs import NamespaceCase
@@ -74,7 +74,7 @@ class Effects(Case):
         directory.chmod(0o755)
         library = directory / "broken-parser.so"
         subprocess.run(
-            ["g++", "-shared", "-fPIC", "-o", library, places.SUPPORT / "broken-parser.cpp"], check=True)
+            ["g++", "-shared", "-fPIC", "-o", library, paths.SUPPORT / "broken-parser.cpp"], check=True)
         server = self.own(Daemon([self.provider.provider("json")], prefix=("env", f"LD_PRELOAD={library}"))).up()
         self.assertIn("system calls filtered", ctl(server, "status").stdout)
         # Each is refused by the sound parser, too.
@@ -292,8 +292,8 @@ class Explained(NamespaceCase):
 
     def check(self, *arguments, environment=NOT_PROXIED):
         return subprocess.run(
-            [*self.inside.prefix, places.binaries / "httpdnsd", "--config", self.settings, "--check", *arguments],
-            env=environment, capture_output=True, text=True, timeout=places.PATIENCE)
+            [*self.inside.prefix, paths.binaries / "httpdnsd", "--config", self.settings, "--check", *arguments],
+            env=environment, capture_output=True, text=True, timeout=paths.PATIENCE)
 
     def explain(self, name, *type, **options):
         """The facts by their labels."""

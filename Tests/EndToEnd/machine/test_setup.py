@@ -4,10 +4,10 @@
 import json
 import subprocess
 
-import places
+import paths
 from cases import LAB_WWW, Case
 from lab import Lab
-from places import eventually
+from paths import eventually
 from programs import NSD, Program
 from takeover import Overlaid
 from terminal import Typist
@@ -42,11 +42,11 @@ class Machine(Case):
 
     def start(self):
         since = len(self.server.log)
-        self.server.start(places.binaries / "httpdnsd", prefix=self.place.prefix)
+        self.server.start(paths.binaries / "httpdnsd", prefix=self.place.prefix)
         self.server.wait_for("^httpdnsd: ready: ", since=since)
 
     def command(self, *words):
-        return (places.binaries / "httpdnsctl", *words)
+        return (paths.binaries / "httpdnsctl", *words)
 
     def run_setup(self, *words, prefix=()):
         return self.place.run(*prefix, *self.command("setup", *words))
@@ -161,7 +161,7 @@ class Flags(Machine):
         ended = self.run_setup("--dry-run", *FLAGS, prefix=nobody)
         self.assertEqual((0, ""), (ended.returncode, ended.stderr))
         self.place.write("/etc/checked.toml", ended.stdout)
-        shown = self.place.run(places.binaries / "httpdnsd", "--config", "/etc/checked.toml", "--print-effective").stdout
+        shown = self.place.run(paths.binaries / "httpdnsd", "--config", "/etc/checked.toml", "--print-effective").stdout
         self.assertIn('name = "google"', shown)
         self.assertNotIn('name = "alidns"', shown)
         refused = self.run_setup(*FLAGS, prefix=nobody)
@@ -337,7 +337,7 @@ resolver = "corp"
         self.server.stop()
         self.start()
         self.assertIn("; providers none; system resolver 127.0.0.3", self.server.log)
-        checked = self.place.run(places.binaries / "httpdnsd", "--check").stdout
+        checked = self.place.run(paths.binaries / "httpdnsd", "--check").stdout
         self.assertEqual(f"{FILE}: valid: no provider is asked, 0 rules\n", checked)
         self.assertEqual([0] * 4, [provider["requests"] for provider in stats["providers"]])
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 from cases import Case, closed_provider
-from places import eventually
+from paths import eventually
 from programs import NSD, Daemon
 from takeover import Overlaid, changing_calls, ctl_command, killed, walk
 

@@ -4,9 +4,9 @@
 import json
 
 import machines
-import places
+import paths
 from cases import Case
-from places import eventually
+from paths import eventually
 from programs import NSD
 from takeover import changing_calls, killed, walk, without_children
 
@@ -43,12 +43,12 @@ class Kept:
         self.addCleanup(self.machine.close)
         self.machine.boot()
         for program, at in (("httpdnsd", "/usr/sbin"), ("httpdnsctl", "/usr/bin")):
-            self.machine.copy(places.binaries / program, f"{at}/{program}")
+            self.machine.copy(paths.binaries / program, f"{at}/{program}")
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
         for unit in ("httpdnsd.service", "httpdnsd-restore.service"):
-            self.machine.copy(places.ROOT / "etc/systemd" / unit, f"/etc/systemd/system/{unit}")
+            self.machine.copy(paths.ROOT / "etc/systemd" / unit, f"/etc/systemd/system/{unit}")
         self.machine.check("systemctl", "add-wants", "multi-user.target", "httpdnsd-restore.service")
-        self.machine.copy(places.ROOT / "etc/sysusers.d/httpdnsd.conf", "/usr/lib/sysusers.d/httpdnsd.conf")
+        self.machine.copy(paths.ROOT / "etc/sysusers.d/httpdnsd.conf", "/usr/lib/sysusers.d/httpdnsd.conf")
         self.machine.check("systemd-sysusers", "httpdnsd.conf")
         self.machine.write("/etc/hosts", f"127.0.0.1 localhost\n{SEEN} {KNOWN}\n")
         # Names come from nameservers alone, so that it shows whose.
@@ -146,7 +146,7 @@ class Kept:
 
     def some(self, calls):
         """All of them in the full run; else a third."""
-        return calls if places.is_full else calls[::3]
+        return calls if paths.is_full else calls[::3]
 
     def test_a_daemon_that_stays_dead_gives_back(self):
         former = ("nsenter", "--target", str(self.machine.pid), "--net")

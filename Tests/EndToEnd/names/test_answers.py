@@ -3,8 +3,8 @@
 import json
 
 from cases import LAB_WWW, SYSTEM_WWW, Case, rule
-from digging import dig
-from places import eventually
+from dig import dig
+from paths import eventually
 from programs import Daemon, ctl
 
 BLOCKED, CENSORED, FILTERED = 15, 16, 17

@@ -1,8 +1,8 @@
 # A rule's address family: what dig gets, what the upstreams are asked, and what a reload and a restart make of it.
 
 from cases import Case
-from digging import dig
-from places import eventually
+from dig import dig
+from paths import eventually
 from programs import Daemon, ctl
 
 FILTERED = 17

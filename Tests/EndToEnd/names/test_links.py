@@ -7,13 +7,13 @@ import subprocess
 import time
 
 import machines
-import places
+import paths
 import wire
 from cases import Case
-from digging import Dug
+from dig import Dug
 from fakes import FakeNameserver, question, reply
 from networks import FarLab, Node
-from places import eventually
+from paths import eventually
 
 SETTINGS = """
 [server]
@@ -102,9 +102,9 @@ class Linked:
         self.addCleanup(self.machine.close)
         self.machine.boot()
         for program, at in (("httpdnsd", "/usr/sbin"), ("httpdnsctl", "/usr/bin")):
-            self.machine.copy(places.binaries / program, f"{at}/{program}")
-        self.machine.copy(places.ROOT / "etc/systemd/httpdnsd.service", "/etc/systemd/system/httpdnsd.service")
-        self.machine.copy(places.ROOT / "etc/sysusers.d/httpdnsd.conf", "/usr/lib/sysusers.d/httpdnsd.conf")
+            self.machine.copy(paths.binaries / program, f"{at}/{program}")
+        self.machine.copy(paths.ROOT / "etc/systemd/httpdnsd.service", "/etc/systemd/system/httpdnsd.service")
+        self.machine.copy(paths.ROOT / "etc/sysusers.d/httpdnsd.conf", "/usr/lib/sysusers.d/httpdnsd.conf")
         self.machine.check("systemd-sysusers", "httpdnsd.conf")
         self.internet, self.corp = self.node(), self.node()
         self.connect()
@@ -154,7 +154,7 @@ class Linked:
             began = time.monotonic()
             answer = self.ask(name, "PTR" if name[0].isdigit() else "A")
             self.assertEqual("SERVFAIL", answer.status, f"{name}: {answer.data}")
-            self.assertLess(time.monotonic() - began, places.slack(), f"{name} fails at once")
+            self.assertLess(time.monotonic() - began, paths.slack(), f"{name} fails at once")
 
     def assertNoLeak(self):
         self.assertEqual([], self.seen.having(*WORDS))

@@ -9,12 +9,12 @@ import threading
 import time
 from pathlib import Path
 
-import places
+import paths
 import wire
 from cases import Case, closed_provider
-from digging import dig
+from dig import dig
 from fakes import FakeNameserver, question, reply
-from places import eventually
+from paths import eventually
 from programs import Daemon, Dnsmasq, Nameserver, ctl
 from test_process import httpdnsd
 
@@ -74,7 +74,7 @@ class Formats(Case):
 
     def setUp(self):
         self.generator = random.Random(SEED)
-        count, names = 100_000 if places.is_full else 2_000, set()
+        count, names = 100_000 if paths.is_full else 2_000, set()
         while len(names) < count:
             names.add(random_name(self.generator))
         self.names = sorted(names)
@@ -355,7 +355,7 @@ class Changes(Case):
         self.assertIn("settings reloaded", server.reload())
 
     def test_no_query_is_lost_while_a_long_list_is_read(self):
-        count = 120_000 if places.is_full else 20_000
+        count = 120_000 if paths.is_full else 20_000
         server = self.serve("a.lab.example\n")
         ended, lost, slowest = threading.Event(), [], [0.0]
 

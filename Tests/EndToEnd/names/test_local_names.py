@@ -9,12 +9,12 @@ import re
 import subprocess
 import time
 
-import places
+import paths
 import wire
 from cases import Case, closed_provider, rule
-from digging import dig
+from dig import dig
 from fakes import FakeNameserver, question, reply
-from places import eventually
+from paths import eventually
 from programs import Dnsmasq, ctl
 
 ELSEWHERE = "203.0.113.9"
@@ -84,7 +84,7 @@ class Stand(Case):
         return message.addresses or targets or ("nodata" if message.rcode == 0 else message.rcode)
 
     def becomes(self, expected, name, type="A"):
-        eventually(lambda: self.outcome(name, type) == expected, places.PATIENCE, f"{name} {type} {expected}")
+        eventually(lambda: self.outcome(name, type) == expected, paths.PATIENCE, f"{name} {type} {expected}")
 
     def lease(self, name, address, seconds=600, client="52:54:00:aa:bb:01"):
         return f"{int(time.time()) + seconds} {client} {address} {name} 01:{client}\n"
@@ -264,14 +264,14 @@ class LeaseFiles(Stand):
             [(entry["path"], entry["names"], "fault" in entry) for entry in local])
 
     def test_a_flood_of_leases_is_bounded_and_delays_nobody(self):
-        count = 1_000_000 if places.is_full else 100_000
+        count = 1_000_000 if paths.is_full else 100_000
         self.serve({}, self.lease("tv", "192.168.7.20"))
         end = int(time.time()) + 600
         lines = (f"{end} 52:54:00:aa:bb:01 10.{n >> 16}.{n >> 8 & 255}.{n & 255} h{n} *\n" for n in range(count))
         self.write(self.leases, self.lease("tv", "192.168.7.20") + "".join(lines))
         slowest = 0.0
         wanted = "more leases than are kept" if count < 900_000 else "more leases than are kept|more than 64 MiB"
-        deadline = time.monotonic() + places.PATIENCE
+        deadline = time.monotonic() + paths.PATIENCE
         while not re.search(wanted, self.server.log):
             self.assertLess(time.monotonic(), deadline)
             begun = time.monotonic()
@@ -352,8 +352,8 @@ class LocalZone(Stand):
 
     def test_check_says_what_is_wrong_and_where(self):
         self.serve({"a": "nonsense\n192.0.2.1 a.lan\n"})
-        command = [places.binaries / "httpdnsd", "--check", "--config", self.server.config]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=places.PATIENCE)
+        command = [paths.binaries / "httpdnsd", "--check", "--config", self.server.config]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=paths.PATIENCE)
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertIn(f"warning: {self.hosts}/a:1:1: no IP address where one belongs", done.stderr)
         self.assertIn(f"warning: {self.leases}: can't be read: ", done.stderr)

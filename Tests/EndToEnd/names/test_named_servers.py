@@ -10,9 +10,9 @@ from pathlib import Path
 
 from cases import LAB_WWW, Case
 from certificates import Authority
-from digging import dig
+from dig import dig
 from fakes import FakeNameserver, question, reply
-from places import entrust, eventually, free_port
+from paths import entrust, eventually, free_port
 from programs import Unbound, ctl
 from wire import ask_all
 

@@ -16,11 +16,11 @@ import time
 import unittest
 
 import machines
-import places
+import paths
 from cases import Case, rule
-from digging import dig
+from dig import dig
 from namespace import Namespace
-from places import eventually
+from paths import eventually
 from programs import Daemon, Program, ctl
 
 DECLARATION = "table inet filter { set v4 { type ipv4_addr; flags timeout; }; set v6 { type ipv6_addr; flags timeout; }; }"
@@ -61,7 +61,7 @@ class Helper(Program):
     def up(self):
         since = len(self.log)
         self.start(
-            places.binaries / "httpdnsd-nftset", "--config", self.daemon.config, prefix=self.namespace.prefix)
+            paths.binaries / "httpdnsd-nftset", "--config", self.daemon.config, prefix=self.namespace.prefix)
         self.wait_for("^httpdnsd-nftset: ready: ", since=since)
         return self
 
@@ -398,7 +398,7 @@ class Sets(Case):
 
         def exchange(message):
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
-                client.settimeout(places.PATIENCE)
+                client.settimeout(paths.PATIENCE)
                 client.connect(str(self.socket))
                 client.send(message)
                 return client.recv(1000)
@@ -433,21 +433,21 @@ class Sets(Case):
         def reply(user):
             # A process of its own: all threads of this one would change their user, and other tests run in them.
             done = subprocess.run(
-                [sys.executable, "-c", CLIENT, str(user), str(places.DAEMON.pw_gid), str(self.socket), asks.hex(),
-                 str(places.PATIENCE)], capture_output=True, check=True)
+                [sys.executable, "-c", CLIENT, str(user), str(paths.DAEMON.pw_gid), str(self.socket), asks.hex(),
+                 str(paths.PATIENCE)], capture_output=True, check=True)
             return bytes.fromhex(done.stdout.decode())
-        self.assertEqual(12, len(reply(places.DAEMON.pw_uid)))
+        self.assertEqual(12, len(reply(paths.DAEMON.pw_uid)))
         self.assertEqual(12, len(reply(0)))
         # A member of the daemon's group, until the settings name it.
         other = pwd.getpwnam("bin")
         for _ in range(2):
             self.assertEqual(b"", reply(other.pw_uid))
-        refused = f"user ID {other.pw_uid} was refused: only root and {places.DAEMON.pw_name} may connect"
+        refused = f"user ID {other.pw_uid} was refused: only root and {paths.DAEMON.pw_name} may connect"
         self.assertEqual(1, helper.log.count(refused))
-        daemon.config.write_text(daemon.settings().replace(f'user = "{places.DAEMON.pw_name}"', 'user = "bin"'))
+        daemon.config.write_text(daemon.settings().replace(f'user = "{paths.DAEMON.pw_name}"', 'user = "bin"'))
         time.sleep(1.1)
         self.assertEqual(12, len(reply(other.pw_uid)))
-        self.assertEqual(b"", reply(places.DAEMON.pw_uid))
+        self.assertEqual(b"", reply(paths.DAEMON.pw_uid))
 
     def test_the_user_that_programs_share_is_never_served(self):
         self.nft(DECLARATION)
@@ -457,13 +457,13 @@ class Sets(Case):
         for user in ("nobody", "no-such-user"):
             with self.subTest(user):
                 daemon.config.write_text(
-                    daemon.settings().replace(f'user = "{places.DAEMON.pw_name}"', f'user = "{user}"'))
+                    daemon.settings().replace(f'user = "{paths.DAEMON.pw_name}"', f'user = "{user}"'))
                 helper = self.helper(daemon)
                 self.socket.chmod(0o666)
-                for uid, length in ((nobody, 0), (places.DAEMON.pw_uid, 0), (0, 12)):
+                for uid, length in ((nobody, 0), (paths.DAEMON.pw_uid, 0), (0, 12)):
                     done = subprocess.run(
                         [sys.executable, "-c", CLIENT, str(uid), str(uid), str(self.socket), asks.hex(),
-                         str(places.PATIENCE)], capture_output=True, check=True)
+                         str(paths.PATIENCE)], capture_output=True, check=True)
                     self.assertEqual(length, len(bytes.fromhex(done.stdout.decode())), uid)
                 self.assertIn(f"a connection of user ID {nobody} was refused: other programs may have it", helper.log)
                 helper.stop()
@@ -481,14 +481,14 @@ class Sets(Case):
             self.socket.chmod(0o666)
             helper = self.own(Helper(daemon, self.namespace))
             helper.start(
-                sys.executable, "-c", ACTIVATION, listener.fileno(), places.binaries / "httpdnsd-nftset", "--config",
+                sys.executable, "-c", ACTIVATION, listener.fileno(), paths.binaries / "httpdnsd-nftset", "--config",
                 daemon.config, prefix=self.namespace.prefix, pass_fds=[listener.fileno()])
             helper.wait_for("^httpdnsd-nftset: ready: ")
             # The settings name the daemon's user.
-            for uid, length in ((owner, 12), (places.DAEMON.pw_uid, 0), (pwd.getpwnam("nobody").pw_uid, 0), (0, 12)):
+            for uid, length in ((owner, 12), (paths.DAEMON.pw_uid, 0), (pwd.getpwnam("nobody").pw_uid, 0), (0, 12)):
                 done = subprocess.run(
                     [sys.executable, "-c", CLIENT, str(uid), str(uid), str(self.socket), asks.hex(),
-                     str(places.PATIENCE)], capture_output=True, check=True)
+                     str(paths.PATIENCE)], capture_output=True, check=True)
                 self.assertEqual(length, len(bytes.fromhex(done.stdout.decode())), uid)
             self.assertIn(f"only root and the socket's owner, user ID {owner}, may connect", helper.log)
 
@@ -532,7 +532,7 @@ class Sets(Case):
         for number in numbers:
             dig(daemon, f"n{number}.lab.example", "A")
         helper.signal(signal.SIGCONT)
-        eventually(lambda: self.figures(daemon)["failed"] == len(numbers), within=6 * places.PATIENCE)
+        eventually(lambda: self.figures(daemon)["failed"] == len(numbers), within=6 * paths.PATIENCE)
         self.assertEqual(1, daemon.log.count("make it larger (size), or without the flag interval"))
         self.assertNotIn("can't be reached", daemon.log)
 
@@ -540,7 +540,7 @@ class Sets(Case):
         self.nft(DECLARATION)
         # For root and the daemon's group only, as installed.
         daemon = self.server(rule("lab.example", nftset=SETS))
-        os.chown(daemon.config, 0, places.DAEMON.pw_gid)
+        os.chown(daemon.config, 0, paths.DAEMON.pw_gid)
         daemon.config.chmod(0o640)
         self.helper(daemon)
         daemon.up()
@@ -558,7 +558,7 @@ class Sets(Case):
         """Microseconds for each query, on one socket."""
         took = []
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-            client.settimeout(places.PATIENCE)
+            client.settimeout(paths.PATIENCE)
             client.connect(daemon.address)
             for number, name in enumerate(names):
                 labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
@@ -657,10 +657,10 @@ class Units(Case):
         self.machine.boot()
         for program, at in (
                 ("httpdnsd", "/usr/sbin"), ("httpdnsctl", "/usr/bin"), ("httpdnsd-nftset", "/usr/libexec")):
-            self.machine.copy(places.binaries / program, f"{at}/{program}")
+            self.machine.copy(paths.binaries / program, f"{at}/{program}")
         for unit in ("httpdnsd.service", "httpdnsd-nftset.socket", "httpdnsd-nftset.service"):
-            self.machine.copy(places.ROOT / "etc/systemd" / unit, f"/etc/systemd/system/{unit}")
-        self.machine.copy(places.ROOT / "etc/sysusers.d/httpdnsd.conf", "/usr/lib/sysusers.d/httpdnsd.conf")
+            self.machine.copy(paths.ROOT / "etc/systemd" / unit, f"/etc/systemd/system/{unit}")
+        self.machine.copy(paths.ROOT / "etc/sysusers.d/httpdnsd.conf", "/usr/lib/sysusers.d/httpdnsd.conf")
         self.machine.check("systemd-sysusers", "httpdnsd.conf")
         self.machine.write("/zones/example", ZONE)
         self.machine.write("/zones/nsd.conf", SERVER)

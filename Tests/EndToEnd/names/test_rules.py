@@ -1,8 +1,8 @@
 # Rules for names: what they change, which of them counts, and that a reload brings new ones.
 
 from cases import LAB_WWW, SYSTEM_WWW, Case, rule
-from digging import dig
-from places import eventually
+from dig import dig
+from paths import eventually
 from programs import ctl
 
 

@@ -6,7 +6,7 @@ import unittest
 from cases import Case
 from lan import Lan
 from networks import FarLab
-from places import eventually
+from paths import eventually
 from programs import NSD, ctl
 
 VIEW = """

@@ -5,8 +5,8 @@ import os
 import signal
 import time
 
-import places
-from places import eventually
+import paths
+from paths import eventually
 from roaming import PREFIXES, RECOVERY, Roaming
 from wire import NOERROR, SERVFAIL, opt
 
@@ -56,7 +56,7 @@ class Asleep(Disconnected):
 
     def test_after_a_sleep_answers_are_fresh_and_their_age_is_right(self):
         """Suspend played by a stopped process. Meanwhile everybody else has forgotten its connections."""
-        seconds = 60 if places.is_full else 12
+        seconds = 60 if paths.is_full else 12
         self.expire()
         before = self.ask(LONG)[0].answers[0][3]
         self.server.signal(signal.SIGSTOP)

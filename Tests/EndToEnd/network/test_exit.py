@@ -7,10 +7,10 @@ import random
 import tempfile
 from pathlib import Path
 
-import places
+import paths
 from cases import Case
 from networks import PROVIDER, Networks
-from places import eventually
+from paths import eventually
 from vendors.alibaba import First
 from vendors.standin import Entry
 from vendors.ucloud import UCloud
@@ -46,7 +46,7 @@ class Exit(Case):
         self.host.run("dig", f"@{router.lan_v4}", NAME)
         self.server = self.networks.daemon(
             [settings for _, settings in honest] + [of_liar], sections="[probe]\nenabled = false\n",
-            store=places.entrust(self.folder) / "cache.db").up()
+            store=paths.entrust(self.folder) / "cache.db").up()
         self.client = self.host.client(timeout=5)
         self.addCleanup(self.client.__exit__)
 
@@ -63,7 +63,7 @@ class Exit(Case):
         key.write_text(secret + "\n")
         settings = {
             "name": dialect, "dialect": dialect, "url": f"http://{dialect}.example:{found.port}/{path}",
-            "addresses": [PROVIDER], "account": account, "key-file": str(places.entrust(key))}
+            "addresses": [PROVIDER], "account": account, "key-file": str(paths.entrust(key))}
         if dialect == "alicloud":
             settings["service-nodes"] = False
         return self.networks.own(found), settings

@@ -4,10 +4,10 @@
 import itertools
 import time
 
-import places
+import paths
 from cases import Case
 from networks import PROVIDER, SECOND_PROVIDER, Networks
-from places import eventually
+from paths import eventually
 
 FIRST, SECOND, SYSTEM = "192.0.2.91", "192.0.2.92", "192.0.2.1"
 # What the client of a question waits, and how long a provider may be there again before it is used, in seconds.
@@ -68,7 +68,7 @@ class Cut(Case):
     def longest_wait(self):
         """On a busy machine a provider is slow, and a slow one is waited for."""
         usual = max(provider["latency_ms"]["p95"] for provider in self.server.stats()["providers"]) / 1000
-        return max(LONGEST_WAIT * places.slack(), 10 * usual + 0.2)
+        return max(LONGEST_WAIT * paths.slack(), 10 * usual + 0.2)
 
     def asks_for(self, seconds, *expected, every=0.5):
         end = time.monotonic() + seconds

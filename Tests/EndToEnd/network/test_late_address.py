@@ -4,12 +4,12 @@ import json
 import os
 import unittest
 
-import places
+import paths
 import test_package
 from cases import LAB_WWW
 from lab import Lab
 from machines import boots_machines
-from places import eventually
+from paths import eventually
 from programs import Daemon
 from test_programs import NamespaceCase
 
@@ -44,7 +44,7 @@ class LateAddress(NamespaceCase):
         return json.loads(self.ctl("--json", "status").stdout).get("missing_listeners")
 
     def ctl(self, *arguments):
-        return self.inside.run(places.binaries / "httpdnsctl", "--socket", self.server.control, *arguments)
+        return self.inside.run(paths.binaries / "httpdnsctl", "--socket", self.server.control, *arguments)
 
     def answers(self, address, *options):
         found = self.inside.run("dig", f"@{address}", "www.lab.example", "+short", "+tries=1", "+time=2", *options)
@@ -72,7 +72,7 @@ class LateAddress(NamespaceCase):
 
     def test_the_doctor_asks_no_other_machine_that_has_it(self):
         config = self.server.config
-        done = self.inside.run(places.binaries / "httpdnsctl", "--socket", self.server.control, "--json", "doctor", "--config", config, timeout=60)
+        done = self.inside.run(paths.binaries / "httpdnsctl", "--socket", self.server.control, "--json", "doctor", "--config", config, timeout=60)
         findings = [one["text"] for one in json.loads(done.stdout)["findings"] if one["subject"] == "daemon"]
         for place in self.listen:
             for transport in ("UDP", "TCP"):

@@ -7,8 +7,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import places
-from places import eventually
+import paths
+from paths import eventually
 from roaming import Roaming, address_of, known_by, zone_of
 from traffic import Traffic
 from tunnel import Tunnel
@@ -82,7 +82,7 @@ class Changes(Roaming):
             ("a second default route", self.second_route, "b"),
             ("that route goes", self.first_route, "a"),
         ]
-        rounds = 6 if places.is_full else 5
+        rounds = 6 if paths.is_full else 5
         changes = []
         for _ in range(rounds):
             for kind, change, letter in kinds:

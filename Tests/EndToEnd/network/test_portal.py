@@ -7,7 +7,7 @@ import time
 from cases import Case
 from fakes import question, reply
 from networks import PROVIDER, Networks
-from places import eventually
+from paths import eventually
 from programs import Nginx, ctl
 from wire import NOERROR, SERVFAIL
 

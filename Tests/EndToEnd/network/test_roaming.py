@@ -2,8 +2,8 @@
 
 import time
 
-import places
-from places import eventually
+import paths
+from paths import eventually
 from roaming import FIRST, NAMES, RECOVERY, Roaming, known_by, zone_of
 from traffic import percentile
 from tunnel import Tunnel
@@ -45,7 +45,7 @@ class Switches(Roaming):
     expected_seconds = 15
 
     def test_many_switches_leave_nothing_behind(self):
-        switches = 50 if places.is_full else 6
+        switches = 50 if paths.is_full else 6
         traffic = self.traffic()
         settled, recoveries, reported = None, [], []
         for number in range(switches):

@@ -5,10 +5,10 @@ import struct
 import threading
 
 from cases import Case
-from digging import Dug
+from dig import Dug
 from fakes import reply
 from networks import PROVIDER, Networks
-from places import eventually
+from paths import eventually
 from programs import ctl
 from translator import ANNOUNCED, Translator
 from wire import Message, name

@@ -5,11 +5,11 @@ import shutil
 import subprocess
 import unittest
 
-import places
+import paths
 from cases import Case
 from programs import Daemon, ctl
 
-SCRIPTS = places.ROOT / "etc" / "completion"
+SCRIPTS = paths.ROOT / "etc" / "completion"
 
 
 class Bash(Case):
@@ -20,7 +20,7 @@ class Bash(Case):
 
     def completed(self, *words):
         """What is offered for the last word; the daemon's socket stands before the first."""
-        line = [str(places.binaries / "httpdnsctl"), "--socket", str(self.server.control), *words]
+        line = [str(paths.binaries / "httpdnsctl"), "--socket", str(self.server.control), *words]
         script = f"""
             . {SCRIPTS}/httpdnsctl.bash
             COMP_WORDS=("$@")
@@ -29,7 +29,7 @@ class Bash(Case):
             printf '%s\\n' "${{COMPREPLY[@]}}"
         """
         done = subprocess.run(
-            ["bash", "-c", script, "bash", *line], capture_output=True, text=True, check=True, timeout=places.PATIENCE)
+            ["bash", "-c", script, "bash", *line], capture_output=True, text=True, check=True, timeout=paths.PATIENCE)
         self.assertEqual("", done.stderr)
         return done.stdout.split()
 

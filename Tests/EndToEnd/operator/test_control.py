@@ -11,11 +11,11 @@ import unittest
 from pathlib import Path
 from types import SimpleNamespace
 
-import places
+import paths
 from cases import Case
-from digging import dig
+from dig import dig
 from lab import Lab
-from places import PATIENCE
+from paths import PATIENCE
 from programs import Daemon, ctl
 
 # design.md section 4.4, as far as there is a source for it.
@@ -142,7 +142,7 @@ class WithoutDescriptors(Case):
     @staticmethod
     def limit(server, soft, hard):
         """As the daemon's own user: any other user needs a capability that root in a container lacks."""
-        own = places.DAEMON
+        own = paths.DAEMON
         subprocess.run(
             ["prlimit", f"--pid={server.process.pid}", f"--nofile={soft}:{hard}"], check=True,
             **({"user": own.pw_uid, "group": own.pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}))
@@ -179,7 +179,7 @@ class Steps(Case):
 
     def ask(self, *words):
         client = subprocess.Popen(
-            [places.binaries / "httpdnsctl", "--socket", self.path, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            [paths.binaries / "httpdnsctl", "--socket", self.path, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(client.communicate)
         self.addCleanup(client.kill)
         connection, _ = self.listener.accept()

@@ -13,15 +13,15 @@ import time
 from pathlib import Path
 
 import overlay
-import places
+import paths
 from cases import Case
 from certificates import Authority
 from fakes import FakeNameserver, reply
 from lab import Lab
 from namespace import Namespace
-from places import eventually
+from paths import eventually
 from programs import Daemon, Dnsmasq
-from sites import Handmade, keeps_silent
+from web_sites import Handmade, keeps_silent
 
 US, NAMESERVER, SECURE, ELSEWHERE = "127.0.0.1", "127.0.0.3", "127.0.0.4", "127.0.0.9"
 PUBLIC = "198.51.100.1"
@@ -94,8 +94,8 @@ class Machine(Case):
             config.write_text(self.server.settings())
         command = [
             *self.inside.prefix, "unshare", "--mount", "sh", "-ec", staged + '\nexec "$@"', "sh", *prefix,
-            places.binaries / "httpdnsctl", "--socket", self.server.control, "--json", "doctor", "--config", config]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=places.PATIENCE)
+            paths.binaries / "httpdnsctl", "--socket", self.server.control, "--json", "doctor", "--config", config]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=paths.PATIENCE)
         self.assertEqual("", done.stderr)
         report = json.loads(done.stdout)
         findings = [finding for finding in report["findings"] if finding["gravity"] != "note"]
@@ -127,7 +127,7 @@ class Up(Machine):
     def test_nothing_on_a_healthy_machine(self):
         self.assertEqual([], self.examine())
         text = self.inside.run(
-            places.binaries / "httpdnsctl", "--socket", self.server.control, "doctor", "--config", self.server.config)
+            paths.binaries / "httpdnsctl", "--socket", self.server.control, "doctor", "--config", self.server.config)
         self.assertEqual(0, text.returncode)
         self.assertIn("found no problem; checked: settings, daemon, port 53, ", text.stdout)
 
@@ -330,10 +330,10 @@ class Up(Machine):
     def test_a_terminal_is_told_what_is_waited_for(self):
         self.nameserver.respond = lambda query, is_stream: []
         ours, theirs = os.openpty()
-        command = [*self.inside.prefix, places.binaries / "httpdnsctl", "--socket", self.server.control, "doctor",
+        command = [*self.inside.prefix, paths.binaries / "httpdnsctl", "--socket", self.server.control, "doctor",
                    "--config", self.server.config]
         began = time.monotonic()
-        done = subprocess.run(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=theirs, timeout=places.PATIENCE)
+        done = subprocess.run(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=theirs, timeout=paths.PATIENCE)
         os.close(theirs)
         said = os.read(ours, 65536).decode()
         os.close(ours)
@@ -348,7 +348,7 @@ class Up(Machine):
         config = self.with_providers({
             "name": "keyed", "dialect": "dnspod-des", "account": "1", "key-file": str(private / "key"),
             "url": self.server.providers[0]["url"]})
-        program = shutil.copy(places.binaries / "httpdnsctl", self.directory)
+        program = shutil.copy(paths.binaries / "httpdnsctl", self.directory)
         user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
         done = self.inside.run(*user, program, "--socket", self.server.control, "doctor", "--config", config)
         self.assertIn("found no problem", done.stdout)

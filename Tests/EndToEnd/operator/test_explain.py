@@ -11,12 +11,12 @@ from pathlib import Path
 
 
 from cases import Case
-from digging import dig
+from dig import dig
 from fakes import FakeNameserver
-from places import eventually
+from paths import eventually
 from programs import Daemon, Dnsmasq, ctl
-from sites import Sites
 from test_rules import rule
+from web_sites import Sites
 
 STILL = "[prefetch]\nenabled = false\n"
 SHARED_RULES = rule("corp.example", resolver='"system"') + rule("backup.lab.example", fallback_addresses='["203.0.113.99"]')

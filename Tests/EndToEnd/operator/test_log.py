@@ -7,9 +7,9 @@ import signal
 import socket
 import subprocess
 
-import places
+import paths
 from cases import Case, closed_provider
-from digging import dig
+from dig import dig
 from programs import Daemon, ctl
 
 
@@ -41,11 +41,11 @@ class Journal(Case):
         self.own(server)
         server.config.write_text(server.settings())
         server.process = subprocess.Popen(
-            [places.binaries / "httpdnsd", "--config", server.config], stdin=subprocess.DEVNULL, stdout=writer,
+            [paths.binaries / "httpdnsd", "--config", server.config], stdin=subprocess.DEVNULL, stdout=writer,
             stderr=writer, env={**os.environ, "JOURNAL_STREAM": stream})
         writer.close()
         heard = ""
-        reader.settimeout(places.PATIENCE)
+        reader.settimeout(paths.PATIENCE)
         while "ready: " not in heard:
             heard += reader.recv(65536).decode()
         server.config.write_text("nonsense\n")

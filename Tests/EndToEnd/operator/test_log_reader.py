@@ -8,11 +8,11 @@ import subprocess
 import termios
 import time
 
-import places
+import paths
 import wire
 from cases import Case, closed_provider, rule
-from digging import dig
-from places import eventually
+from dig import dig
+from paths import eventually
 from programs import Daemon, ctl
 
 NAMES = 3000
@@ -33,7 +33,7 @@ class StoppedReader(Case):
             sections=rule(".", resolver='"system"') + '[log]\nqueries = true\nrecorder-directory = ""\n'))
         server.config.write_text(server.settings())
         server.process = subprocess.Popen(
-            [places.binaries / "httpdnsd", "--config", server.config], stdin=subprocess.DEVNULL, stdout=stream,
+            [paths.binaries / "httpdnsd", "--config", server.config], stdin=subprocess.DEVNULL, stdout=stream,
             stderr=stream, env={**os.environ, **environment})
         eventually(lambda: server.control.exists() and dig(server, "a.any.lab.example", "A").data,
                    what="it answers before its reader stops")
@@ -50,7 +50,7 @@ class StoppedReader(Case):
         self.assertIn("settings reloaded", ctl(server, "reload").stdout)
         begun = time.monotonic()
         server.process.terminate()
-        self.assertEqual(0, server.process.wait(places.PATIENCE))
+        self.assertEqual(0, server.process.wait(paths.PATIENCE))
         self.assertLess(time.monotonic() - begun, 4)
 
     def test_a_pipe(self):
@@ -102,4 +102,4 @@ class StoppedReader(Case):
         lines = heard.decode().splitlines()
         self.assertEqual("httpdnsd: stopped", lines[-1])
         self.assertTrue(all(line.startswith(("httpdnsd: ", "  ")) for line in lines))
-        self.assertEqual(0, server.process.wait(places.PATIENCE))
+        self.assertEqual(0, server.process.wait(paths.PATIENCE))

@@ -10,7 +10,7 @@ import unittest
 
 import scraping
 from cases import Case, closed_provider
-from places import PATIENCE, eventually, free_port
+from paths import PATIENCE, eventually, free_port
 from programs import Daemon, ctl
 from test_hostile_clients import cpu_seconds
 from wire import Datagrams

@@ -7,11 +7,11 @@ import tempfile
 import time
 from pathlib import Path
 
-import places
+import paths
 from cases import LAB_WWW, Case
 from certificates import Authority
-from digging import dig
-from places import eventually
+from dig import dig
+from paths import eventually
 from receivers import Receiver
 
 KEY = "a-key-of-the-receiver"
@@ -32,7 +32,7 @@ class Notify(Case):
         path = self.folder / "notify.key"
         path.write_text(KEY + "\n")
         path.chmod(0o600)
-        return places.entrust(path)
+        return paths.entrust(path)
 
     def receiver(self, **options):
         return self.own(Receiver(**options))
@@ -162,11 +162,11 @@ class Notify(Case):
 
     def test_a_key_that_cannot_be_read_stops_the_start_and_shows_no_token(self):
         config = self.folder / "httpdnsd.toml"
-        config.write_text(f'[server]\nuser = "{places.DAEMON.pw_name}"\n' + self.table(
+        config.write_text(f'[server]\nuser = "{paths.DAEMON.pw_name}"\n' + self.table(
             None, "http://127.0.0.1:9/hidden-path?hidden-token", f'key-file = "{self.folder}/none"'))
         done = subprocess.run(
-            [places.binaries / "httpdnsd", "--check", "--config", config], capture_output=True, text=True,
-            timeout=places.PATIENCE)
+            [paths.binaries / "httpdnsd", "--check", "--config", config], capture_output=True, text=True,
+            timeout=paths.PATIENCE)
         self.assertEqual(1, done.returncode)
         self.assertIn(f"notify http://127.0.0.1:9: key-file {self.folder}/none: can't be read", done.stderr)
         self.assertNotIn("hidden", done.stderr)

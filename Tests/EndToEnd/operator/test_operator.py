@@ -5,8 +5,8 @@ import fcntl
 import threading
 
 from cases import Case
-from digging import dig
-from places import eventually
+from dig import dig
+from paths import eventually
 from programs import ctl
 
 NSD_ANY, LAB_ANY = {"203.0.113.99"}, {"192.0.2.99"}

@@ -7,7 +7,7 @@ import threading
 import scraping
 from browser import Browser
 from cases import Case
-from places import eventually, free_port, own_address
+from paths import eventually, free_port, own_address
 from wire import SERVFAIL, Datagrams
 
 HOSTILE = "<img src=x onerror=stolen()>\"'&amp;\\u202e${stolen()}"

@@ -6,11 +6,11 @@ import stat
 import subprocess
 import threading
 
-import places
+import paths
 from cases import Case, closed_provider
-from digging import dig
+from dig import dig
 from lab import Lab
-from places import eventually
+from paths import eventually
 from programs import Daemon, ctl
 
 
@@ -19,15 +19,15 @@ def events(text, **wanted):
 
 
 def read(path, *arguments):
-    command = [places.binaries / "httpdnsctl", *arguments, "recorder", "read", path]
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=places.PATIENCE)
+    command = [paths.binaries / "httpdnsctl", *arguments, "recorder", "read", path]
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=paths.PATIENCE)
 
 
 class Watch:
     """httpdnsctl watch, with the lines that have come so far."""
 
     def __init__(self, server, *arguments):
-        command = [places.binaries / "httpdnsctl", "--socket", server.control, *arguments]
+        command = [paths.binaries / "httpdnsctl", "--socket", server.control, *arguments]
         self.process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, text=True)
         self.lines = []
         threading.Thread(target=self._read, daemon=True).start()
@@ -38,7 +38,7 @@ class Watch:
 
     def close(self):
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(places.PATIENCE)
+        self.process.wait(paths.PATIENCE)
         self.process.stdout.close()
 
 
@@ -124,7 +124,7 @@ class Files(Case):
                 dig(server, "www.lab.example", "A")
                 server.expected_exit = -number
                 server.signal(number)
-                self.assertEqual(-number, server.process.wait(places.PATIENCE))
+                self.assertEqual(-number, server.process.wait(paths.PATIENCE))
                 path = server.folder / "recorder-crash.bin"
                 self.assertIn(f"signal {number:02}: the flight recorder is written to {path}", server.log)
                 self.assertEqual(0o600, stat.S_IMODE(path.stat().st_mode))

@@ -16,10 +16,10 @@ import time
 import unittest
 from pathlib import Path
 
-import places
+import paths
 from cases import LAB_WWW, Case
 from lab import Lab
-from places import free_port
+from paths import free_port
 from programs import Daemon
 from wire import Datagrams
 
@@ -41,15 +41,15 @@ class Reports(Case):
 
     def report_bug(self, *arguments, socket="/nonexistent.sock", **options):
         return subprocess.run(
-            list(map(str, [places.binaries / "httpdnsctl", "--socket", socket, "report-bug", *arguments])), text=True,
-            timeout=places.PATIENCE, cwd=self.directory,
+            list(map(str, [paths.binaries / "httpdnsctl", "--socket", socket, "report-bug", *arguments])), text=True,
+            timeout=paths.PATIENCE, cwd=self.directory,
             **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
 
     def file(self, name, content, mode=0o644):
         path = self.directory / name
         path.write_text(content)
         path.chmod(mode)
-        return places.entrust(path)
+        return paths.entrust(path)
 
     def settings(self, text=""):
         """Without a provider that the doctor would have to wait for."""
@@ -273,7 +273,7 @@ class WithoutDaemon(Reports):
     def test_a_key_pasted_in_place_of_its_file_is_shown_nowhere(self):
         keys = 'key-file = "canary-of-a-key"\ncipher-key-file = "canary-of-a-cipher"\n' \
                'proxy-key-file = "canary-of-a-proxy"\n'
-        common = f'[server]\nlisten = ["127.0.0.1:{free_port()}"]\nuser = "{places.DAEMON.pw_name}"\n' \
+        common = f'[server]\nlisten = ["127.0.0.1:{free_port()}"]\nuser = "{paths.DAEMON.pw_name}"\n' \
                  '[cache]\nstore = ""\n[control]\nsocket = ""\n[log]\nrecorder-directory = ""\n'
         provider = '[[provider]]\nname = "a"\ndialect = "alicloud-v2"\nurl = "http://127.0.0.1:9/"\n' \
                    'account = "100"\nproxy = "http://u@127.0.0.1:9"\n'
@@ -286,12 +286,12 @@ class WithoutDaemon(Reports):
                         ["httpdnsd", "--check"], ["httpdnsd", "--print-effective"], ["httpdnsd"]]
             for program, *words in commands:
                 with self.subTest(file=path.name, command=[program, *words]):
-                    done = subprocess.run([places.binaries / program, *words, "--config", path], text=True,
-                                          capture_output=True, timeout=places.PATIENCE, cwd=self.directory)
+                    done = subprocess.run([paths.binaries / program, *words, "--config", path], text=True,
+                                          capture_output=True, timeout=paths.PATIENCE, cwd=self.directory)
                     self.assertTrue(done.stdout + done.stderr)
                     self.assertNotIn("canary-of", done.stdout + done.stderr)
-        checked = subprocess.run([places.binaries / "httpdnsd", "--check", "--config", pasted], text=True,
-                                 capture_output=True, timeout=places.PATIENCE)
+        checked = subprocess.run([paths.binaries / "httpdnsd", "--check", "--config", pasted], text=True,
+                                 capture_output=True, timeout=paths.PATIENCE)
         self.assertEqual(1, checked.returncode)
         self.assertEqual(3, checked.stderr.count("LoadCredential=NAME:/PATH/OF/THE/SECRET"))
 
@@ -314,12 +314,12 @@ class WithoutDaemon(Reports):
         closed = self.directory / "closed"
         closed.mkdir(0o700)
         settings = self.settings()
-        with places.reachable(places.binaries) as programs:
+        with paths.reachable(paths.binaries) as programs:
             def run(*arguments):
                 command = [programs / "httpdnsctl", "--socket", "/nonexistent.sock", "report-bug", "--config", settings]
                 return subprocess.run(
                     list(map(str, [*command, *arguments])), user=NOBODY, group=NOBODY, extra_groups=[],
-                    cwd=self.directory, capture_output=True, text=True, timeout=places.PATIENCE)
+                    cwd=self.directory, capture_output=True, text=True, timeout=paths.PATIENCE)
             for arguments in ([], ["--output", closed / "a.txt"]):
                 done = run(*arguments)
                 self.assertEqual((1, ""), (done.returncode, done.stdout))

@@ -10,11 +10,11 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import places
+import paths
 from cases import Case
-from digging import dig
+from dig import dig
 from lab import Lab
-from places import eventually
+from paths import eventually
 from programs import Daemon, ctl
 
 NOBODY = 65534
@@ -39,12 +39,12 @@ class Nobody(Case):
         cls.server = cls.share(Daemon([cls.provider.provider("json")])).up()
         dig(cls.server, "www.lab.example", "A")
         # A copy that user 65534 may run, wherever the build is.
-        cls.client = shutil.copy(places.binaries / "httpdnsctl", cls.server.directory)
+        cls.client = shutil.copy(paths.binaries / "httpdnsctl", cls.server.directory)
 
     def as_nobody(self, line, *options):
         return subprocess.run(
             [self.client, "--socket", self.server.control, *options, *line.split()], user=NOBODY, group=NOBODY,
-            extra_groups=[], capture_output=True, text=True, timeout=places.PATIENCE)
+            extra_groups=[], capture_output=True, text=True, timeout=paths.PATIENCE)
 
     def test_reading_is_for_everyone(self):
         for line in READING:
@@ -75,13 +75,13 @@ class Nobody(Case):
                 return shown()
             finally:
                 process.terminate()
-                process.wait(places.PATIENCE)
+                process.wait(paths.PATIENCE)
 
     def test_explanations_come_at_a_pace_but_for_the_daemons_own(self):
         asking = f'for i in $(seq 100); do "{self.client}" --socket "{self.server.control}" explain www.lab.example & done; wait'
         done = subprocess.run(
             ["sh", "-c", asking], user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True, text=True,
-            timeout=places.PATIENCE)
+            timeout=paths.PATIENCE)
         self.assertIn("error: too many explanations; allowed: 20 a second for all users together\n", done.stdout)
         self.assertEqual(0, ctl(self.server, "explain", "www.lab.example").returncode)
         eventually(lambda: self.as_nobody("explain www.lab.example").returncode == 0, what="there is room again")
@@ -105,7 +105,7 @@ class Nobody(Case):
                 self.assertEqual(1, done.returncode, done.stdout)
                 self.assertRegex(
                     done.stdout,
-                    rf"^error: .* is for root, user {places.DAEMON.pw_uid} and group {places.DAEMON.pw_gid}; "
+                    rf"^error: .* is for root, user {paths.DAEMON.pw_uid} and group {paths.DAEMON.pw_gid}; "
                     rf"you are user {NOBODY}, group {NOBODY}\n$")
                 refused = json.loads(self.as_nobody(line, "--json").stdout)
                 self.assertIn("is for root", refused["error"])
@@ -184,7 +184,7 @@ class Malformed(Case):
         """What came back, as far as it came; None when the connection was cut."""
         line, is_ended = self.line(random.Random(seed))
         with socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(places.PATIENCE)
+            client.settimeout(paths.PATIENCE)
             client.connect(str(self.server.control))
             try:
                 client.sendall(line + (b"\n" if is_ended else b""))

@@ -11,10 +11,10 @@ import threading
 import time
 from pathlib import Path
 
-import places
+import paths
 from cases import Case
 from lab import Lab
-from places import eventually
+from paths import eventually
 from programs import Daemon, ctl
 from wire import query
 
@@ -39,7 +39,7 @@ class Busy(Case):
 
     @classmethod
     def ask(cls):
-        with places.socket.socket(places.socket.AF_INET, places.socket.SOCK_DGRAM) as client:
+        with paths.socket.socket(paths.socket.AF_INET, paths.socket.SOCK_DGRAM) as client:
             client.connect(cls.server.address)
             turn = 0
             while not cls.stop.wait(0.004):
@@ -52,7 +52,7 @@ class Busy(Case):
                 turn += 1
 
     def command(self, *words):
-        return [str(places.binaries / "httpdnsctl"), "--socket", str(self.server.control), *words]
+        return [str(paths.binaries / "httpdnsctl"), "--socket", str(self.server.control), *words]
 
     def terminal(self, columns, rows, *words, environment=()):
         pane = Terminal(self.server.directory, columns, rows, ["env", *environment, *self.command(*words)])
@@ -197,7 +197,7 @@ class Text(Busy):
         self.addCleanup(client.kill)
         heard = [client.stdout.readline() for _ in range(lines)]
         client.send_signal(signal.SIGINT)
-        client.communicate(timeout=places.PATIENCE)
+        client.communicate(timeout=paths.PATIENCE)
         self.assertEqual(0, client.returncode)
         return heard
 
@@ -216,7 +216,7 @@ class Text(Busy):
     def test_nobody_there_is_exit_code_2(self):
         for words in (["top"], ["stats", "--watch"]):
             done = subprocess.run(
-                [str(places.binaries / "httpdnsctl"), "--socket", "/nowhere/x.sock", *words], capture_output=True,
+                [str(paths.binaries / "httpdnsctl"), "--socket", "/nowhere/x.sock", *words], capture_output=True,
                 text=True)
             self.assertEqual(2, done.returncode, words)
             self.assertIn("cannot reach the daemon", done.stderr)

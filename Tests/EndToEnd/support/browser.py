@@ -7,7 +7,7 @@ import os
 import select
 import time
 
-import places
+import paths
 from programs import Program
 
 # Chromium is large and starts slowly on a busy machine.
@@ -56,7 +56,7 @@ class Browser(Program):
         super().close()
 
     def call(self, method, **parameters):
-        return self._call(method, places.PATIENCE, **parameters)
+        return self._call(method, paths.PATIENCE, **parameters)
 
     def _call(self, method, within, **parameters):
         self._number += 1

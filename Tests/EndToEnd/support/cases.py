@@ -3,7 +3,7 @@
 import unittest
 
 from lab import Lab
-from places import free_port
+from paths import free_port
 from programs import NSD, Daemon
 
 LAB_WWW = {"192.0.2.10", "192.0.2.11"}

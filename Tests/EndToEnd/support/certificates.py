@@ -3,7 +3,7 @@
 import subprocess
 from datetime import datetime, timedelta, timezone
 
-from places import is_address
+from paths import is_address
 
 # No list of what was issued is read by anybody; `openssl ca` wants one.
 _SETTINGS = """

@@ -6,10 +6,10 @@ import re
 import socket
 import subprocess
 
-import places
+import paths
 from cases import Case
-from digging import dig
-from places import eventually
+from dig import dig
+from paths import eventually
 from programs import Daemon, Program
 
 KEY = "0123456789abcdef0123456789abcdef"
@@ -43,7 +43,7 @@ class Redis(Program):
     def command(self, *words):
         done = subprocess.run(
             ["redis-cli", "-s", str(self.path), "--raw", *map(str, words)], capture_output=True,
-            timeout=places.PATIENCE)
+            timeout=paths.PATIENCE)
         return done.stdout[:-1]
 
     def keys(self):
@@ -92,7 +92,7 @@ class Member(Daemon):
     def secret(self, name, text):
         path = self.directory / name
         path.write_text(text)
-        places.entrust(path).chmod(0o600)
+        paths.entrust(path).chmod(0o600)
         return str(path)
 
     @staticmethod

@@ -6,7 +6,7 @@ import urllib.parse
 import urllib.request
 from dataclasses import dataclass, field
 
-import places
+import paths
 from programs import Program
 
 # The lab lists no service nodes, and those of its Alibaba are addresses without servers.
@@ -80,7 +80,7 @@ KINDS = {
 
 
 class Lab(Program):
-    def __init__(self, zone=places.ZONE, host="127.0.0.1", prefix=()):
+    def __init__(self, zone=paths.ZONE, host="127.0.0.1", prefix=()):
         super().__init__("httpdns-lab")
         self.zone = zone
         self.prefix = prefix
@@ -91,7 +91,7 @@ class Lab(Program):
         """Starts it, after a kill at the same addresses as before."""
         since = len(self.log)
         self.start(
-            places.binaries / "httpdns-lab", "--zone", self.zone, "--http", self.http, "--control", self.control,
+            paths.binaries / "httpdns-lab", "--zone", self.zone, "--http", self.http, "--control", self.control,
             prefix=self.prefix)
         self.wait_for("^ready$", since=since)
         said = self.log[since:]
@@ -123,12 +123,12 @@ class Lab(Program):
         path.touch(mode)
         path.write_text(content + "\n")
         path.chmod(mode)
-        return places.entrust(path)
+        return paths.entrust(path)
 
     def _call(self, path, method, parameters):
         given = {key.replace("_", "-"): value for key, value in parameters.items() if value is not None}
         url = f"http://{self.control}{path}?{urllib.parse.urlencode(given)}"
-        with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=places.PATIENCE) as reply:
+        with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=paths.PATIENCE) as reply:
             return json.load(reply)
 
     def fault(self, kind, provider=None, name=None, value=None, retry_after=None):

@@ -17,8 +17,8 @@ import unittest
 from pathlib import Path
 
 import overlay
-import places
-from places import eventually
+import paths
+from paths import eventually
 
 # What a small server has, and what the tests look at it with.
 BASE_PACKAGES = ("systemd", "systemd-sysv", "dbus", "iproute2", "ca-certificates", "bind9-dnsutils", "procps")
@@ -208,7 +208,7 @@ class Machine:
             lines[path] += " " + digest
         return {path: line for path, line in lines.items() if not path.startswith(OWN_WRITINGS)}
 
-    def power_off(self, within=places.PATIENCE):
+    def power_off(self, within=paths.PATIENCE):
         """As its own command would do it: services are stopped, what is on its disk stays."""
         os.kill(self.pid, signal.SIGRTMIN + 4)
         try:
@@ -232,7 +232,7 @@ class Machine:
             self._init.wait()
             self._init = None
         # The first process of a namespace takes the others with it, a moment later.
-        places.eventually(self._remove_groups, what=f"{self.name}'s control groups are left")
+        paths.eventually(self._remove_groups, what=f"{self.name}'s control groups are left")
 
     def _remove_groups(self):
         script = '[ ! -e "$1" ] || find "$1" -depth -type d -exec rmdir {} +'
@@ -282,9 +282,9 @@ def debian_root(packages=()):
 
 def _cached(kind, packages, make):
     key = hashlib.sha256(" ".join((RECIPE, SUITE, *packages)).encode()).hexdigest()[:12]
-    root = places.machines / f"{kind}-{key}"
-    places.machines.mkdir(parents=True, exist_ok=True)
-    with open(places.machines / f"{kind}-{key}.lock", "w") as lock:
+    root = paths.machines / f"{kind}-{key}"
+    paths.machines.mkdir(parents=True, exist_ok=True)
+    with open(paths.machines / f"{kind}-{key}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if root.exists():
             return root

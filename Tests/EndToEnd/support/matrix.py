@@ -14,9 +14,9 @@ from pathlib import Path
 import hostile
 from certificates import Authority
 from lab import KINDS, Lab
-from places import eventually
+from paths import eventually
 from programs import Daemon
-from secure import Front
+from tls_server import Front
 from wire import NOERROR, Datagrams, ask_all
 
 # What the working provider says of every name; any other address in an answer or in the cache is a lie.

@@ -13,8 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import places
-from places import eventually, free_port
+import paths
+from paths import eventually, free_port
 
 _running = set()
 
@@ -47,7 +47,7 @@ class Program:
         self.name = name
         self.directory = Path(tempfile.mkdtemp(prefix=f"e2e-{name}-"))
         # Programs that drop their rights must be able to pass through, and the daemon to keep its store there.
-        places.entrust(self.directory).chmod(0o755)
+        paths.entrust(self.directory).chmod(0o755)
         self.log_path = self.directory / "log"
         self.process = None
         self.last_words = ""
@@ -66,7 +66,7 @@ class Program:
     def is_running(self):
         return self.process is not None and self.process.poll() is None
 
-    def wait_for(self, pattern, within=places.PATIENCE, since=0):
+    def wait_for(self, pattern, within=paths.PATIENCE, since=0):
         """The first match of `pattern` in the whole lines of the log from the offset `since`."""
         def look():
             # A line without an end may still grow.
@@ -87,7 +87,7 @@ class Program:
             self.process.wait()
             _running.discard(self.process)
 
-    def stop(self, within=places.PATIENCE):
+    def stop(self, within=paths.PATIENCE):
         """Asks it to end; its exit code."""
         if self.is_running:
             self.process.terminate()
@@ -146,7 +146,7 @@ class Daemon(Program):
     def settings(self):
         lines = ["[server]", f"listen = {_toml(self.listen)}", self.server]
         if os.geteuid() == 0 and "user = " not in self.server:
-            lines += [f"user = {_toml(places.DAEMON.pw_name)}"]
+            lines += [f"user = {_toml(paths.DAEMON.pw_name)}"]
         lines += [""]
         for provider in self.providers:
             lines += ["[[provider]]", *_entries(provider), ""]
@@ -164,7 +164,7 @@ class Daemon(Program):
     def run(self):
         """Starts it, ready or not."""
         self.config.write_text(self.settings())
-        self.start(places.binaries / "httpdnsd", "--config", self.config, prefix=self.prefix)
+        self.start(paths.binaries / "httpdnsd", "--config", self.config, prefix=self.prefix)
         return self
 
     def up(self):
@@ -192,7 +192,7 @@ class Daemon(Program):
 
     def ask_control(self, line):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-            client.settimeout(places.PATIENCE)
+            client.settimeout(paths.PATIENCE)
             client.connect(str(self.control))
             client.sendall(line.encode() + b"\n")
             answer = b""
@@ -203,7 +203,7 @@ class Daemon(Program):
     def ask_control_as(self, user, group, line):
         """As another user, which needs root."""
         command = [sys.executable, "-c", _SOMEBODY_ELSE, str(user), str(group), str(self.control), line]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=places.PATIENCE)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=paths.PATIENCE)
         return done.stdout + done.stderr
 
     def stats(self):
@@ -212,7 +212,7 @@ class Daemon(Program):
     def failures(self, provider):
         return next(entry["failures"] for entry in self.stats()["providers"] if entry["name"] == provider)
 
-    def reload(self, within=places.PATIENCE):
+    def reload(self, within=paths.PATIENCE):
         """SIGHUP; what the daemon says to it."""
         since = len(self.log)
         self.signal(signal.SIGHUP)
@@ -221,8 +221,8 @@ class Daemon(Program):
 
 def ctl(daemon, *arguments):
     """httpdnsctl, ended: with returncode, stdout and stderr."""
-    command = [places.binaries / "httpdnsctl", "--socket", daemon.control, *arguments]
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=places.PATIENCE)
+    command = [paths.binaries / "httpdnsctl", "--socket", daemon.control, *arguments]
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=paths.PATIENCE)
 
 
 class Nameserver(Program):
@@ -248,7 +248,7 @@ class Nameserver(Program):
             except OSError:
                 return False
 
-    def wait_until_it_answers(self, within=places.PATIENCE):
+    def wait_until_it_answers(self, within=paths.PATIENCE):
         def answers():
             if not self.is_running:
                 raise AssertionError(f"{self.name} ended with {self.process.returncode}:\n{self.log}")

@@ -1,10 +1,10 @@
 # Two networks, each with other addresses for the same names, a host that runs httpdnsd, and what its clients may expect
 # when it moves.
 
-import places
+import paths
 from cases import Case
 from networks import Networks
-from places import eventually
+from paths import eventually
 from traffic import Traffic, percentile
 
 # What is promised: the first fresh answer this long after the route, and hardly a wait in the first two seconds.
@@ -75,10 +75,10 @@ class Roaming(Case):
         and soon for no other."""
         early = [each.latency for each in questions if moved <= each.sent < moved + FIRST]
         self.assertGreater(len(early), 100 * FIRST)
-        self.assertLess(percentile(early, 0.99), WAIT * places.slack())
+        self.assertLess(percentile(early, 0.99), WAIT * paths.slack())
         recovery = self.recovery(questions, moved, letter)
-        self.assertLess(recovery, RECOVERY * places.slack())
-        over = moved + RECOVERY * places.slack()
+        self.assertLess(recovery, RECOVERY * paths.slack())
+        over = moved + RECOVERY * paths.slack()
         other = [each for each in questions if each.sent > over and each.address != address_of(each.name, letter)]
         self.assertEqual([], other[:5], f"{len(other)} answers are of another network")
 
@@ -86,4 +86,4 @@ class Roaming(Case):
     def recovery(questions, moved, letter):
         """The seconds until a client had an answer of the new network."""
         came = [each.received for each in questions if each.sent >= moved and each.address == address_of(each.name, letter)]
-        return min(came, default=moved + places.PATIENCE) - moved
+        return min(came, default=moved + paths.PATIENCE) - moved

@@ -4,7 +4,7 @@ import http.client
 import re
 import urllib.parse
 
-import places
+import paths
 
 _VALUE = re.compile(r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})? (\S+)$')
 
@@ -12,7 +12,7 @@ _VALUE = re.compile(r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[^"}]|"(?:[^"\\]|\\.)*")*
 def get(url, path="/", method="GET", **headers):
     """The response, with its body as `text`."""
     where = urllib.parse.urlsplit(url)
-    connection = http.client.HTTPConnection(where.hostname, where.port, timeout=places.PATIENCE)
+    connection = http.client.HTTPConnection(where.hostname, where.port, timeout=paths.PATIENCE)
     try:
         connection.request(method, path, headers=headers)
         response = connection.getresponse()

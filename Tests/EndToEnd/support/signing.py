@@ -5,8 +5,8 @@ import re
 import socket
 import subprocess
 
-import places
-from places import free_port
+import paths
+from paths import free_port
 from programs import Nameserver, Program
 
 _HEAD = """$ORIGIN {zone}
@@ -102,7 +102,7 @@ remote-control:
 
     def _run(self, *command):
         done = subprocess.run(
-            list(map(str, command)), cwd=self.directory, capture_output=True, text=True, timeout=places.PATIENCE)
+            list(map(str, command)), cwd=self.directory, capture_output=True, text=True, timeout=paths.PATIENCE)
         if done.returncode != 0:
             raise AssertionError(f"{command[0]}: {done.stdout}{done.stderr}")
         return done.stdout.strip()
@@ -140,7 +140,7 @@ class DNSDist(Program):
 
     def up(self):
         self.start("dnsdist", "--supervised", "--disable-syslog", "-C", self.directory / "dnsdist.conf")
-        places.eventually(self._listens, what="dnsdist listens")
+        paths.eventually(self._listens, what="dnsdist listens")
         return self
 
     def _listens(self):

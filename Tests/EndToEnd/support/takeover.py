@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import overlay
-import places
+import paths
 
 # What changes files; programs that are told of it are no part of this. Files are made by openat as well, but how many are opened before depends on
 # what else runs, and who is killed at the next call has made the file and written nothing.
@@ -103,4 +103,4 @@ def without_children(place, *command):
 
 
 def ctl_command(socket, *words):
-    return (places.binaries / "httpdnsctl", "--socket", socket, "system", *words)
+    return (paths.binaries / "httpdnsctl", "--socket", socket, "system", *words)

@@ -7,7 +7,7 @@ import signal
 import termios
 import time
 
-import places
+import paths
 
 
 class Typist:
@@ -22,7 +22,7 @@ class Typist:
             os.execvpe(command[0], command, environment or os.environ)
         self.exit_code = None
 
-    def wait_for(self, text, within=places.PATIENCE):
+    def wait_for(self, text, within=paths.PATIENCE):
         """Reads until the text is shown after what was waited for before; returns what came with it."""
         deadline = time.monotonic() + within
         start = self._seen
@@ -45,12 +45,12 @@ class Typist:
         self.wait_for(question)
         self.type(line + "\n")
 
-    def end(self, within=places.PATIENCE):
+    def end(self, within=paths.PATIENCE):
         """The exit code, when the program has ended by itself."""
         deadline = time.monotonic() + within
         while self._read(deadline):
             pass
-        ended = places.eventually(lambda: (found := os.waitpid(self._process, os.WNOHANG))[0] and found,
+        ended = paths.eventually(lambda: (found := os.waitpid(self._process, os.WNOHANG))[0] and found,
                                   what="the program ends")
         self.exit_code = os.waitstatus_to_exitcode(ended[1])
         return self.exit_code

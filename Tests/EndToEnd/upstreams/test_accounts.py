@@ -4,8 +4,8 @@
 import json
 
 from cases import SYSTEM_WWW
-from digging import dig
-from places import eventually
+from dig import dig
+from paths import eventually
 from programs import ctl
 from test_vendors import BATCH, HEALTHY, V4, V6, Vendors
 from vendors.standin import Entry

@@ -4,11 +4,11 @@
 import re
 import time
 
-import places
+import paths
 from cases import LAB_WWW, Case
-from digging import dig
+from dig import dig
 from fakes import FakeProvider
-from places import eventually
+from paths import eventually
 from programs import Daemon, ctl
 from test_process import httpdnsd
 from wire import NOERROR, SERVFAIL, ask_all
@@ -56,7 +56,7 @@ class Paid(Case):
         """The settings of a provider, with a key file beside the lab's log."""
         path = self.provider.directory / "key"
         path.write_text(content)
-        places.entrust(path).chmod(0o600)
+        paths.entrust(path).chmod(0o600)
         return {**provider, "account": "1234", "key-file": str(path), "service-nodes": False}
 
     def paid(self, name="paid"):
@@ -95,7 +95,7 @@ class Batches(Paid):
         began = time.monotonic()
         # A short TTL would bring a refresh, one name more, before the statistics are read.
         self.assertEqual({"192.0.2.99"}, dig(server, "n1.any.lab.example", "A").data)
-        self.assertLess(time.monotonic() - began, places.slack())
+        self.assertLess(time.monotonic() - began, paths.slack())
         self.assertEqual(7, self.stats(server)["names"])
 
     def test_a_failed_request_fails_each_of_its_names(self):

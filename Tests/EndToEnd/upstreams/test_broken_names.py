@@ -10,7 +10,7 @@ import urllib.parse
 
 import wire
 from cases import Case
-from digging import dig
+from dig import dig
 from fakes import FakeNameserver, reply
 from programs import ctl
 from wire import NOERROR, SERVFAIL, ask_all

@@ -1,8 +1,8 @@
 # Parameters of custom resolution: each vendor's stand-in gets them where its documents put them, answers by them, and no
 # client gets an answer that other parameters chose.
 
-import places
-from places import eventually
+import paths
+from paths import eventually
 from test_vendors import BATCH, V4, Vendors
 from vendors.standin import Entry
 from wire import NOERROR, ask_all
@@ -70,7 +70,7 @@ class CustomResolution(Vendors):
         stand_in, settings = self.vendor()
         store = self.directory / "store"
         store.mkdir()
-        server = self.daemon_of(settings, sections=self.rule("eu"), store=places.entrust(store) / "cache.db")
+        server = self.daemon_of(settings, sections=self.rule("eu"), store=paths.entrust(store) / "cache.db")
         self.gets(EU, server, NAME)
         self.gets(EU, server, NAME)
         self.assertEqual(1, len(stand_in.asked(NAME)))

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from cases import Case
 from certificates import Authority
-from digging import dig
+from dig import dig
 from lab import KINDS, Lab
 from programs import Daemon
-from secure import SECURE_KINDS, Front
 from test_process import httpdnsd
+from tls_server import SECURE_KINDS, Front
 from wire import NOERROR, ask_all
 
 V4, V6 = {"192.0.2.20", "192.0.2.21"}, {"2001:db8::20"}

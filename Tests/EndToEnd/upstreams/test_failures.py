@@ -4,9 +4,9 @@
 import time
 
 from cases import Case
-from digging import dig
+from dig import dig
 from fakes import FakeNameserver, reply
-from places import eventually
+from paths import eventually
 from wire import NOERROR, SERVFAIL, Datagrams
 
 BROKEN = "broken.any.lab.example"

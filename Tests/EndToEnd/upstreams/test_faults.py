@@ -1,9 +1,9 @@
 # Everything that a provider can do wrong: counted for what it is, and never the client's problem.
 
 from cases import LAB_WWW, SYSTEM_WWW, Case, closed_provider
-from digging import dig
+from dig import dig
 from lab import Lab
-from places import eventually
+from paths import eventually
 from programs import NSD
 
 # Fault and value of the lab, and the failure that it is counted as.

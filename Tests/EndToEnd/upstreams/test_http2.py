@@ -13,7 +13,7 @@ from cases import Case
 from certificates import Authority
 from http2 import (CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, OK, PING, SETTINGS, TYPE, WINDOW,
                    HTTP2Provider, body_of, content_length, frame, goaway, literal, reply, reset, settings)
-from places import eventually
+from paths import eventually
 from wire import NOERROR, SERVFAIL, Datagrams, ask_all
 
 # The resolver gives up after 4.5 s.

@@ -3,8 +3,8 @@
 import re
 
 from cases import LAB_WWW, Case
-from digging import dig
-from places import eventually
+from dig import dig
+from paths import eventually
 from programs import Daemon, Dnsmasq
 
 

@@ -3,7 +3,7 @@
 
 import matrix
 from cases import Case
-from digging import dig
+from dig import dig
 from lab import KINDS
 
 

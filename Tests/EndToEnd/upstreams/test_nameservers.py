@@ -5,7 +5,7 @@ import struct
 
 import wire
 from cases import Case, closed_provider
-from digging import dig
+from dig import dig
 from fakes import FakeNameserver, reply
 
 A, TXT = 1, 16

@@ -4,9 +4,9 @@ import socket
 
 from askers import Asker, ask
 from cases import LAB_WWW, SYSTEM_WWW, Case, closed_provider
-from digging import dig
+from dig import dig
 from lab import Lab
-from places import eventually, free_port
+from paths import eventually, free_port
 from programs import NSD, Unbound
 from wire import NOERROR
 

@@ -6,10 +6,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import places
+import paths
 from cases import Case
 from networks import PROVIDER, SECOND_PROVIDER, Networks
-from places import eventually
+from paths import eventually
 from programs import Dnsmasq, ctl
 from roaming import FIRST, SOA, Roaming, zone_of
 
@@ -108,11 +108,11 @@ class Arrival(Names):
 
     def examined(self, server):
         done = self.host.run(
-            places.binaries / "httpdnsctl", "--socket", server.control, "doctor", "--config", server.config, timeout=60)
+            paths.binaries / "httpdnsctl", "--socket", server.control, "doctor", "--config", server.config, timeout=60)
         return done.stdout + done.stderr
 
     def test_the_addresses_are_kept(self):
-        folder = places.entrust(Path(tempfile.mkdtemp(prefix="e2e-names-")))
+        folder = paths.entrust(Path(tempfile.mkdtemp(prefix="e2e-names-")))
         folder.chmod(0o755)
         server = self.daemon(store=folder / "cache.db").up()
         self.host.join(self.a)

@@ -7,7 +7,7 @@ import re
 
 import wire
 from cases import Case
-from digging import dig
+from dig import dig
 from fakes import FakeProvider, reply
 from lab import Lab
 

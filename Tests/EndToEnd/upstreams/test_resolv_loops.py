@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 from cases import Case, closed_provider
-from digging import Dug
+from dig import Dug
 from namespace import Namespace
-from places import eventually
+from paths import eventually
 from programs import NSD, Daemon, Dnsmasq, ctl
 
 US, OTHER, REAL = "127.0.0.1", "127.0.0.2", "127.0.0.3"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from cases import LAB_WWW, SYSTEM_WWW, Case
 from certificates import Authority
-from digging import dig
+from dig import dig
 from lab import Lab
-from places import eventually, free_port
+from paths import eventually, free_port
 from programs import NSD, Nginx
 from wire import Stream, query
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-import places
+import paths
 from cases import Case
 from certificates import Authority
-from digging import dig
-from places import eventually
+from dig import dig
+from paths import eventually
 from programs import ctl
 from vendors.alibaba import First, Second
 from vendors.alibaba import error as alibaba_error
@@ -191,7 +191,7 @@ class Vendors(Case):
         path.unlink(missing_ok=True)
         path.touch(0o600)
         path.write_text(content + "\n")
-        return places.entrust(path)
+        return paths.entrust(path)
 
     def healthy(self):
         """A second provider that knows every name, and is so slow that the other one is asked first."""
@@ -243,7 +243,7 @@ class Documents(Vendors):
             stand_in.clock_offset = now - time.time()
         request = urllib.request.Request(f"http://127.0.0.1:{stand_in.port}{target}", headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=places.PATIENCE) as reply:
+            with urllib.request.urlopen(request, timeout=paths.PATIENCE) as reply:
                 return reply.status, reply.read().decode(errors="replace")
         except urllib.error.HTTPError as error:
             with error:
@@ -670,7 +670,7 @@ class Certificates(Vendors):
             server = self.daemon_of(settings, self.second(healthy))
             self.gets(expected, server, "www.shop.example")
             self.assertEqual([], stand_in.reasons)
-        page = (places.ROOT / "etc" / "man" / "httpdnsd-providers.7").read_text()
+        page = (paths.ROOT / "etc" / "man" / "httpdnsd-providers.7").read_text()
         self.assertNotIn(f"https://{Baidu.address}", page)
         self.assertIn(f"https://{Baidu.host}/v4/resolve", page)
 
@@ -809,7 +809,7 @@ class ServiceNodes(Vendors):
     def listed_node(self, kind, account):
         """The settings' address is the fallback. A restart without the list uses the kept one."""
         stand_in, settings = self.with_list(kind)
-        folder = places.entrust(Path(tempfile.mkdtemp(dir=self.directory)))
+        folder = paths.entrust(Path(tempfile.mkdtemp(dir=self.directory)))
         server = self.daemon_of(settings, store=folder / "cache.db")
         # Baidu's list comes with the first answer.
         self.gets(V4, server, "www.shop.example")

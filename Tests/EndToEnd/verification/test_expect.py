@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 from cases import Case, closed_provider
-from digging import dig
+from dig import dig
 from fakes import FakeNameserver, question, reply
-from places import eventually
+from paths import eventually
 from programs import Daemon, ctl
 
 NAME, OTHER = "mqtt.site.example", "www.site.example"

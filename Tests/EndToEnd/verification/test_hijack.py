@@ -13,12 +13,12 @@ from pathlib import Path
 
 import wire
 from cases import Case
-from digging import dig
+from dig import dig
 from fakes import FakeNameserver, reply
-from places import eventually
+from paths import eventually
 from programs import ctl
 from receivers import Receiver
-from sites import Sites, keeps_silent, says
+from web_sites import Sites, keeps_silent, says
 from wire import NOERROR, Datagrams
 
 BANK, OTHERS = "bank.lab.example", "any.lab.example"

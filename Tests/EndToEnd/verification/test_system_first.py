@@ -8,9 +8,9 @@ import time
 from cases import Case
 from fakes import question, reply
 from networks import PROVIDER, Networks
-from places import eventually
+from paths import eventually
 from programs import Nginx, ctl
-from sites import Handmade, keeps_silent
+from web_sites import Handmade, keeps_silent
 from wire import NOERROR, NXDOMAIN
 
 # Of the public Internet, as a probe sees it. Nothing listens at CLOSED.

@@ -14,9 +14,9 @@ from cases import Case
 from certificates import Authority
 from lab import Lab
 from namespace import Namespace
-from places import eventually
+from paths import eventually
 from programs import Daemon, ctl
-from sites import Handmade, Sites, drips, ends_after_hello, keeps_silent, resets, resets_after_hello, says
+from web_sites import Handmade, Sites, drips, ends_after_hello, keeps_silent, resets, resets_after_hello, says
 
 ZONE = "lab.example"
 # Long enough for a handshake on a busy machine, short enough to wait for those who never make one.

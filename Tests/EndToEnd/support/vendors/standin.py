@@ -12,7 +12,7 @@ from email.utils import formatdate
 from http.client import responses
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from places import free_port
+from paths import free_port
 
 # Addresses of a name as the vendor has them. A name without an entry does not exist.
 Entry = namedtuple("Entry", "ipv4 ipv6 ttl", defaults=((), (), 60))

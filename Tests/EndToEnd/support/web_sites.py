@@ -6,9 +6,9 @@ import ssl
 import struct
 import threading
 
-import places
+import paths
 from certificates import Authority
-from places import free_port
+from paths import free_port
 from programs import Nginx, Program
 
 
@@ -40,7 +40,7 @@ class Handmade:
         try:
             with connection:
                 # What is not over by then, no test waits for.
-                connection.settimeout(places.PATIENCE)
+                connection.settimeout(paths.PATIENCE)
                 self.serve(connection)
         except OSError:
             pass
@@ -120,7 +120,7 @@ class Full:
         self.listener.bind(address)
         self.listener.listen(0)
         # The kernel lets one more in than it is told.
-        self.waiting = socket.create_connection(address, timeout=places.PATIENCE)
+        self.waiting = socket.create_connection(address, timeout=paths.PATIENCE)
 
     def close(self):
         self.waiting.close()

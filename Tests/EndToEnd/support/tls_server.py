@@ -2,7 +2,7 @@
 # that.
 
 from lab import KINDS
-from places import free_port, is_address
+from paths import free_port, is_address
 from programs import Nginx
 
 SECURE_KINDS = [kind for kind in KINDS if KINDS[kind].vendor]

@@ -1,4 +1,5 @@
-# Where things are, which ports are free, and how tests wait: by polling for what they want to see, with a deadline.
+# Paths of the repository, the programs and the roots of machines; free ports; and how tests wait: by polling for what
+# they want to see, with a deadline.
 
 import contextlib
 import ipaddress
