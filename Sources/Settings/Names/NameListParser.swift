@@ -65,7 +65,7 @@ package struct NameListParser {
     private mutating func takeLine(_ range: Range<Int>) {
         line += 1
         var rest = range
-        if line == 1, text[rest].starts(with: NameListParser.byteOrderMark) { rest.removeFirst(3) }
+        if line == 1 { rest = text[rest].withoutByteOrderMark.indices }
         guard let first = nextWord(&rest), text[first.lowerBound] != UInt8(ascii: "#") else { return }
         if let equals = equalsSign(in: first, before: rest) {
             takeOption(first.lowerBound..<min(equals, first.upperBound), equals + 1..<range.upperBound)
@@ -83,8 +83,6 @@ package struct NameListParser {
         }
         takeEntry(first)
     }
-
-    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     /// Takes the names of a hosts line, each alone. A comment may follow a name at once.
     private mutating func takeHosts(_ second: Range<Int>, _ rest: Range<Int>) {

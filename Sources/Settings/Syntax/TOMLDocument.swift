@@ -31,17 +31,13 @@ struct TOMLNode {
     }
 
     /// The text without a byte order mark; places count from there.
-    static func text(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
-        bytes.starts(with: byteOrderMark) ? bytes.dropFirst(3) : bytes[...]
-    }
-
-    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    static func text(_ bytes: [UInt8]) -> ArraySlice<UInt8> { bytes[...].withoutByteOrderMark }
 
     /// - Parameter text: the text without a byte order mark.
     init(_ text: ArraySlice<UInt8>) throws(SyntaxError) {
         try TOMLDocument.requireUTF8(text)
         // toml++ would skip this one.
-        guard !text.starts(with: TOMLDocument.byteOrderMark) else {
+        guard !text.hasByteOrderMark else {
             throw SyntaxError(line: 1, column: 1, reason: "a byte order mark may only begin a file")
         }
         var problem = unsafe ctoml_problem()
