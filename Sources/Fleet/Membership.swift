@@ -651,7 +651,7 @@ package struct Membership: Sendable {
         isOn || !requests.isEmpty ? Instant.earliest(fetches.nextDeadline, presence.dueAt) : nil
     }
 
-    /// - Returns: for `CircuitBreaker`, how many calls have had no reply in time.
+    /// - Returns: for `RedisBreaker`, how many calls have had no reply in time.
     package mutating func timePassed(now: Instant) -> Int {
         let (steps, timeouts) = fetches.timePassed(now: now)
         carryOut(steps, now: now)

@@ -3,7 +3,7 @@
 
 package import DNSWire
 
-package struct CircuitBreaker: Sendable {
+package struct RedisBreaker: Sendable {
     private static let maxTimeouts = 3
     private static let pause: Duration = .seconds(1)
 
@@ -29,7 +29,7 @@ package struct CircuitBreaker: Sendable {
     package mutating func timedOut(now: Instant) {
         guard isInUse else { return testFailed(now: now) }
         timeouts += 1
-        if timeouts >= CircuitBreaker.maxTimeouts { switchOff(now: now) }
+        if timeouts >= RedisBreaker.maxTimeouts { switchOff(now: now) }
     }
 
     /// The connection was lost or refused, or the reply is not RESP.
@@ -41,9 +41,9 @@ package struct CircuitBreaker: Sendable {
     package mutating func moved(now: Instant) { (isInUse, timeouts, testAt) = (false, 0, now) }
 
     private mutating func switchOff(now: Instant) {
-        (isInUse, timeouts, testAt) = (false, 0, now + CircuitBreaker.pause)
+        (isInUse, timeouts, testAt) = (false, 0, now + RedisBreaker.pause)
         trips += 1
     }
 
-    private mutating func testFailed(now: Instant) { testAt = testAt ?? now + CircuitBreaker.pause }
+    private mutating func testFailed(now: Instant) { testAt = testAt ?? now + RedisBreaker.pause }
 }

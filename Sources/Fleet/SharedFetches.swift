@@ -147,7 +147,7 @@ package struct SharedFetches: Sendable {
 
     package var nextDeadline: Instant? { deadlines.earliest }
 
-    /// - Parameter isInUse: as in `CircuitBreaker`.
+    /// - Parameter isInUse: as in `RedisBreaker`.
     package mutating func begin(_ id: ID, _ policy: FetchPolicy, isInUse: Bool, now: Instant) -> Step {
         let slot = freeSlots.popLast() ?? slots.count
         if slot == slots.count { slots.append(id) } else { slots[slot] = id }
@@ -262,7 +262,7 @@ package struct SharedFetches: Sendable {
         }
     }
 
-    /// - Returns: the steps that are due; for `CircuitBreaker`, how many calls had no reply in time.
+    /// - Returns: the steps that are due; for `RedisBreaker`, how many calls had no reply in time.
     package mutating func timePassed(now: Instant) -> (steps: [Step], timeouts: Int) {
         var (steps, timeouts): ([Step], Int) = ([], 0)
         while let slot = deadlines.popDue(now) {

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Fleet
 
-@Suite struct CircuitBreakerTests {
+@Suite struct RedisBreakerTests {
     private let start = Instant(nanoseconds: 1_000_000_000_000)
 
     @Test func theFirstTestIsDueAtOnceAndNothingWaitsForIt() {
-        var breaker = CircuitBreaker(now: start)
+        var breaker = RedisBreaker(now: start)
         #expect(!breaker.isInUse && breaker.testAt == start)
         breaker.testBegan()
         #expect(breaker.testAt == nil)
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func threeTimeoutsInARowSwitchItOff() {
-        var breaker = CircuitBreaker(now: start)
+        var breaker = RedisBreaker(now: start)
         breaker.answered()
         breaker.timedOut(now: start)
         breaker.timedOut(now: start)
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func aLostConnectionSwitchesItOff() {
-        var breaker = CircuitBreaker(now: start)
+        var breaker = RedisBreaker(now: start)
         breaker.answered()
         breaker.lost(now: start)
         #expect(!breaker.isInUse && breaker.trips == 1)

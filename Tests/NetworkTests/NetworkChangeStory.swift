@@ -1,4 +1,4 @@
-// A story of a machine's network, told line by line, and what it makes of the epochs. Virtual time in milliseconds.
+// A story of a machine's network, told line by line, and what it makes of the changes. Virtual time in milliseconds.
 //
 // Lines: "COMMAND; COMMAND" before "start [DOMAIN ...]"; then "TIME COMMAND; COMMAND", where all of a line is seen at
 // once, "TIME search [DOMAIN ...]" and "TIME woke". "> TIME ACTION" is what must happen, all of it, in this order.
@@ -8,7 +8,7 @@ import Network
 import TestSupport
 import Testing
 
-struct EpochStory: CustomTestStringConvertible {
+struct NetworkChangeStory: CustomTestStringConvertible {
     let title: String
     let text: String
 
@@ -21,28 +21,28 @@ struct EpochStory: CustomTestStringConvertible {
 
     func play() throws {
         var machine = Machine()
-        var run: EpochRun?
+        var run: NetworkChangeRun?
         var expected: [String] = []
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ")
             if words[0] == ">" {
                 expected.append(words.dropFirst().joined(separator: " "))
             } else if words[0] == "start" {
-                run = EpochRun(tables: machine.tables, searchDomains: words.dropFirst().map(String.init))
+                run = NetworkChangeRun(tables: machine.tables, searchDomains: words.dropFirst().map(String.init))
             } else if let time = Int(words[0]) {
                 try #require(run != nil)
                 let rest = words.dropFirst().joined(separator: " ")
                 run?.advance(to: time)
-                run?.take(try EpochStory.event(rest, &machine))
+                run?.take(try NetworkChangeStory.event(rest, &machine))
             } else {
-                try EpochStory.change(&machine, String(line))
+                try NetworkChangeStory.change(&machine, String(line))
             }
         }
         run?.finish()
         #expect(run?.log == expected)
     }
 
-    private static func event(_ text: String, _ machine: inout Machine) throws -> NetworkEpochs.Event {
+    private static func event(_ text: String, _ machine: inout Machine) throws -> NetworkChanges.Event {
         if text == "woke" { return .woke }
         if text.hasPrefix("search") { return .searchDomains(text.split(separator: " ").dropFirst().map(String.init)) }
         try change(&machine, text)
@@ -54,22 +54,22 @@ struct EpochStory: CustomTestStringConvertible {
     }
 }
 
-/// Epochs with their clock, and what they did as text.
-struct EpochRun {
+/// Network changes with their clock, and what they did as text.
+struct NetworkChangeRun {
     private let start = Instant.testStart
     private var milliseconds = 0
-    private(set) var epochs: NetworkEpochs
-    private(set) var actions: [(milliseconds: Int, action: NetworkEpochs.Action)] = []
+    private(set) var changes: NetworkChanges
+    private(set) var actions: [(milliseconds: Int, action: NetworkChanges.Action)] = []
 
     init(tables: NetworkTables, searchDomains: [String]) {
-        epochs = NetworkEpochs(tables: tables, searchDomains: searchDomains, now: start)
+        changes = NetworkChanges(tables: tables, searchDomains: searchDomains, now: start)
     }
 
     var log: [String] { actions.map { "\($0.milliseconds) \(words($0.action))" } }
 
     /// Wakes it at each of its deadlines until then.
     mutating func advance(to time: Int) {
-        while let deadline = epochs.nextDeadline, deadline <= start + .milliseconds(time) {
+        while let deadline = changes.nextDeadline, deadline <= start + .milliseconds(time) {
             milliseconds = max(milliseconds, self.time(deadline))
             take(.timePassed)
         }
@@ -79,9 +79,9 @@ struct EpochRun {
     /// Lets everything that is under way end.
     mutating func finish() { advance(to: milliseconds + 10_000) }
 
-    mutating func take(_ event: NetworkEpochs.Event) {
-        var new: [NetworkEpochs.Action] = []
-        epochs.handle(event, now: start + .milliseconds(milliseconds), actions: &new)
+    mutating func take(_ event: NetworkChanges.Event) {
+        var new: [NetworkChanges.Action] = []
+        changes.handle(event, now: start + .milliseconds(milliseconds), actions: &new)
         actions += new.map { (milliseconds, $0) }
     }
 
@@ -89,14 +89,14 @@ struct EpochRun {
         Int((start.duration(to: instant) / .milliseconds(1)).rounded())
     }
 
-    private func words(_ action: NetworkEpochs.Action) -> String {
+    private func words(_ action: NetworkChanges.Action) -> String {
         switch action {
         case .reach(let reach):
             let families = [reach.hasWayOut(.a) ? "IPv4" : nil, reach.hasWayOut(.aaaa) ? "IPv6" : nil]
             let words = families.compactMap { $0 }.joined(separator: "+")
             return words.isEmpty ? "no way out" : "way out \(words)"
         case .solicit(let gateway, _): return "solicit \(gateway)"
-        case .unsettled: return "unsettled"
+        case .changing: return "changing"
         case .unchanged: return "unchanged"
         case .changed(let change):
             return "\(change.cause) since \(time(change.usableSince)): \(change.identity.words)"

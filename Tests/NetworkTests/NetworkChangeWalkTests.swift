@@ -5,10 +5,10 @@ import Network
 import Testing
 import TestSupport
 
-@Suite struct EpochWalkTests {
+@Suite struct NetworkChangeWalkTests {
     @Test("whatever happens, every unrest has one end within a second", arguments: 1...30 as ClosedRange<UInt64>)
     func walk(_ seed: UInt64) throws {
-        var walk = try EpochWalk(seed: seed)
+        var walk = try NetworkChangeWalk(seed: seed)
         for _ in 0..<150 { try walk.step() }
         walk.checkOrder()
         walk.checkRest()
@@ -16,11 +16,11 @@ import TestSupport
 }
 
 /// Steps at random, and the checks.
-private struct EpochWalk {
+private struct NetworkChangeWalk {
     private var random: SeededRandom
     private let seed: UInt64
     private var machine = Machine()
-    private var run: EpochRun
+    private var run: NetworkChangeRun
     private var time = 0
     private var domains: [String] = []
 
@@ -44,7 +44,7 @@ private struct EpochWalk {
             try machine.run("link \(link)")
         }
         if Bool.random(using: &random) { try machine.run("join eth0 ethernet 10.1.0.2/24 via 10.1.0.1") }
-        run = EpochRun(tables: machine.tables, searchDomains: [])
+        run = NetworkChangeRun(tables: machine.tables, searchDomains: [])
     }
 
     mutating func step() throws {
@@ -60,26 +60,27 @@ private struct EpochWalk {
             run.take(.searchDomains(domains))
         default:
             for _ in 0...Int.random(in: 0...2, using: &random) {
-                try machine.run(EpochWalk.commands[Int.random(in: 0..<EpochWalk.commands.count, using: &random)])
+                try machine.run(
+                    NetworkChangeWalk.commands[Int.random(in: 0..<NetworkChangeWalk.commands.count, using: &random)])
             }
             run.take(.tables(machine.tables))
         }
-        #expect(run.epochs.reach == NetworkReach(of: machine.tables), "seed \(seed), \(time) ms")
-        #expect(run.epochs.isUnsettled == (openSince != nil), "seed \(seed), \(time) ms")
+        #expect(run.changes.reach == NetworkReach(of: machine.tables), "seed \(seed), \(time) ms")
+        #expect(run.changes.isChanging == (openSince != nil), "seed \(seed), \(time) ms")
     }
 
     /// Since when the last unrest has had no end.
     private var openSince: Int? {
-        let last = run.actions.last { [.unsettled, .end].contains(Mark($0.action)) }
-        return last.flatMap { Mark($0.action) == .unsettled ? $0.milliseconds : nil }
+        let last = run.actions.last { [.changing, .end].contains(Mark($0.action)) }
+        return last.flatMap { Mark($0.action) == .changing ? $0.milliseconds : nil }
     }
 
     private enum Mark {
-        case unsettled, end, other
+        case changing, end, other
 
-        init(_ action: NetworkEpochs.Action) {
+        init(_ action: NetworkChanges.Action) {
             switch action {
-            case .unsettled: self = .unsettled
+            case .changing: self = .changing
             case .unchanged, .changed: self = .end
             case .reach, .solicit: self = .other
             }
@@ -92,7 +93,7 @@ private struct EpochWalk {
         var lastReach: NetworkReach?
         for (time, action) in run.actions {
             switch action {
-            case .unsettled:
+            case .changing:
                 #expect(since == nil, "seed \(seed), \(time) ms: told twice")
                 since = time
             case .unchanged:
@@ -112,12 +113,12 @@ private struct EpochWalk {
         #expect(since == nil, "seed \(seed)")
     }
 
-    /// When all is quiet the epoch is that of the tables, and nothing is waited for.
+    /// When all is quiet the network in force is that of the tables, and nothing is waited for.
     func checkRest() {
-        #expect(run.epochs.nextDeadline == nil, "seed \(seed)")
+        #expect(run.changes.nextDeadline == nil, "seed \(seed)")
         let seen = machine.identity(searchDomains: domains)
         guard seen != .isolated else { return }
-        let identity = run.epochs.identity
+        let identity = run.changes.identity
         // A hardware address may have been forgotten by the kernel, and not by us.
         let known = seen.isComplete ? identity.gatewayHardware : nil
         #expect(known == (seen.isComplete ? seen.gatewayHardware : nil), "seed \(seed)")

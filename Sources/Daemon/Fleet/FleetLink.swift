@@ -270,10 +270,10 @@ final class FleetLink: TimedPart {
     private func hear(_ reply: FleetReply, to call: FleetCall, sentAt: Instant, now: Instant) {
         member.replied(to: call, reply, sentAt: sentAt, now: now)
         if case .members(_, let members) = reply {
-            let wanted = membersRequested
+            let requested = membersRequested
             membersRequested = []
             let records = member.records(in: reply)
-            for done in wanted { done(records, members) }
+            for done in requested { done(records, members) }
         }
         carryOut(now: now)
     }

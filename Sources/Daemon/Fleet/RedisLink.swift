@@ -1,4 +1,4 @@
-// A connection to one of the fleet's Redis servers for commands, and one for channels. `CircuitBreaker` decides whether
+// A connection to one of the fleet's Redis servers for commands, and one for channels. `RedisBreaker` decides whether
 // Redis is used.
 
 import DNSWire
@@ -65,7 +65,7 @@ final class RedisLink {
     private var account: Account? {
         didSet { timer.changed() }
     }
-    private var breaker = CircuitBreaker(now: Instant(nanoseconds: 0)) {
+    private var breaker = RedisBreaker(now: Instant(nanoseconds: 0)) {
         didSet { timer.changed() }
     }
     private var commands: RedisConnection?
@@ -115,7 +115,7 @@ final class RedisLink {
         if isInUse { news.append(.switchedOff) }
         (self.account, server, fault, hasLogged) = (account, 0, nil, false)
         (trialInterval, lastTried) = (RedisLink.firstTrialInterval, -1)
-        breaker = CircuitBreaker(now: now)
+        breaker = RedisBreaker(now: now)
     }
 
     func takeNews() -> [News] {

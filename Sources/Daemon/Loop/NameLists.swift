@@ -152,7 +152,7 @@ final class NameLists: TimedPart {
     private var leaseWatch: FileWatch?
     private var leaseFileWatch: EventLoop.Registration?
     /// The files to read in the next batch.
-    private var wanted = NameFilePaths.none
+    private var requestedFiles = NameFilePaths.none
     private var batches = 0
     /// Reads a batch; nil: none is being read.
     private var thread: NamedThread?
@@ -207,9 +207,9 @@ final class NameLists: TimedPart {
     ///
     /// - Returns: the number of the batch that will have them.
     func read(_ paths: NameFilePaths) -> Int {
-        wanted.formUnion(paths)
+        requestedFiles.formUnion(paths)
         beginBatch()
-        return wanted == .none ? batches : batches + 1
+        return requestedFiles == .none ? batches : batches + 1
     }
 
     func timePassed(now: Instant) {
@@ -258,7 +258,7 @@ final class NameLists: TimedPart {
         return (batch, hasOtherLists)
     }
 
-    /// Frees what the batch replaced, and reads what was wanted meanwhile. Files that a refused reload read for its own
+    /// Frees what the batch replaced, and reads what was requested meanwhile. Files that a refused reload read for its own
     /// zones are read again.
     ///
     /// - Parameter work: done on the thread, before.
@@ -269,7 +269,7 @@ final class NameLists: TimedPart {
         cleanup.isLarge = !batch.paths.areLeasesOnly
         if batch.zones != zones {
             let files = names.local.filter { batch.local[$0.key] != nil }
-            wanted.formUnion(
+            requestedFiles.formUnion(
                 NameFilePaths(
                     hostsFiles: Set(files.filter { $0.value.kind == .hostsFile }.keys),
                     hosts: Set(files.filter { $0.value.kind == .hostsDirectory }.keys),
@@ -293,12 +293,12 @@ final class NameLists: TimedPart {
     }
 
     private func beginBatch() {
-        guard thread == nil, !isTaken, wanted != .none || !cleanup.isEmpty else { return }
+        guard thread == nil, !isTaken, requestedFiles != .none || !cleanup.isEmpty else { return }
         batches += 1
-        var paths = wanted
+        var paths = requestedFiles
         if paths != .none { paths.zones = paths.zones ?? zones }
         let (number, local, leftover) = (batches, names.local, Leftover(cleanup))
-        (wanted, cleanup) = (.none, NameCleanup())
+        (requestedFiles, cleanup) = (.none, NameCleanup())
         let read = { @Sendable [finished, paths] in
             leftover.remove()
             let begun = Clock.now()

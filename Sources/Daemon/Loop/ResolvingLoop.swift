@@ -509,9 +509,9 @@ final class ResolvingLoop: TimedPart {
     }
 
     /// Handles an intermediate step of a change: new requests use new connections.
-    func networkUnsettled(now: Instant) {
+    func networkChanging(now: Instant) {
         upstreams.renewConnections(now: now)
-        handle(.network(.unsettled), now: now)
+        handle(.network(.changing), now: now)
     }
 
     // MARK: views

@@ -63,11 +63,11 @@ final class NetworkChangeHandler: TimedPart {
         takeActions(now: now)
         // Answers that arrive without a route out belong to another network: a nameserver on the link may still
         // answer.
-        if hadWayOut, !network.hasWayOut { unsettled(now: now) }
-        if !hadWayOut, network.enteredAt == enteredAt, !network.isUnsettled { settled(now: now) }
+        if hadWayOut, !network.hasWayOut { changing(now: now) }
+        if !hadWayOut, network.enteredAt == enteredAt, !network.isChanging { stable(now: now) }
         // A connection may use a route that has changed since. Without a route out, these changes may be the start of
         // the next network change.
-        if isInTransit, network.routeChanges != renewedFor { unsettled(now: now) }
+        if isInTransit, network.routeChanges != renewedFor { changing(now: now) }
         if isInTransit, network.candidate != candidate { setPartition(now: now) }
         if network.takeReachNews(now: now) { followRoutes(now: now) }
     }
@@ -89,8 +89,8 @@ final class NetworkChangeHandler: TimedPart {
     private func takeActions(now: Instant) {
         for action in network.takeActions() {
             switch action {
-            case .unsettled: unsettled(now: now)
-            case .unchanged: settled(now: now)
+            case .changing: changing(now: now)
+            case .unchanged: stable(now: now)
             case .changed(let change): enter(change, now: now)
             case .reach, .solicit: break
             }
@@ -98,15 +98,15 @@ final class NetworkChangeHandler: TimedPart {
     }
 
     /// Starts the transit to another network: what was learned so far no longer counts as fresh on any thread.
-    private func unsettled(now: Instant) {
+    private func changing(now: Instant) {
         isInTransit = true
         renewedFor = network.routeChanges
         setPartition(now: now)
-        resolving.networkUnsettled(now: now)
+        resolving.networkChanging(now: now)
     }
 
     /// Ends the transit: the network is the same as before.
-    private func settled(now: Instant) {
+    private func stable(now: Instant) {
         guard network.hasWayOut else { return }
         isInTransit = false
         setPartition(now: now)
@@ -176,7 +176,7 @@ final class NetworkChangeHandler: TimedPart {
         _ = network.takeReachNews(now: now)
         // Routes change before their network is known.
         nat64.networkChanged(
-            to: network.isUnsettled ? nil : network.id, reach: network.reach,
+            to: network.isChanging ? nil : network.id, reach: network.reach,
             advertised: network.advertisedPrefixes(now: now), now: now)
         upstreamsInForce.announce(now: now)
     }

@@ -1,4 +1,4 @@
-// Monitors the machine's network: feeds kernel tables and clocks to `NetworkEpochs` and keeps the history of networks.
+// Monitors the machine's network: feeds kernel tables and clocks to `NetworkChanges` and keeps the history of networks.
 // The caller of `takeActions` carries out the consequences of a change.
 
 import Crypto
@@ -25,7 +25,7 @@ final class NetworkMonitor {
     private let salt: [UInt8]
     private let routes: RouteWatch
     private let clocks: ClockWatch
-    private var epochs: NetworkEpochs {
+    private var changes: NetworkChanges {
         didSet { timer.changed() }
     }
     private var wakes: WakeWatch
@@ -52,7 +52,7 @@ final class NetworkMonitor {
     private var toldReach: (reach: NetworkReach, prefixes: [NAT64Prefix])?
     /// Whether a default route of any family leads out. Stored, because each turn of the loop reads it.
     private(set) var hasWayOut: Bool
-    private var actions: [NetworkEpochs.Action] = []
+    private var actions: [NetworkChanges.Action] = []
     /// Number of evaluations in which the routes or local addresses differed from those of the previous evaluation.
     private(set) var routeChanges = 0
     /// The tables of the last evaluation.
@@ -80,29 +80,29 @@ final class NetworkMonitor {
         routes = try RouteWatch()
         clocks = try ClockWatch()
         tables = routes.tables
-        epochs = NetworkEpochs(tables: tables, searchDomains: searchDomains.map(\.description), now: now)
+        changes = NetworkChanges(tables: tables, searchDomains: searchDomains.map(\.description), now: now)
         wakes = WakeWatch(sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(Clock.now())), awake: Clock.awake())
-        id = NetworkMonitor.id(of: epochs.identity, salt)
+        id = NetworkMonitor.id(of: changes.identity, salt)
         enteredAt = now
         exits = ExitReports(now: now)
-        hasWayOut = epochs.reach.hasSomeWayOut
+        hasWayOut = changes.reach.hasSomeWayOut
         lostAt = hasWayOut ? nil : now
-        _ = history.entered(id, epochs.identity, cause: nil, wallSeconds: Clock.wallMilliseconds() / 1000)
+        _ = history.entered(id, changes.identity, cause: nil, wallSeconds: Clock.wallMilliseconds() / 1000)
         _ = try loop.watch(routes.descriptor, for: .readable) { [unowned self] _ in hasNews = true }
         // `timePassed` reads the clocks in every turn, so the event only needs to be rearmed.
         _ = try loop.watch(clocks.descriptor, for: .readable) { [unowned self] _ in try? clocks.rearm() }
     }
 
-    var identity: NetworkIdentity { epochs.identity }
-    var reach: NetworkReach { epochs.reach }
-    var isUnsettled: Bool { epochs.isUnsettled }
+    var identity: NetworkIdentity { changes.identity }
+    var reach: NetworkReach { changes.reach }
+    var isChanging: Bool { changes.isChanging }
 
     /// Returns the use of the interface as of the last evaluation of the tables.
     func use(of interface: String) -> LinkUse? { tables.use(of: interface) }
 
     var nextDeadline: Instant? {
         let conclusion = hasChanges ? concludedAt.map { $0 + conclusionPause } : nil
-        return [epochs.nextDeadline, conclusion, retryAt].compactMap { $0 }.min()
+        return [changes.nextDeadline, conclusion, retryAt].compactMap { $0 }.min()
     }
 
     /// Called in every turn of the event loop.
@@ -126,7 +126,7 @@ final class NetworkMonitor {
             lostAt = hasWayOut ? nil : lostAt ?? now
         }
         if absence != nil { handle(.woke, now: now) }
-        if let deadline = epochs.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
+        if let deadline = changes.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
     }
 
     /// Reads the routes; retries after 1 s if the kernel is short of memory.
@@ -160,20 +160,20 @@ final class NetworkMonitor {
     /// Whether the next `takeActions` has a change.
     var hasChange: Bool { actions.contains(where: \.isChange) }
 
-    /// Returns the actions since the last call. `unsettled` is reported once for each step of a change.
-    func takeActions() -> [NetworkEpochs.Action] {
+    /// Returns the actions since the last call. `changing` is reported once for each step of a change.
+    func takeActions() -> [NetworkChanges.Action] {
         defer { actions.removeAll() }
         return actions
     }
 
-    private func handle(_ event: NetworkEpochs.Event, now: Instant) {
-        var news: [NetworkEpochs.Action] = []
-        let steps = epochs.steps
-        epochs.handle(event, now: now, actions: &news)
+    private func handle(_ event: NetworkChanges.Event, now: Instant) {
+        var news: [NetworkChanges.Action] = []
+        let steps = changes.steps
+        changes.handle(event, now: now, actions: &news)
         hasWayOut = reach.hasSomeWayOut
         // Requests begun since the previous step may use another network, so report each further step as well.
-        if epochs.steps != steps, !news.contains(.unsettled) { actions.append(.unsettled) }
-        candidate = epochs.candidate.flatMap { history.latest(onLink: NetworkMonitor.id(of: $0, salt))?.id }
+        if changes.steps != steps, !news.contains(.changing) { actions.append(.changing) }
+        candidate = changes.candidate.flatMap { history.latest(onLink: NetworkMonitor.id(of: $0, salt))?.id }
         for action in news {
             if case .solicit(let gateway, let link) = action {
                 RouteWatch.solicit(gateway, link: link)
@@ -215,7 +215,7 @@ final class NetworkMonitor {
     /// - Parameter askedAt: when the request was sent: an earlier one may have left through another network.
     /// - Returns: whether the history has changed.
     func reported(_ exit: Address, by provider: ProviderID, askedAt: Instant, now: Instant) -> Bool {
-        guard askedAt >= enteredAt, hasWayOut, !isUnsettled, !hasChange else { return false }
+        guard askedAt >= enteredAt, hasWayOut, !isChanging, !hasChange else { return false }
         guard let carrier = exits.reported(exit, by: provider.number, now: now) else {
             return history.found(exits.carrier, of: id)
         }
@@ -247,7 +247,7 @@ final class NetworkMonitor {
         let forgotten = history.merge(earlier)
         exits.entered(history.carrier(of: id), isOtherCarrier: false, now: enteredAt)
         let link = NetworkMonitor.id(of: identity, salt)
-        if !isUnsettled, !isCarrierKnown, let last = earlier.latest(onLink: link), last.id != id,
+        if !isChanging, !isCarrierKnown, let last = earlier.latest(onLink: link), last.id != id,
             let prefix = last.carrier.prefixes.first
         {
             let carrier = OtherCarrier(prefix: prefix, since: enteredAt)

@@ -12,7 +12,7 @@ extension Statistics {
         guard let network else { return nil }
         let families = [("IPv4", network.reach.hasWayOut(.a)), ("IPv6", network.reach.hasWayOut(.aaaa))]
         let state: NetworkReport.State =
-            if network.isUnsettled { .unsettled } else if !network.hasWayOut { .none } else { .settled }
+            if network.isChanging { .unsettled } else if !network.hasWayOut { .none } else { .settled }
         return NetworkReport.Current(
             id: network.hasWayOut ? network.id.description : "", words: network.identity.words, state: state,
             seconds: Int((network.lostAt ?? network.enteredAt).duration(to: now).wholeSeconds),

@@ -333,13 +333,13 @@ final class ProviderFetches: TimedPart {
     ) {
         guard let request = requests[id], let flight = request.flight else { return }
         if case .failure(.crowded) = result, request.countClosedConnection() { return waitAgain(id, request, flight) }
-        let wanted = release(id, result.end, now: now)
+        let remaining = release(id, result.end, now: now)
         let endpoint = flight.endpoint(dialledAs: dialled)
         switch result {
         case .failure(let failure):
             let isAddress = failure.isAddress
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: isAddress, now: now)
-            fail(wanted, FetchFailure(failure))
+            fail(remaining, FetchFailure(failure))
         case .success(let transfer):
             setPlaces(of: request.provider, dialled, afterStatus: transfer.status, now: now)
             let reply = HTTPReply(transfer)
@@ -355,12 +355,12 @@ final class ProviderFetches: TimedPart {
             let clockDiffers = learnClock(from: reply, of: request.provider, flight)
             var results = flight.dialect.answers(from: reply, to: request.questions)
             if results.first?.failure?.clockMayBeWrong == true, clockDiffers, !request.earlier.isRedated {
-                return sendAgain(wanted, of: request, now: now) { $0.isRedated = true }
+                return sendAgain(remaining, of: request, now: now) { $0.isRedated = true }
             }
             if !clockDiffers { results = results.map { $0.mapError(\.withoutClock) } }
             if let fault = nodeFault(in: results, of: request, at: endpoint) {
                 failed(request, fault, of: transfer, at: endpoint, now: now)
-                return sendAgain(wanted, of: request, now: now) { $0.failedEndpoints.append(endpoint) }
+                return sendAgain(remaining, of: request, now: now) { $0.failedEndpoints.append(endpoint) }
             }
             var outcomes = zip(request.questions, results).map { question, result in
                 outcome(of: question, result, from: request.provider, now: now)
@@ -369,7 +369,7 @@ final class ProviderFetches: TimedPart {
                 outcomes = outcomes.map(provider.failureOfAllNames)
             }
             judge(request, flight, results, outcomes, of: transfer, at: endpoint, now: now)
-            deliver(outcomes, of: request, to: wanted)
+            deliver(outcomes, of: request, to: remaining)
         }
     }
 
@@ -426,9 +426,9 @@ final class ProviderFetches: TimedPart {
         return provider
     }
 
-    private func deliver(_ outcomes: [FetchResult], of request: Request, to wanted: [FetchBatches.Fetch]) {
+    private func deliver(_ outcomes: [FetchResult], of request: Request, to remaining: [FetchBatches.Fetch]) {
         var isSolicited = request.questions.map { _ in false }
-        for fetch in wanted {
+        for fetch in remaining {
             guard let index = request.questions.firstIndex(of: fetch.question), outcomes.indices.contains(index)
             else { continue }
             isSolicited[index] = true

@@ -17,7 +17,7 @@ final class SocketLedger {
 
     private(set) var openedSockets = 0
     private var sockets: Set<Int32> = []
-    private var wanted: [Int32: SocketInterest] = [:]
+    private var interests: [Int32: SocketInterest] = [:]
     private var told: [Int32: SocketInterest] = [:]
     private var changed: [Int32] = []
     /// Descriptors that the loop watches for a closed socket and that now belong to a new socket.
@@ -49,14 +49,14 @@ final class SocketLedger {
         }
         replaced.removeAll(keepingCapacity: true)
         for descriptor in changed {
-            let wants = wanted[descriptor]
+            let wants = interests[descriptor]
             guard wants != told[descriptor] else { continue }
             told[descriptor] = wants
             interest(descriptor, wants ?? .none)
         }
         for descriptor in closing { close(descriptor) }
         closing.removeAll(keepingCapacity: true)
-        for descriptor in changed where wanted[descriptor] == nil && ccurl_is_open(descriptor) == 0 {
+        for descriptor in changed where interests[descriptor] == nil && ccurl_is_open(descriptor) == 0 {
             sockets.remove(descriptor)
         }
         changed.removeAll(keepingCapacity: true)
@@ -107,7 +107,7 @@ final class SocketLedger {
     }
 
     func record(_ descriptor: Int32, wants: SocketInterest) {
-        wanted[descriptor] = wants == .none ? nil : wants
+        interests[descriptor] = wants == .none ? nil : wants
         changed.append(descriptor)
     }
 

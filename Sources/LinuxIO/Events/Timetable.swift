@@ -54,7 +54,10 @@ package final class Timetable {
     package var nextDeadline: Instant? {
         readChanged()
         var earliest: Instant?
-        for deadline in deadlines { earliest = Instant.earliest(earliest, deadline) }
+        for (part, deadline) in zip(parts, deadlines) {
+            assert(part.nextDeadline == deadline, "\(type(of: part)) has not told its timer of another deadline")
+            earliest = Instant.earliest(earliest, deadline)
+        }
         return earliest
     }
 
@@ -74,9 +77,6 @@ package final class Timetable {
             deadlines[place] = parts[place].nextDeadline
             // After the reading: a part that reads a value in place seems to change it.
             changes.marks &= ~(1 << UInt64(place))
-        }
-        for (part, deadline) in zip(parts, deadlines) {
-            assert(part.nextDeadline == deadline, "\(type(of: part)) has not told its timer of another deadline")
         }
     }
 }

@@ -22,7 +22,7 @@ struct NetworkAttachment: Equatable {
     ///
     /// - Parameters:
     ///   - before: the attachment at the last read, if there was a default route then.
-    ///   - inForce: the attachment of the current epoch.
+    ///   - inForce: the attachment of the network in force.
     init?(_ routed: RoutedLinks, searchDomains: [String], before: NetworkAttachment?, inForce: NetworkAttachment) {
         guard let wayOut = routed.wayOut else { return nil }
         let seen = NetworkIdentity(routed, wayOut, searchDomains: searchDomains)
@@ -44,7 +44,7 @@ struct NetworkAttachment: Equatable {
 
     func cause(after before: NetworkAttachment) -> NetworkCause {
         let (old, new) = (before.identity, identity)
-        // An epoch without a route is always the first one.
+        // Only the first network in force may have no route.
         guard old.kind != .none else { return .restored }
         guard old.hasSameWayOut(as: new), old.gatewayHardware == new.gatewayHardware else { return .route }
         if old.tunnels != new.tunnels || old.exits != new.exits { return .vpn }

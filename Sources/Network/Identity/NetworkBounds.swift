@@ -8,7 +8,7 @@ package enum NetworkBounds {
     package static let quiet: Duration = .milliseconds(250)
     /// A change ends after this time in any case: during a flood of steps, or if a gateway does not answer.
     package static let settleLimit: Duration = .seconds(1)
-    /// Connections survive a missing default route for this long. A longer gap starts a new epoch.
+    /// Connections survive a missing default route for this long. After a longer gap the network is a new one.
     package static let gap: Duration = .seconds(1)
 
     /// Maximum number of VPN interfaces in an identity. A machine with more is a router.

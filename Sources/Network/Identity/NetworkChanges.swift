@@ -1,21 +1,21 @@
-// Turns a stream of network states into epochs: one for each completed, relevant change. Has no clock and does not read
-// the kernel. Starts a new epoch on the same network only for a cause (`NetworkCause`).
+// Turns a stream of network states into changes: one for each completed, relevant change. Has no clock and does not read
+// the kernel. The same network counts as another one only for a cause (`NetworkCause`).
 //
-//            other attachment, or woke: `unsettled`          woke, identity complete: `changed`
+//            other attachment, or woke: `changing`        woke, identity complete: `changed`
 //              +-------------------------------+               +----+
 //              |                               v               v    |
-//          [settled] <---------------------- [unsettled]    [settled]-+
+//          [stable] <---------------------- [changing]      [stable]-+
 //                     quiet for 250 ms and complete,
 //                     or 1 s after the first step:
 //                     `changed`, or `unchanged`
 //
-// An attachment is a network identity and the local address that connections use. `inForce` is the epoch's attachment,
-// `present` the latest one; nil without a default route. The loss of the default route starts no epoch. A default route
-// that returns starts a new epoch if it was missing for longer than `NetworkBounds.gap`.
+// An attachment is a network identity and the local address that connections use. `inForce` is the attachment of the
+// last change, `present` the latest one; nil without a default route. The loss of the default route is no change. A
+// default route that returns is one if it was missing for longer than `NetworkBounds.gap`.
 
 package import DNSWire
 
-package struct NetworkEpochs: Sendable {
+package struct NetworkChanges: Sendable {
     package enum Event: Sendable {
         case tables(NetworkTables)
         /// Search domains of resolv.conf, not normalised.
@@ -30,19 +30,19 @@ package struct NetworkEpochs: Sendable {
         case reach(NetworkReach)
         /// Find out the hardware address of a gateway; sent once for each gateway with an unknown one.
         case solicit(gateway: Address, link: Int)
-        /// The epoch may have ended: `unchanged` or `changed` follows within `NetworkBounds.settleLimit`.
-        case unsettled
+        /// The network may be another one: `unchanged` or `changed` follows within `NetworkBounds.settleLimit`.
+        case changing
         case unchanged
-        /// A new epoch has begun. There is no `unsettled` before this after a wake, or when the epoch's gateway has
-        /// revealed its hardware address.
+        /// The network is another one. There is no `changing` before this after a wake, or when the gateway of the
+        /// network in force has revealed its hardware address.
         case changed(NetworkChange)
 
         package var isChange: Bool { if case .changed = self { true } else { false } }
     }
 
     private enum Phase {
-        case settled
-        case unsettled(since: Instant, lastStep: Instant)
+        case stable
+        case changing(since: Instant, lastStep: Instant)
     }
 
     private var tables: NetworkTables
@@ -50,14 +50,14 @@ package struct NetworkEpochs: Sendable {
     package private(set) var reach: NetworkReach
     private var inForce: NetworkAttachment
     private var present: NetworkAttachment?
-    private var phase = Phase.settled
-    /// Number of steps of all changes. `unsettled` reports only the first step of each.
+    private var phase = Phase.stable
+    /// Number of steps of all changes. `changing` reports only the first step of each.
     package private(set) var steps = 0
     /// Since when the present default route has been usable, counted anew after a wake.
     private var usableSince: Instant
     /// When the default route was lost; nil while there is one.
     private var lostSince: Instant?
-    /// Cause that starts the next epoch even if the attachment is the same.
+    /// The cause of the next change, even if the attachment is the same.
     private var reasonToBegin: NetworkCause?
     private var solicited: Action?
     /// The action of `init`, sent with the first event, and the time of `init`.
@@ -78,18 +78,18 @@ package struct NetworkEpochs: Sendable {
         overdue = actions.first.map { ($0, now) }
     }
 
-    /// Identity of the epoch, also while there is no default route.
+    /// Identity of the network in force, also while there is no default route.
     package var identity: NetworkIdentity { inForce.identity }
 
     /// The expected next identity while a change is under way; nil without a default route, and while the gateway's
     /// hardware address is unknown.
     package var candidate: NetworkIdentity? {
-        guard isUnsettled, let identity = present?.identity, identity.isComplete else { return nil }
+        guard isChanging, let identity = present?.identity, identity.isComplete else { return nil }
         return identity
     }
 
-    package var isUnsettled: Bool {
-        if case .unsettled = phase { true } else { false }
+    package var isChanging: Bool {
+        if case .changing = phase { true } else { false }
     }
 
     /// Deadline for `timePassed`.
@@ -114,7 +114,7 @@ package struct NetworkEpochs: Sendable {
     }
 }
 
-extension NetworkEpochs {
+extension NetworkChanges {
     private mutating func look(_ now: Instant, actions: inout [Action]) {
         let newReach = NetworkReach(of: tables)
         if newReach != reach { actions.append(.reach(newReach)) }
@@ -140,7 +140,7 @@ extension NetworkEpochs {
     }
 
     private mutating func step(from before: NetworkAttachment?, _ now: Instant, actions: inout [Action]) {
-        guard case .settled = phase else {
+        guard case .stable = phase else {
             // A gateway that reveals its hardware address does not prolong the change.
             if let present, let before, before.isCompleted(by: present) { return }
             if present != before { unsettle(now, actions: &actions) }
@@ -161,7 +161,7 @@ extension NetworkEpochs {
         solicited = nil
         usableSince = now
         solicit(RoutedLinks(tables), actions: &actions)
-        // Without a default route, the next one starts the epoch.
+        // Without a default route, the next one is the change.
         guard let present else { return }
         if present.identity.isComplete {
             begin(present, actions: &actions)
@@ -172,18 +172,18 @@ extension NetworkEpochs {
 
     private mutating func unsettle(_ now: Instant, actions: inout [Action]) {
         steps += 1
-        if case .unsettled(let since, _) = phase {
-            phase = .unsettled(since: since, lastStep: now)
+        if case .changing(let since, _) = phase {
+            phase = .changing(since: since, lastStep: now)
         } else {
-            phase = .unsettled(since: now, lastStep: now)
+            phase = .changing(since: now, lastStep: now)
             // If the default route never went away, the new one counts as usable from the first step.
             usableSince = now
-            actions.append(.unsettled)
+            actions.append(.changing)
         }
     }
 
     private var settlesAt: Instant? {
-        guard case .unsettled(let since, let lastStep) = phase else { return nil }
+        guard case .changing(let since, let lastStep) = phase else { return nil }
         let latest = since + NetworkBounds.settleLimit
         guard present?.identity.isComplete ?? true else { return latest }
         return min(lastStep + NetworkBounds.quiet, latest)
@@ -193,15 +193,15 @@ extension NetworkEpochs {
         if let present, present != inForce || reasonToBegin != nil {
             begin(present, actions: &actions)
         } else {
-            // The epoch lasts until there is another attachment, even without any default route.
-            phase = .settled
+            // The network stays in force until there is another attachment, even without any default route.
+            phase = .stable
             actions.append(.unchanged)
         }
     }
 
     private mutating func begin(_ attachment: NetworkAttachment, actions: inout [Action]) {
         let cause = reasonToBegin ?? attachment.cause(after: inForce)
-        phase = .settled
+        phase = .stable
         reasonToBegin = nil
         inForce = attachment
         actions.append(

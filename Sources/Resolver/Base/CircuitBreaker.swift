@@ -6,7 +6,7 @@
 
 import DNSWire
 
-struct Breaker: Sendable {
+struct CircuitBreaker: Sendable {
     private var failuresInARow = 0
     /// End of the open state; nil while closed.
     private(set) var openUntil: Instant?
@@ -39,7 +39,7 @@ struct Breaker: Sendable {
     /// - Returns: whether the breaker was open or half-open before.
     @discardableResult
     mutating func answered() -> Bool {
-        defer { self = Breaker() }
+        defer { self = CircuitBreaker() }
         return !isClosed
     }
 }

@@ -15,7 +15,7 @@ extension Resolver {
     /// ambiguous or contradicts the settings.
     package func shareable(_ question: Question, _ answer: Answer, from provider: ProviderID) -> Answer? {
         let policy = routing.policy(for: question)
-        guard state.isSettled, answer.kind != .ambiguousEmpty, answer.ttlSeconds > 0, state.ranking.knows(provider),
+        guard state.isStable, answer.kind != .ambiguousEmpty, answer.ttlSeconds > 0, state.ranking.knows(provider),
             state.contradiction(in: answer, to: question, policy, from: .provider(provider)) == nil
         else { return nil }
         return policy.withoutPrivateAddresses(answer)

@@ -223,7 +223,7 @@ package struct Resolver {
             lookup.proceed(now: now, &state)
         }
         // A rule's exclusive upstream must be the only one to see the question, so there is no background measurement.
-        if state.isSettled, !route.isSystemFirst, policy.upstreams.allowsMeasurement, let first = route.providers.first
+        if state.isStable, !route.isSystemFirst, policy.upstreams.allowsMeasurement, let first = route.providers.first
         {
             state.beginBackground(question, first, among: policy.upstreams, now: now)
         }
@@ -254,7 +254,7 @@ package struct Resolver {
 
     /// Unsolicited answer: caches it, and completes a matching lookup.
     mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
-        guard answer.kind != .ambiguousEmpty, state.isSettled || numberOfQuestion[question] != nil else { return }
+        guard answer.kind != .ambiguousEmpty, state.isStable || numberOfQuestion[question] != nil else { return }
         let policy = routing.policy(for: question)
         let upstreams = routing.upstreams(for: question, policy, state.ranking, now: now)
         guard let traits = state.ranking.traits(of: provider),
@@ -355,8 +355,8 @@ package struct Resolver {
     /// provider's answer.
     mutating func withdrawSubstitutes(now: Instant) -> [Question] {
         // The cache partition that holds them is not served during a network change.
-        areSubstitutesOverdue = !state.isSettled
-        guard state.isSettled else { return [] }
+        areSubstitutesOverdue = !state.isStable
+        guard state.isStable else { return [] }
         let substitutes = state.substitutes.takeAll(now: now)
         for question in substitutes { state.actions.append(.withdraw(question, .system)) }
         return substitutes
@@ -415,7 +415,7 @@ package struct Resolver {
 
     /// Returns whether a refresh may start: there is room, the network is stable, and an upstream is reachable.
     private var mayRefresh: Bool {
-        refreshesInFlight < Bounds.maxRefreshes && lookupsInFlight < Bounds.maxLookups && state.isSettled
+        refreshesInFlight < Bounds.maxRefreshes && lookupsInFlight < Bounds.maxLookups && state.isStable
             && (routing.hasSystem || !state.ranking.isCutOff)
     }
 
@@ -539,13 +539,13 @@ package struct Resolver {
 
     // MARK: network changes
     //
-    //     settled ──── unsettled ────> unsettled: answers are given but not cached; no lookup begins without a waiter
+    //     stable ──── changing ────> changing: answers are given but not cached; no lookup begins without a waiter
     //        ▲                             │
     //        └─── unchanged, changed ──────┘
 
     private mutating func learned(_ news: NetworkEvent, now: Instant) {
         switch news {
-        case .unsettled: unsettled(now: now)
+        case .changing: changing(now: now)
         case .unchanged: unchanged(now: now)
         case .changed(let key): changed(to: key, now: now)
         case .forgotten(let key): networks.forget(key)
@@ -555,8 +555,8 @@ package struct Resolver {
     }
 
     /// Begins a network change: the fetches in flight and the expired answers belong to the former network.
-    private mutating func unsettled(now: Instant) {
-        state.isSettled = false
+    private mutating func changing(now: Instant) {
+        state.isStable = false
         changingUntil = now + Bounds.networkPatience
         // Refreshes end here and restart when the network is known.
         retry(lookups.compactMap { $0 }.filter(\.waiters.isEmpty).map(\.question), now: now)
@@ -573,7 +573,7 @@ package struct Resolver {
     }
 
     private mutating func unchanged(now: Instant) {
-        state.isSettled = true
+        state.isStable = true
         changingUntil = nil
         withdrawOverdueSubstitutes(now: now)
         for number in lookups.indices {
@@ -591,7 +591,7 @@ package struct Resolver {
     private mutating func changed(to key: NetworkID, now: Instant) {
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
         state.dropBackground(now: now)
-        state.isSettled = true
+        state.isStable = true
         changingUntil = nil
         state.synthesis.forgetAnswers()
         troubled = []

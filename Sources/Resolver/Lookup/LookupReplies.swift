@@ -443,7 +443,7 @@ extension Lookup {
             isSubstitute
             || source == .system && !isSystemName && state.awaitsVerdict(question, answer, policy, now: now)
         if isDoubted { answer = answer.withTTL(to: state.substituteTTLSeconds) }
-        guard state.isSettled else {
+        guard state.isStable else {
             hasAnsweredDuringChange = true
             return state.verification.arranged(question, answer, now: now)
         }

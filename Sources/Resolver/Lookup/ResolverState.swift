@@ -20,8 +20,8 @@ struct ResolverState {
     var otherFamilies = OtherFamilyLookups()
     var sourceHistory = SourceHistory()
     /// False during a network change: answers may belong to either network and are not cached.
-    var isSettled = true {
-        didSet { verification.isSettled = isSettled }
+    var isStable = true {
+        didSet { verification.isStable = isStable }
     }
     /// Credibility of the system resolver.
     var systemTrust = Trust()

@@ -5,7 +5,7 @@ package import DNSWire
 package enum NetworkEvent: Equatable, Sendable {
     /// The routing is changing, and replies may belong to either network. `unchanged` or `changed` follows within a
     /// second.
-    case unsettled
+    case changing
     /// The network did not change.
     case unchanged
     /// Another network is in use, or the same one after a sleep or a gap. All requests in flight are lost. Sockets and

@@ -118,7 +118,7 @@ struct PortalWatch {
         switch news {
         case .changed: networkChanged(now: now)
         case .unreachable(let providers): unreachable = providers
-        case .unsettled, .unchanged, .forgotten: break
+        case .changing, .unchanged, .forgotten: break
         }
     }
 

@@ -12,7 +12,7 @@ final class ProviderStanding {
     private var doubt: Double?
     private var answers = DecayingCount(memory: ProviderStanding.memory)
     private var failures = DecayingCount(memory: ProviderStanding.memory)
-    private var breaker = Breaker()
+    private var breaker = CircuitBreaker()
     /// The breaker was opened by failures that a broken name cannot cause.
     private var hasLostConnection = false
     /// The path to the provider is interrupted: its host has acknowledged none of the requests in flight.
@@ -274,7 +274,7 @@ final class ProviderStanding {
         new.outstandingDomains = outstandingDomains
         new.firstChoices = firstChoices
         new.reportedState = reportedState
-        new.breaker = breaker.isBlocked ? breaker : Breaker()
+        new.breaker = breaker.isBlocked ? breaker : CircuitBreaker()
         new.streak = FailureStreak()
         new.pausedUntil = hasOwnPause ? nil : pausedUntil
         new.hasOwnPause = false
@@ -439,7 +439,7 @@ final class ProviderStanding {
     /// Closes the breaker and ends the failure streak, because the failures had a local cause. An account block and the
     /// measured success share remain.
     func forgive() {
-        if !breaker.isBlocked { breaker = Breaker() }
+        if !breaker.isBlocked { breaker = CircuitBreaker() }
         streak = FailureStreak()
         waitInVain = nil
         silentParents.removeAll()
@@ -469,7 +469,7 @@ final class ProviderStanding {
     }
 
     func unblock() {
-        if breaker.isBlocked { breaker = Breaker() }
+        if breaker.isBlocked { breaker = CircuitBreaker() }
     }
 
     /// - Parameter pause: the pause that the provider named; nil: none named. In that case the resolver's back-off

@@ -6,7 +6,7 @@ package import DNSWire
 package struct AddressChoice: Sendable {
     private struct Address: Sendable {
         var latency = LatencyEstimate()
-        var breaker = Breaker()
+        var breaker = CircuitBreaker()
         /// Number of the last choice of this address; 0: never chosen.
         var chosenAs = 0
         var chosenAt: Instant?

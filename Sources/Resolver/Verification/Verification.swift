@@ -33,8 +33,8 @@ struct Verification {
     var tally = ProbeCounts()
     var localFault = LocalFault()
     /// False while the network changes: no probe starts, and no result is learned.
-    var isSettled = true {
-        didSet { plan.isHeld = !isSettled }
+    var isStable = true {
+        didSet { plan.isHeld = !isStable }
     }
     /// A captive portal is suspected. Forged answers are withheld from all clients, even if no source has a better
     /// answer: the portal's address tells a program nothing about its own server.
@@ -97,7 +97,7 @@ struct Verification {
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isDoubted: Bool = false,
         now: Instant
     ) {
-        guard isSettled, question.type.isAddress, answer.kind == .records,
+        guard isStable, question.type.isAddress, answer.kind == .records,
             let number = enter(question, answer, from: source, terms, isKept: false, now: now)
         else { return }
         if isDoubted { known.change(number) { $0.change(question, now: now) { $0.isDoubted = true } } }
@@ -139,18 +139,20 @@ struct Verification {
         let holders = known.numbers(of: name).map { known.names[$0] }
         var found: [Address] = []
         for known in holders.flatMap(\.addresses) where !found.contains(known.address) { found.append(known.address) }
-        for wanted in address.map({ [$0] }) ?? found {
-            let holder = holders.first { $0.known(wanted) != nil }
+        for requested in address.map({ [$0] }) ?? found {
+            let holder = holders.first { $0.known(requested) != nil }
             let terms = holder.map { $0.key.view == 0 ? terms : $0.terms } ?? terms
-            if let reason = refusal(of: wanted, isCached ? found + [wanted] : found, terms) {
-                consequences.append(.news(.refused(name, wanted, reason)))
+            if let reason = refusal(of: requested, isCached ? found + [requested] : found, terms) {
+                consequences.append(.news(.refused(name, requested, reason)))
                 continue
             }
             guard let holder else {
-                for target in terms.targets(name, wanted) { want(target, now: now) }
+                for target in terms.targets(name, requested) { want(target, now: now) }
                 continue
             }
-            for check in holder.known(wanted)?.checks ?? [] { want(holder.target(wanted, check), check, now: now) }
+            for check in holder.known(requested)?.checks ?? [] {
+                want(holder.target(requested, check), check, now: now)
+            }
         }
         begin(now: now)
     }
@@ -172,7 +174,7 @@ struct Verification {
         tally.done += 1
         tally.verdicts[result.verdict, default: 0] += 1
         guard let target = plan.ended(id) else { return }
-        learn(target, isSettled ? result : ProbeResult(.unprobed, detail: "the network is changing"), now: now)
+        learn(target, isStable ? result : ProbeResult(.unprobed, detail: "the network is changing"), now: now)
         begin(now: now)
     }
 

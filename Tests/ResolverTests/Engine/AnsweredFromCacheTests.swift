@@ -17,7 +17,7 @@ struct AnsweredFromCacheTests {
             let provider = ProviderTraits(id: ProviderID(0), types: .any)
             _ = handle(.upstreamsChanged(providers: [provider], hasSystem: false))
             _ = handle(.network(.changed(NetworkID(rawValue: 1))))
-            _ = handle(.network(.unsettled))
+            _ = handle(.network(.changing))
         }
 
         mutating func handle(_ event: Event) -> [Action] {

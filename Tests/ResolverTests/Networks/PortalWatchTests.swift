@@ -175,7 +175,7 @@ struct PortalWatchTests {
     @Test("news of a network that stays changes nothing")
     func sameNetwork() {
         var watch = suspected()
-        for news in [NetworkEvent.unsettled, .unchanged, .forgotten(NetworkID(rawValue: 9))] {
+        for news in [NetworkEvent.changing, .unchanged, .forgotten(NetworkID(rawValue: 9))] {
             watch.heard(news, now: at(3))
         }
         #expect(watch.takeNews() == [.suspected])

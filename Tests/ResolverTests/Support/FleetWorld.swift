@@ -19,7 +19,7 @@ struct FleetWorld {
     private final class Member {
         var resolver: Resolver
         var membership: Membership
-        var breaker: CircuitBreaker
+        var breaker: RedisBreaker
         var cache = ScenarioCache()
         var waiting: [Waiter: (question: Question, at: Instant)] = [:]
         var isAlive = true
@@ -31,7 +31,7 @@ struct FleetWorld {
         init(_ number: Int, now: Instant) {
             resolver = Resolver(seed: UInt64(number + 1))
             membership = Membership(token: "m\(number)")
-            breaker = CircuitBreaker(now: now)
+            breaker = RedisBreaker(now: now)
         }
     }
 

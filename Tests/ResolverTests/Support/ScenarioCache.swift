@@ -45,7 +45,7 @@ struct ScenarioCache: KnownAnswers {
         case .changed(let key):
             inUse = key
             change(to: key)
-        case .unsettled: change(to: NetworkID(rawValue: .max))
+        case .changing: change(to: NetworkID(rawValue: .max))
         case .unchanged: change(to: inUse)
         case .forgotten, .unreachable: break
         }

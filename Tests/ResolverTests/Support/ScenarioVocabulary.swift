@@ -108,7 +108,7 @@ struct ScenarioVocabulary {
     /// "unsettled", "unchanged", "changed NUMBER", "forgotten NUMBER", "unreachable PROVIDER ..." or "reachable": all.
     func network(_ line: inout ScenarioLine) throws -> NetworkEvent {
         switch try line.word("what becomes of the network") {
-        case "unsettled": return .unsettled
+        case "unsettled": return .changing
         case "unchanged": return .unchanged
         case "changed": return .changed(NetworkID(rawValue: try line.number("a network's number")))
         case "forgotten": return .forgotten(NetworkID(rawValue: try line.number("a network's number")))

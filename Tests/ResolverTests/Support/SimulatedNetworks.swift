@@ -25,7 +25,7 @@ struct SimulatedNetworks {
         switch Int.random(in: 0..<8, using: &random) {
         case 0..<3:
             isSettled = false
-            return .unsettled
+            return .changing
         case 3..<5: return change(&random)
         case 5:
             let key = UInt32.random(in: SimulatedNetworks.keys, using: &random)

@@ -212,7 +212,7 @@ struct Simulation {
             cache.forget(key)
             probes.forget(key)
         case .unreachable(let providers): account.setUnreachable(providers)
-        case .unsettled:
+        case .changing:
             cache.change(to: Simulation.transit)
             account.networkChanged()
         case .unchanged:

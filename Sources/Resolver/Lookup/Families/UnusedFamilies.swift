@@ -17,7 +17,7 @@ extension ResolverState {
     /// Returns the preferred family's answer in the cache if it takes no provider's place and needs no verdict; nil:
     /// there is none, or none may be cached.
     func knownPreferred(over question: Question) -> VerifiedQuestion.Kept? {
-        guard isSettled, !synthesis.isOn, let preferred = question.otherFamily,
+        guard isStable, !synthesis.isOn, let preferred = question.otherFamily,
             let name = verification.known[question], let index = name.index(of: preferred),
             !name.questions[index].isDoubted
         else { return nil }
