@@ -258,8 +258,8 @@ final class NameLists: TimedPart {
         return (batch, hasOtherLists)
     }
 
-    /// Frees what the batch replaced, and reads what was requested meanwhile. Files that a refused reload read for its own
-    /// zones are read again.
+    /// Frees what the batch replaced, and reads what was requested meanwhile. Files that a refused reload read for its
+    /// own zones are read again.
     ///
     /// - Parameter work: done on the thread, before.
     func finish(_ batch: Batch, _ work: (@Sendable () -> Void)?) {

@@ -1,5 +1,5 @@
-// Turns a stream of network states into changes: one for each completed, relevant change. Has no clock and does not read
-// the kernel. The same network counts as another one only for a cause (`NetworkCause`).
+// Turns a stream of network states into changes: one for each that is complete and relevant. Has no clock, and does not
+// read the kernel. The same network counts as another one only for a cause (`NetworkCause`).
 //
 //            other attachment, or woke: `changing`        woke, identity complete: `changed`
 //              +-------------------------------+               +----+

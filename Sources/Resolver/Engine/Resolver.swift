@@ -223,8 +223,7 @@ package struct Resolver {
             lookup.proceed(now: now, &state)
         }
         // A rule's exclusive upstream must be the only one to see the question, so there is no background measurement.
-        if state.isStable, !route.isSystemFirst, policy.upstreams.allowsMeasurement, let first = route.providers.first
-        {
+        if state.isStable, !route.isSystemFirst, policy.upstreams.allowsMeasurement, let first = route.providers.first {
             state.beginBackground(question, first, among: policy.upstreams, now: now)
         }
         noticeTrouble(route, now: now)
