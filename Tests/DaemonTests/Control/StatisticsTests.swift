@@ -1,0 +1,54 @@
+// `stats` to the letter in its three forms: scripts rely on each name and number.
+
+import Control
+import DNSWire
+import LinuxIO
+import Resolver
+import Serving
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Daemon
+
+struct StatisticsTests {
+    @Test("a report with each number and each text that there may be")
+    func whole() throws {
+        let line = try golden("stats.json")
+        let report = try #require(StatsReport(answer: Array(line.utf8)))
+        #expect(Reply.stats(report).rendered(asJSON: true) == line)
+        #expect(try Reply.stats(report).rendered(asJSON: false) == golden("stats.txt"))
+        #expect(try Reply.metrics(report).rendered(asJSON: false) == golden("stats.prom"))
+    }
+
+    @Test("a daemon that has done nothing yet reports each number that needs no upstream")
+    func fresh() throws {
+        let stand = try ResolvingStand()
+        let text = Reply.stats(try statistics(of: stand).stats).rendered(asJSON: false)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            let isSteady = ["network.id", "network.kind", "process", "version"].allSatisfy { !line.hasPrefix($0) }
+            return isSteady ? String(line) : line.prefix { $0 != " " } + " *"
+        }
+        #expect(try lines.joined(separator: "\n") == golden("fresh.txt"), "\(lines.joined(separator: "\n"))")
+    }
+
+    private func statistics(of stand: ResolvingStand) throws -> Statistics {
+        let resolving = stand.resolving
+        return Statistics(
+            resolving: resolving,
+            threads: ServingThreads(
+                [], records: FlightRecords(servingThreads: 0), mailbox: try Mailbox(capacity: 1),
+                makeFastPath: { preconditionFailure("no thread is started") }),
+            cache: stand.cache, pendingProbes: PendingProbes(resolving), evidence: EvidenceLog(resolving),
+            billing: Billing(resolving), notifier: Notifier(resolving), network: nil, translationPrefix: nil,
+            nameserverSource: nil, startedAt: Instant(nanoseconds: 0), startSeconds: 1, settingsSeconds: 2,
+            now: Instant(nanoseconds: 61_000_000_000), listen: [], operatorSwitches: [], avoidingFor: nil, pages: nil,
+            rights: nil, settingsFile: "", lists: try NameLists(loop: resolving.loop, outbox: stand.outbox),
+            droppedLogLines: 3)
+    }
+
+    private func golden(_ file: String) throws -> String {
+        let path = "\(TestFile.folder(of: #filePath))/Statistics/\(file)"
+        return String(decoding: try TestFile.bytes(at: path), as: UTF8.self)
+    }
+}
