@@ -12,12 +12,12 @@ struct StatisticsHistoryTests {
 
     private func stats(cache: Int = 0, milliseconds: Int = 0, provider: String = "alidns") -> StatsReport {
         var stats = StatsReport()
-        (stats.responses.cache, stats.cache.hits) = (cache, cache)
+        (stats["responses.cache"], stats["cache.hits"]) = (cache, cache)
         var durations = StatsReport.Histogram()
         // Bucket 10 ends at 1,024 us.
         durations.counts[10] = cache
         stats.durations = ["cache": durations]
-        (stats.process.residentBytes, stats.cache.bytes) = (8 << 20, 3 << 10)
+        (stats["process.rss_bytes"], stats["cache.bytes"]) = (8 << 20, 3 << 10)
         var named = StatsReport.Provider(name: provider, dialect: "json", state: "up")
         named.latencyMilliseconds.p50 = milliseconds
         stats.providers = [named]

@@ -8,26 +8,22 @@ struct TopScreenTests {
     /// A second of a busy day after another one.
     private static func report(second: Int) -> TopReport {
         var stats = StatsReport()
-        stats.version = "1.2.3"
-        stats.uptimeSeconds = 3_720 + second
-        stats.queries.total = 10_000 + 1_234 * second
-        stats.responses.cache = 9_000 + 1_190 * second
-        stats.responses.provider = 900 + 40 * second
-        stats.responses.failure = 100 + 4 * second
-        stats.dropped = ["short": 2 * second]
-        stats.rcodes = ["NOERROR": 9_900 + 1_230 * second, "SERVFAIL": 100 + 4 * second, "NOTIMP": 0]
-        stats.inflight = 3
-        stats.cache.hits = 9_000 + 1_190 * second
-        stats.cache.misses = 1_000 + 44 * second
-        stats.cache.entries = 4_812
-        stats.cache.bytes = 3_250_586
-        stats.prefetch.started = 50 + second
-        stats.latencyMicroseconds.cache.p50 = 12
-        stats.latencyMicroseconds.cache.p95 = 40
-        stats.latencyMicroseconds.cache.p99 = 99
-        stats.latencyMicroseconds.provider.p50 = 18_000
-        stats.latencyMicroseconds.provider.p95 = 41_500
-        stats.latencyMicroseconds.provider.p99 = 1_250_000
+        stats.figures["version"] = .text("1.2.3")
+        stats["uptime_s"] = 3_720 + second
+        stats["queries.total"] = 10_000 + 1_234 * second
+        stats["responses.cache"] = 9_000 + 1_190 * second
+        stats["responses.provider"] = 900 + 40 * second
+        stats["responses.failure"] = 100 + 4 * second
+        stats[group: "dropped"] = ["short": 2 * second]
+        stats[group: "rcodes"] = ["NOERROR": 9_900 + 1_230 * second, "SERVFAIL": 100 + 4 * second, "NOTIMP": 0]
+        stats["inflight"] = 3
+        stats["cache.hits"] = 9_000 + 1_190 * second
+        stats["cache.misses"] = 1_000 + 44 * second
+        stats["cache.entries"] = 4_812
+        stats["cache.bytes"] = 3_250_586
+        stats["prefetch.started"] = 50 + second
+        stats.latencyMicroseconds["cache"] = percentiles(12, 40, 99)
+        stats.latencyMicroseconds["provider"] = percentiles(18_000, 41_500, 1_250_000)
         stats.probe.verdicts = ["verified": 1_204, "name-mismatch": 2, "refused": 0]
         stats.probe.quarantined = 2
         var alidns = StatsReport.Provider(name: "alidns", dialect: "json", state: "up")
@@ -37,8 +33,8 @@ struct TopScreenTests {
         alidns.latencyMilliseconds.p50 = 18
         alidns.latencyMilliseconds.p95 = 41
         stats.providers = [alidns, StatsReport.Provider(name: "dnspod", dialect: "dnspod", state: "down")]
-        stats.system.requests = 7
-        stats.system.servers = ["192.0.2.53:53"]
+        stats["system.requests"] = 7
+        stats.figures["system.servers"] = .list([.text("192.0.2.53:53")])
         var report = TopReport(
             milliseconds: 1_795_287_296_000 + Int64(second) * 1000, bootMilliseconds: Int64(second) * 1000, stats: stats
         )
@@ -136,7 +132,7 @@ struct TopScreenTests {
         report.portal = evil
         report.network = NetworkReport.Current(id: evil, words: evil, state: .unsettled, seconds: 1)
         report.switches = [SwitchReport(scope: evil)]
-        report.stats.version = evil
+        report.stats.figures["version"] = .text(evil)
         let screen = TopScreen(report, since: TopScreenTests.report(second: 0), notice: evil)
         for columns in [40, 80, 200] {
             for line in screen.lines(TopScreen.Size(columns: columns, rows: 24)) {
@@ -208,14 +204,14 @@ struct StatsChangesTests {
 
     @Test("counters that changed are told with their rate, and gauges of the machine are not")
     func changes() throws {
-        let before = try #require(look { $0.uptimeSeconds = 1 })
+        let before = try #require(look { $0["uptime_s"] = 1 })
         let after = try #require(
             look { stats in
-                stats.uptimeSeconds = 3
-                stats.queries.total = 2_500
-                stats.inflight = -3
-                stats.latencyMicroseconds.cache.p50 = 9
-                stats.process.residentBytes = 1
+                stats["uptime_s"] = 3
+                stats["queries.total"] = 2_500
+                stats["inflight"] = -3
+                stats.latencyMicroseconds["cache"] = percentiles(9, 0, 0)
+                stats["process.rss_bytes"] = 1
                 stats.providers[0].requests = 1
                 stats.providers[0].latencyMilliseconds.p50 = 7
             })
@@ -236,9 +232,9 @@ struct StatsChangesTests {
 
     @Test("a daemon that was started anew is told by its uptime, or by its questions")
     func startedAnew() throws {
-        let before = try #require(look { ($0.uptimeSeconds, $0.queries.total) = (1, 9) })
+        let before = try #require(look { ($0["uptime_s"], $0["queries.total"]) = (1, 9) })
         for (uptime, questions, isAnew) in [(1, 9, false), (2, 10, false), (0, 9, true), (1, 8, true)] {
-            let after = try #require(look { ($0.uptimeSeconds, $0.queries.total) = (uptime, questions) })
+            let after = try #require(look { ($0["uptime_s"], $0["queries.total"]) = (uptime, questions) })
             #expect(after.hasBegunAnew(since: before) == isAnew, "\(uptime) s, \(questions) questions")
         }
     }
@@ -256,4 +252,10 @@ extension String {
         while text.last == " " { text.removeLast() }
         return text
     }
+}
+
+private func percentiles(_ p50: Int, _ p95: Int, _ p99: Int) -> StatsReport.Percentiles {
+    var percentiles = StatsReport.Percentiles()
+    (percentiles.p50, percentiles.p95, percentiles.p99) = (p50, p95, p99)
+    return percentiles
 }

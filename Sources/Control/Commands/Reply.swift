@@ -6,7 +6,7 @@ package enum Reply: Sendable {
     case status(StatusReport)
     case stats(StatsReport)
     /// The counters in the Prometheus format, whether or not JSON was requested.
-    case metrics(StatsReport)
+    case metrics(String)
     /// The data of the status page, always JSON.
     case figures(FiguresReport)
     /// The data of the status page's charts, always JSON.
@@ -46,7 +46,7 @@ package enum Reply: Sendable {
         switch self {
         case .status(let report): asJSON ? json(report) : report.text
         case .stats(let report): asJSON ? json(report) : report.text
-        case .metrics(let report): report.prometheus
+        case .metrics(let text): text
         case .figures(let report): json(report)
         case .history(let report): json(report)
         case .names(let report): json(report)

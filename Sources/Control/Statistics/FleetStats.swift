@@ -44,35 +44,21 @@ extension StatsReport {
     }
 }
 
-extension MetricFamily {
-    static let ofFleet: [MetricFamily] = [
-        .gauge("fleet_in_use", "1 if Redis is used for the fleet, otherwise 0.") {
-            $0.fleet.map { [MetricSample($0.inUse)] } ?? []
+extension StatsReport.Fleet {
+    static let metrics: [MetricFamily<Self>] = [
+        .gauge("fleet_in_use", "1 if Redis is used for the fleet, otherwise 0.") { $0.inUse },
+        .gauge("fleet_members", "Members of the fleet, as far as Redis has told.") { $0.members },
+        .counter("fleet_trips", "How often Redis was switched off.") { $0.trips },
+        .counter("fleet_fetches", "Questions for providers, by what the fleet did for them.", by: "result") {
+            [
+                "answer": $0.answers, "awaited": $0.awaited, "lease": $0.leases, "ended-lease": $0.endedLeases,
+                "alone": $0.alone, "timeout": $0.timeouts, "invalid": $0.invalid, "deferred": $0.deferred,
+            ] as KeyValuePairs
         },
-        .gauge("fleet_members", "Members of the fleet, as far as Redis has told.") {
-            $0.fleet.map { [MetricSample($0.members)] } ?? []
-        },
-        .counter("fleet_trips", "How often Redis was switched off.") {
-            $0.fleet.map { [MetricSample($0.trips)] } ?? []
-        },
-        .counter("fleet_fetches", "Questions for providers, by what the fleet did for them.") { report in
-            guard let fleet = report.fleet else { return [] }
-            return [
-                ("answer", fleet.answers), ("awaited", fleet.awaited), ("lease", fleet.leases),
-                ("ended-lease", fleet.endedLeases), ("alone", fleet.alone), ("timeout", fleet.timeouts),
-                ("invalid", fleet.invalid), ("deferred", fleet.deferred),
-            ].map { MetricSample($0.1, ("result", $0.0)) }
-        },
-        .counter("fleet_published", "Answers shared with the fleet.") {
-            $0.fleet.map { [MetricSample($0.published)] } ?? []
-        },
+        .counter("fleet_published", "Answers shared with the fleet.") { $0.published },
         .counter(
             "fleet_unpublished", "Answers not shared, because Redis was not in use, did not read, or refused them."
-        ) {
-            $0.fleet.map { [MetricSample($0.unpublished)] } ?? []
-        },
-        .counter("fleet_refused", "Values of the fleet that were refused, by reason.") {
-            $0.fleet.map { [MetricSample]($0.refused, by: "reason") } ?? []
-        },
+        ) { $0.unpublished },
+        .counter("fleet_refused", "Values of the fleet that were refused, by reason.", by: "reason") { $0.refused },
     ]
 }

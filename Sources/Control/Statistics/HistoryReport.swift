@@ -5,7 +5,7 @@ package struct HistoryReport: Encodable, Equatable, Sendable {
     package let stepSeconds: Int
     /// Time since the end of the newest step.
     package var ageSeconds = 0.0
-    /// Counts per step, by the names in `countNames`.
+    /// Counts per step, by the names in `countPaths`.
     package var counts: [String: Column] = [:]
     /// The 99th percentiles in microseconds, by source of the answer.
     package var latencies: [String: Column] = [:]
@@ -40,20 +40,12 @@ package struct HistoryReport: Encodable, Equatable, Sendable {
         }
     }
 
-    static let countNames = [
-        "cache", "provider", "system", "stale", "local", "blocked", "failed", "dropped", "hits", "misses",
+    /// The counts with the numbers or groups in `stats` of which each is the sum.
+    package static let countPaths: KeyValuePairs<String, [String]> = [
+        "cache": ["responses.cache"], "provider": ["responses.provider"], "system": ["responses.system"],
+        "stale": ["responses.stale"], "local": ["responses.local", "responses.fallback"],
+        "blocked": ["responses.blocked"],
+        "failed": ["responses.failure", "responses.refused", "responses.limited"], "dropped": ["dropped"],
+        "hits": ["cache.hits"], "misses": ["cache.misses"],
     ]
-
-    /// Counts since the start, in the order of `countNames`.
-    static func counts(of stats: StatsReport) -> InlineArray<10, Int> {
-        let responses = stats.responses
-        return [
-            responses.cache, responses.provider, responses.system, responses.stale,
-            responses.local + responses.fallback, responses.blocked,
-            responses.failure + responses.refused + responses.limited, stats.dropped.values.reduce(0, +),
-            stats.cache.hits, stats.cache.misses,
-        ]
-    }
-
-    static let sources = ["cache", "provider", "system", "stale"]
 }

@@ -19,25 +19,14 @@ extension StatsReport {
     }
 }
 
-extension MetricFamily {
-    static let ofNFTSets: [MetricFamily] = [
-        .gauge("nftset_ready", "1 if a set of nftables gets addresses, otherwise 0.") {
-            $0.nftset.map { [MetricSample]($0.ready, by: "set") } ?? []
-        },
-        .counter("nftset_elements", "Elements for sets of nftables, by result: added, failed or dropped.") { report in
-            guard let sets = report.nftset else { return [] }
-            return [("added", sets.added), ("failed", sets.failed), ("dropped", sets.dropped)].map {
-                MetricSample($0.1, ("result", $0.0))
-            }
-        },
-        .gauge("nftset_waiting", "Elements that wait to be sent to httpdnsd-nftset.") {
-            $0.nftset.map { [MetricSample($0.waiting)] } ?? []
-        },
-        .counter("nftset_requests", "Requests to httpdnsd-nftset.") {
-            $0.nftset.map { [MetricSample($0.requests)] } ?? []
-        },
-        .counter("nftset_refills", "Walks through the cache to send what sets may lack.") {
-            $0.nftset.map { [MetricSample($0.refills)] } ?? []
-        },
+extension StatsReport.NFTSets {
+    static let metrics: [MetricFamily<Self>] = [
+        .gauge("nftset_ready", "1 if a set of nftables gets addresses, otherwise 0.", by: "set") { $0.ready },
+        .counter(
+            "nftset_elements", "Elements for sets of nftables, by result: added, failed or dropped.", by: "result"
+        ) { ["added": $0.added, "failed": $0.failed, "dropped": $0.dropped] as KeyValuePairs },
+        .gauge("nftset_waiting", "Elements that wait to be sent to httpdnsd-nftset.") { $0.waiting },
+        .counter("nftset_requests", "Requests to httpdnsd-nftset.") { $0.requests },
+        .counter("nftset_refills", "Walks through the cache to send what sets may lack.") { $0.refills },
     ]
 }

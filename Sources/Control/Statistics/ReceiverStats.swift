@@ -1,7 +1,7 @@
 // The counters of `stats` for receivers of `[[notify]]`, and their metrics.
 
 extension StatsReport {
-    package struct Receiver: Codable, Equatable, Sendable {
+    package struct Receiver: NamedEntry, Codable, Equatable, Sendable {
         /// The name: "https://alerts.example", without path and query.
         package var name: String
         /// The state: "up" or "failing".
@@ -22,26 +22,16 @@ extension StatsReport {
     }
 }
 
-extension MetricFamily {
-    static let ofReceivers: [MetricFamily] = [
+extension StatsReport.Receiver {
+    static let metrics: [MetricFamily<Self>] = [
         .gauge("notify_up", "0 if the last notification to a receiver failed, otherwise 1.") {
-            $0.notify.map { MetricSample($0.state == "up" ? 1 : 0, ("receiver", $0.name)) }
+            $0.state == "up" ? 1 : 0
         },
-        .counter("notify_posts", "Requests to a receiver of notifications.") {
-            $0.notify.map { MetricSample($0.posts, ("receiver", $0.name)) }
+        .counter("notify_posts", "Requests to a receiver of notifications.") { $0.posts },
+        .counter("notify_failures", "Requests to a receiver that failed, by kind.", by: "kind") { $0.failures },
+        .counter("notify_events", "Events for a receiver, by result: accepted or dropped.", by: "result") {
+            ["accepted": $0.accepted, "dropped": $0.dropped]
         },
-        .counter("notify_failures", "Requests to a receiver that failed, by kind.") {
-            $0.notify.flatMap { [MetricSample]($0.failures, by: "kind", and: ("receiver", $0.name)) }
-        },
-        .counter("notify_events", "Events for a receiver, by result: accepted or dropped.") {
-            $0.notify.flatMap { receiver in
-                [("accepted", receiver.accepted), ("dropped", receiver.dropped)].map {
-                    MetricSample($0.1, ("receiver", receiver.name), ("result", $0.0))
-                }
-            }
-        },
-        .gauge("notify_waiting", "Events that wait for a receiver to accept them.") {
-            $0.notify.map { MetricSample($0.waiting, ("receiver", $0.name)) }
-        },
+        .gauge("notify_waiting", "Events that wait for a receiver to accept them.") { $0.waiting },
     ]
 }

@@ -43,9 +43,9 @@ package enum HistorySpan: String, CaseIterable, Sendable {
 
 /// The changes within one step.
 private struct Sample: Sendable {
-    /// Counts per step, in the order of `HistoryReport.countNames`.
+    /// Counts per step, in the order of `HistoryReport.countPaths`.
     var counts: InlineArray<10, UInt32>
-    /// 99th percentiles in microseconds, in the order of `HistoryReport.sources`; `unknown` without responses.
+    /// 99th percentiles in microseconds, in the order of `StatsReport.sources`; `unknown` without responses.
     var latencies: InlineArray<4, UInt32>
     var residentKibibytes: UInt32
     var anonymousKibibytes: UInt32
@@ -57,19 +57,17 @@ private struct Sample: Sendable {
     ///   - earlier: the counters before the step. A counter that decreased counts as 0.
     ///   - share: the part of a step that has passed since then, within `SampleRing.shares`.
     init(_ stats: StatsReport, since earlier: StatsReport, share: Double) {
-        let (new, old) = (HistoryReport.counts(of: stats), HistoryReport.counts(of: earlier))
-        counts = InlineArray { index in
-            UInt32(clamping: Int(min(Double(max(0, new[index] - old[index])) / share, 1e10).rounded()))
-        }
+        let growths = HistoryReport.countPaths.map { max(0, stats.sum($0.value) - earlier.sum($0.value)) }
+        counts = InlineArray { UInt32(clamping: Int(min(Double(growths[$0]) / share, 1e10).rounded())) }
         latencies = InlineArray { index in
-            let source = HistoryReport.sources[index]
+            let source = StatsReport.sources[index]
             guard let durations = stats.durations[source] else { return Sample.unknown }
             let recent = durations.since(earlier.durations[source])
             return recent.percentile(99).map { UInt32(clamping: $0) } ?? Sample.unknown
         }
-        residentKibibytes = UInt32(clamping: stats.process.residentBytes / 1024)
-        anonymousKibibytes = UInt32(clamping: stats.process.anonymousBytes / 1024)
-        cacheKibibytes = UInt32(clamping: stats.cache.bytes / 1024)
+        residentKibibytes = UInt32(clamping: stats["process.rss_bytes"] / 1024)
+        anonymousKibibytes = UInt32(clamping: stats["process.anon_bytes"] / 1024)
+        cacheKibibytes = UInt32(clamping: stats["cache.bytes"] / 1024)
     }
 }
 
@@ -145,8 +143,10 @@ private struct SampleRing: Sendable {
         }
         var report = HistoryReport(stepSeconds: Int(stepSeconds))
         report.ageSeconds = Double(now.nanoseconds) / 1e9 - Double(current * stepSeconds)
-        for (index, name) in HistoryReport.countNames.enumerated() { report.counts[name] = column { $0.counts[index] } }
-        for (index, name) in HistoryReport.sources.enumerated() {
+        for (index, count) in HistoryReport.countPaths.enumerated() {
+            report.counts[count.key] = column { $0.counts[index] }
+        }
+        for (index, name) in StatsReport.sources.enumerated() {
             report.latencies[name] = column { $0.latencies[index] }
         }
         report.memory = [

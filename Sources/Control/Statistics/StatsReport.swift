@@ -2,48 +2,15 @@
 
 import DNSWire
 
+/// The report: sections, which are types, and figures, which the daemon's table of metrics reads (`Metrics` in Daemon).
+@dynamicMemberLookup
 package struct StatsReport: Codable, Equatable, Sendable {
-    package var schema = 1
-    package var version = programVersion
-    package var uptimeSeconds = 0
-    package var queries = Queries()
-    package var responses = Responses()
-    /// Responses by the name of the response code.
-    package var rcodes: [String: Int] = [:]
-    /// Queries without a response, by reason.
-    package var dropped: [String: Int] = [:]
-    package var blocked = Blocked()
-    package var inflight = 0
-    /// Responses over UDP that the socket did not accept: the link was full, or there was no route.
-    package var unsent = 0
-    /// Datagrams that the kernel dropped before the daemon read them, mostly because the receive buffer was full. They
-    /// are not counted as queries.
-    package var udpReceiveErrors = 0
-    package var connections = Connections()
-    package var latencyMicroseconds = Latency()
-    /// Duration histograms, by the names in `latency_us`.
-    package var durations: [String: Histogram] = [:]
-    package var cache = Cache()
-    package var prefetch = Prefetch()
-    package var shares = Shares()
-    /// Expired answers that were served, by reason.
-    package var stale: [String: Int] = [:]
-    package var store = Store()
-    package var providers: [Provider] = []
-    /// The operator's nameservers, with "dns" as dialect.
-    package var nameservers: [Provider] = []
-    package var system = System()
-    package var probe = Probe()
-    package var network = Network()
-    package var notify: [Receiver] = []
-    /// The counters of nftables sets; nil without rules that name sets.
-    package var nftset: NFTSets?
-    /// The counters of the fleet; nil without [fleet].
-    package var fleet: Fleet?
-    package var pages = Pages()
-    package var log = Log()
-    package var files = Files()
-    package var process = Process()
+    /// The numbers and texts outside of the sections.
+    package var figures = StatsTree.members([:])
+    private var sections = Sections()
+
+    /// Sources of answers whose latency is measured.
+    static let sources = ["cache", "stale", "provider", "system"]
 
     package init() {}
 
@@ -53,79 +20,72 @@ package struct StatsReport: Codable, Equatable, Sendable {
         self = report
     }
 
-    /// Whether every query is answered, dropped or in flight, and counted exactly once.
-    package var isBalanced: Bool {
-        queries.total == responses.sum + dropped.values.reduce(0, +) + inflight
+    package init(from decoder: any Decoder) throws {
+        sections = try Sections(from: decoder)
+        let container = try decoder.container(keyedBy: FigureKey.self)
+        for key in container.allKeys { figures[key.stringValue] = try container.decode(StatsTree.self, forKey: key) }
     }
 
-    package enum CodingKeys: String, CodingKey {
-        case schema, version, queries, responses, rcodes, dropped, blocked, inflight, unsent, durations, cache,
-            prefetch, shares, stale, store, providers, nameservers, system, probe, network, notify, nftset, fleet,
-            pages,
-            log, files, process
-        case connections = "tcp"
-        case udpReceiveErrors = "udp_rcvbuf_errors"
-        case uptimeSeconds = "uptime_s"
-        case latencyMicroseconds = "latency_us"
+    package func encode(to encoder: any Encoder) throws {
+        try sections.encode(to: encoder)
+        try figures.encode(to: encoder)
     }
 
-    package struct Queries: Codable, Equatable, Sendable {
-        package var total = 0
-        package var udp = 0
-        package var tcp = 0
-        package init() {}
+    /// A number by its path, such as "cache.hits"; 0 if there is none.
+    package subscript(path: String) -> Int {
+        get { figures[path]?.number ?? 0 }
+        set { figures[path] = .number(newValue) }
     }
 
-    /// TCP connections of clients.
-    package struct Connections: Codable, Equatable, Sendable {
-        package var open = 0
-        /// Connections closed on arrival: the client is not allowed, or no file descriptor was left.
-        package var refused = 0
-        /// Connections closed to make room for a new one.
-        package var evicted = 0
-        package init() {}
+    /// The numbers in a group, such as "responses".
+    package subscript(group path: String) -> [String: Int] {
+        get { figures[path]?.members.compactMapValues(\.number) ?? [:] }
+        set { figures[path] = .members(newValue.mapValues { .number($0) }) }
     }
 
-    /// Responses by the source of the answer.
-    package struct Responses: Codable, Equatable, Sendable {
-        package var cache = 0
-        package var stale = 0
-        package var provider = 0
-        package var system = 0
-        package var local = 0
-        /// Responses by a rule that blocks the name.
-        package var blocked = 0
-        /// Responses with the fallback addresses of a rule, after all upstreams failed.
-        package var fallback = 0
-        package var refused = 0
-        package var failure = 0
-        /// Responses to clients over their rate limit, which tell them to retry over TCP or with a cookie.
-        package var limited = 0
-        package init() {}
+    package subscript<Section>(dynamicMember path: WritableKeyPath<Sections, Section>) -> Section {
+        get { sections[keyPath: path] }
+        set { sections[keyPath: path] = newValue }
+    }
 
-        package var sum: Int {
-            cache + stale + provider + system + local + blocked + fallback + refused + failure + limited
+    /// The sum of numbers, or of all numbers in a group.
+    func sum(_ paths: [String]) -> Int {
+        paths.reduce(0) { $0 + (figures[$1]?.number ?? self[group: $1].values.reduce(0, +)) }
+    }
+
+    package struct Sections: Codable, Equatable, Sendable {
+        /// Response times by the source of the answer.
+        package var latencyMicroseconds: [String: Percentiles] = [:]
+        /// Duration histograms, by the names in `latency_us`.
+        package var durations: [String: Histogram] = [:]
+        package var providers: [Provider] = []
+        /// The operator's nameservers, with "dns" as dialect.
+        package var nameservers: [Provider] = []
+        package var probe = Probe()
+        package var network = Network()
+        package var notify: [Receiver] = []
+        /// The counters of nftables sets; nil without rules that name sets.
+        package var nftset: NFTSets?
+        /// The counters of the fleet; nil without [fleet].
+        package var fleet: Fleet?
+
+        package enum CodingKeys: String, CodingKey {
+            case durations, providers, nameservers, probe, network, notify, nftset, fleet
+            case latencyMicroseconds = "latency_us"
         }
     }
 
-    /// Blocked answers.
-    package struct Blocked: Codable, Equatable, Sendable {
-        /// Blocked answers by the name in a rule's `match`.
-        package var rules: [String: Int] = [:]
-        /// Blocked answers by the path of a list.
-        package var lists: [String: Int] = [:]
-        /// Blocked answers by further rules, beyond the first 256 rules and lists that blocked a name.
-        package var others = 0
-        package init() {}
-    }
+    /// A key outside of the sections.
+    private struct FigureKey: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
 
-    /// Response times by the source of the answer.
-    package struct Latency: Codable, Equatable, Sendable {
-        package var cache = Percentiles()
-        package var stale = Percentiles()
-        package var provider = Percentiles()
-        package var system = Percentiles()
-        package init() {}
+        init?(stringValue: String) {
+            guard Sections.CodingKeys(rawValue: stringValue) == nil else { return nil }
+            self.stringValue = stringValue
+        }
+
+        init?(intValue: Int) { nil }
     }
 
     /// A duration histogram. Histograms can be summed, as all have the same buckets.
@@ -152,148 +112,10 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var p99 = 0
         package init() {}
     }
-
-    package struct Cache: Codable, Equatable, Sendable {
-        package var entries = 0
-        package var bytes = 0
-        /// The setting `cache.size`.
-        package var limitBytes = 0
-        package var hits = 0
-        package var misses = 0
-        package var insertions = 0
-        package var evictions = 0
-        package init() {}
-
-        package enum CodingKeys: String, CodingKey {
-            case entries, bytes, hits, misses, insertions, evictions
-            case limitBytes = "limit_bytes"
-        }
-    }
-
-    /// Lookups and requests that ended because their domain or client exceeded its share of the places.
-    package struct Shares: Codable, Equatable, Sendable {
-        package var lookupsDisplaced = 0
-        package var requestsDisplaced = 0
-        /// Requests to providers that timed out while waiting for a place.
-        package var requestsExpired = 0
-        package init() {}
-
-        package enum CodingKeys: String, CodingKey {
-            case lookupsDisplaced = "lookups_displaced"
-            case requestsDisplaced = "requests_displaced"
-            case requestsExpired = "requests_expired"
-        }
-    }
-
-    /// Answers fetched before they expired. A refresh that neither succeeded nor failed is in flight.
-    package struct Prefetch: Codable, Equatable, Sendable {
-        package var started = 0
-        package var succeeded = 0
-        package var failed = 0
-        /// Prefetched answers that were served to a client.
-        package var used = 0
-        package init() {}
-    }
-
-    /// The persistent cache file. All 0 if there is none.
-    package struct Store: Codable, Equatable, Sendable {
-        /// Answers that were loaded at startup.
-        package var loaded = 0
-        package var written = 0
-        package var batches = 0
-        /// Batches that could not be written, and the answers in them.
-        package var failures = 0
-        package var dropped = 0
-        /// Notes that the store refused, since it holds its maximum of notes.
-        package var refusedNotes = 0
-        package init() {}
-
-        package enum CodingKeys: String, CodingKey {
-            case loaded, written, batches, failures, dropped
-            case refusedNotes = "refused_notes"
-        }
-    }
-
-    package struct System: Codable, Equatable, Sendable {
-        package var requests = 0
-        package var failures = 0
-        /// Lookups that the system resolver answered instead of the providers, by reason.
-        package var stoodIn: [String: Int] = [:]
-        /// Messages that did not match the query: late, damaged or forged.
-        package var foreignReplies = 0
-        /// Messages that were not sent because too many nameserver sockets were open.
-        package var refusedExchanges = 0
-        /// The daemon's checks for loops that came back to it. They are not queries of clients.
-        package var returnedChecks = 0
-        /// Number of times that the system resolver returned an address that failed its probe while another source's
-        /// address was verified.
-        package var divergences = 0
-        /// Answers that contradicted a rule's expect and were treated as forged.
-        package var contradictions = 0
-        /// Credibility of the system resolver's answers, from 0 to 1; 1 until a forgery is recorded.
-        package var trust = 1.0
-        /// The nameservers, each "ADDR:PORT".
-        package var servers: [String] = []
-        /// Nameservers that forward back to this daemon and are therefore not asked, "ADDR:PORT".
-        package var looping: [String] = []
-        package init() {}
-
-        package enum CodingKeys: String, CodingKey {
-            case requests, failures, divergences, contradictions, trust, servers, looping
-            case foreignReplies = "foreign_replies"
-            case stoodIn = "stood_in"
-            case returnedChecks = "returned_checks"
-            case refusedExchanges = "refused_exchanges"
-        }
-    }
-
-    /// The HTTP listener. All 0 if there is none.
-    package struct Pages: Codable, Equatable, Sendable {
-        package var requests = 0
-        /// Connections that were closed because there were too many, or they took too long.
-        package var cut = 0
-        package init() {}
-    }
-
-    package struct Files: Codable, Equatable, Sendable {
-        /// Files with names whose present contents are not in force, and accounts that are left out because of a fault.
-        package var faulty = 0
-        package init() {}
-    }
-
-    package struct Log: Codable, Equatable, Sendable {
-        /// Lines that were not written: standard error was not read in time, or its disk was full.
-        package var dropped = 0
-        package init() {}
-    }
-
-    package struct Process: Codable, Equatable, Sendable {
-        package var residentBytes = 0
-        /// Private memory without mapped files.
-        package var anonymousBytes = 0
-        package var openDescriptors = 0
-        /// The limit of open descriptors (RLIMIT_NOFILE); the bounds on sockets follow from it.
-        package var descriptorLimit = 0
-        package var threads = 0
-        /// The times of the start and of the last change of settings, by the wall clock in seconds since 1970.
-        package var startSeconds = 0
-        package var settingsSeconds = 0
-        package init() {}
-
-        package enum CodingKeys: String, CodingKey {
-            case threads
-            case startSeconds = "start_time_s"
-            case settingsSeconds = "settings_time_s"
-            case residentBytes = "rss_bytes"
-            case anonymousBytes = "anon_bytes"
-            case openDescriptors = "open_fds"
-            case descriptorLimit = "max_fds"
-        }
-    }
 }
 
 extension StatsReport {
-    package struct Provider: Codable, Equatable, Sendable {
+    package struct Provider: NamedEntry, Codable, Equatable, Sendable {
         package var name: String
         /// The dialect; "dns": a nameserver.
         package var dialect: String

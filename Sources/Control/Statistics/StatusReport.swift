@@ -17,7 +17,8 @@ package struct StatusReport: Codable, Equatable, Sendable {
     package var systemServers: [String] = []
     /// Nameservers that forward back to this daemon and are therefore not asked.
     package var loopingServers: [String] = []
-    package var cache = StatsReport.Cache()
+    /// The group "cache" of `stats`.
+    package var cache = StatsTree.members([:])
     /// The switches that are off.
     package var switches: [SwitchReport] = []
     /// Quotas of which 80 % or all are used; nil if there are none.
@@ -213,8 +214,9 @@ extension StatusReport {
     }
 
     private var cacheText: String {
-        let size = "\(LineFormat.grouped(cache.entries)) entries, \(LineFormat.size(bytes: cache.bytes))"
-        guard let share = LineFormat.percent(cache.hits, of: cache.hits + cache.misses) else { return size }
+        let count = { cache[$0]?.number ?? 0 }
+        let size = "\(LineFormat.grouped(count("entries"))) entries, \(LineFormat.size(bytes: count("bytes")))"
+        guard let share = LineFormat.percent(count("hits"), of: count("hits") + count("misses")) else { return size }
         return "\(size), \(share) hits"
     }
 }

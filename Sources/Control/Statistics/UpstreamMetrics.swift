@@ -1,214 +1,183 @@
-// Prometheus metrics of providers, the system resolver, probes and networks. Sources are labelled with their names in
-// the settings; "system" cannot be a provider's name.
+// Prometheus metrics of the sections of `stats`: upstreams, probes and networks. Sources are labelled with their names
+// in the settings; "system" cannot be a provider's name.
 
 // Omitted: the budget that remains, because its bucket refills continuously (`over-budget` is a state); connection
 // resets, which libcurl does not tell from other ends (`provider_retries` counts their cost).
 
-extension MetricFamily {
-    private static let states = [
-        "up", "down", "throttled", "blocked", "over-budget", "over-quota", "unmeasured", "unresolved",
-    ]
+extension StatsReport {
+    package static let durationMetric: MetricFamily<Self> = .histogram(
+        "query_duration_seconds", "Time from query to response, by source.", by: "source"
+    ) { $0.durations }
 
-    static let ofProviders: [MetricFamily] = [
+    package static let providerMetrics: [MetricFamily<Self>] =
+        (Provider.metrics + Provider.connectionMetrics(of: "provider") + Provider.shadowMetrics)
+        .map { $0.each("provider") { $0.providers } }
+
+    /// The metrics of the other sections.
+    package static let sectionMetrics: [MetricFamily<Self>] =
+        (Provider.nameserverMetrics + Provider.connectionMetrics(of: "nameserver"))
+        .map { $0.each("nameserver") { $0.nameservers } }
+        + Probe.metrics.map { $0.of { $0.probe } } + sourceMetrics + Network.metrics.map { $0.of { $0.network } }
+        + Receiver.metrics.map { $0.each("receiver") { $0.notify } } + NFTSets.metrics.map { $0.of { $0.nftset } }
+        + Fleet.metrics.map { $0.of { $0.fleet } }
+}
+
+extension StatsReport.Provider {
+    fileprivate static let metrics: [MetricFamily<Self>] = [
         .gauge("provider_info", "Settings of a provider, as labels; always 1.") {
-            $0.providers.map {
-                MetricSample(
-                    1, ("provider", $0.name), ("dialect", $0.dialect), ("proxy", $0.usesProxy ? "yes" : "no"))
-            }
+            [MetricSample(1, ("dialect", $0.dialect), ("proxy", $0.usesProxy ? "yes" : "no"))]
         },
         .gauge("provider_up", "0 if the provider is down or blocked, otherwise 1.") {
-            $0.providers.map {
-                MetricSample(["down", "blocked", "unresolved"].contains($0.state) ? 0 : 1, ("provider", $0.name))
-            }
+            ["down", "blocked", "unresolved"].contains($0.state) ? 0 : 1
         },
-        .gauge("provider_state", "1 for the current state of a provider, 0 for other states.") {
-            $0.providers.flatMap { provider in
-                states.map { MetricSample(provider.state == $0 ? 1 : 0, ("provider", provider.name), ("state", $0)) }
-            }
+        .gauge("provider_state", "1 for the current state of a provider, 0 for other states.") { provider in
+            StatsReport.Provider.states.map { MetricSample(provider.state == $0 ? 1 : 0, ("state", $0)) }
         },
-        .gauge("provider_retry_seconds", "Time until a paused provider is used again.") {
-            $0.providers.compactMap { provider in
-                provider.retrySeconds.map { MetricSample($0, ("provider", provider.name)) }
-            }
-        },
-        .gauge("provider_share_ratio", "Share of lookups that ask this provider first.") {
-            $0.providers.compactMap { provider in provider.share.map { MetricSample($0, ("provider", provider.name)) } }
-        },
-        .gauge("provider_success_ratio", "Share of the last 64 requests to a provider that succeeded.") {
-            $0.providers.compactMap { provider in
-                provider.success.map { MetricSample($0, ("provider", provider.name)) }
-            }
-        },
-        .counter("provider_requests_begun", "Requests started to a provider.") {
-            $0.providers.map { MetricSample($0.requests, ("provider", $0.name)) }
-        },
-        .counter("provider_requests", "Requests to a provider that ended, by result: success or kind of failure.") {
-            $0.providers.flatMap { [MetricSample]($0.results, by: "result", and: ("provider", $0.name)) }
-        },
-        .counter("provider_names", "Names in the requests to a provider.") {
-            $0.providers.map { MetricSample($0.names, ("provider", $0.name)) }
-        },
-        .counter("provider_failures", "Failures of a provider, for all or some of the names in a request, by kind.") {
-            $0.providers.flatMap { [MetricSample]($0.failures, by: "kind", and: ("provider", $0.name)) }
-        },
+        .gauge("provider_retry_seconds", "Time until a paused provider is used again.") { $0.retrySeconds },
+        .gauge("provider_share_ratio", "Share of lookups that ask this provider first.") { $0.share },
+        .gauge("provider_success_ratio", "Share of the last 64 requests to a provider that succeeded.") { $0.success },
+        .counter("provider_requests_begun", "Requests started to a provider.") { $0.requests },
+        .counter(
+            "provider_requests", "Requests to a provider that ended, by result: success or kind of failure.",
+            by: "result"
+        ) { $0.results },
+        .counter("provider_names", "Names in the requests to a provider.") { $0.names },
+        .counter(
+            "provider_failures", "Failures of a provider, for all or some of the names in a request, by kind.",
+            by: "kind"
+        ) { $0.failures },
         .histogram("provider_duration_seconds", "Time from a request to a provider to its usable reply.") {
-            // A provider without measurements has no histogram, so that it does not appear to be the fastest.
-            $0.providers.filter(\.durations.hasSome).flatMap { $0.durations.samples(("provider", $0.name)) }
+            $0.measuredDurations
         },
         .gauge("provider_billed_questions", "Billed questions of the current day and month (UTC), by cause.") {
-            $0.providers.flatMap { $0.billed?.samples($0.name) ?? [] }
+            $0.billed?.samples
         },
-        .gauge("provider_quota_used_ratio", "Used share of a provider's quota.") {
-            $0.providers.compactMap { provider in
-                provider.billed?.quotaShare.map { MetricSample($0, ("provider", provider.name)) }
-            }
-        },
+        .gauge("provider_quota_used_ratio", "Used share of a provider's quota.") { $0.billed?.quotaShare },
         .gauge("provider_clock_offset_seconds", "Offset of a provider's clock from the local clock.") {
-            $0.providers.map { MetricSample(Double($0.clockOffsetMilliseconds) / 1000, ("provider", $0.name)) }
+            Double($0.clockOffsetMilliseconds) / 1000
         },
     ]
 
-    static let ofProviderConnections = connections(to: "provider") { $0.providers.map { ($0.name, $0.connections) } }
+    fileprivate static let shadowMetrics: [MetricFamily<Self>] = [
+        .counter("provider_shadow_requests", "Requests to a shadow provider.") { $0.shadow?.asked },
+        .counter("provider_shadow_answers", "Answers of a shadow provider, by result of the comparison.", by: "result")
+        { $0.shadow?.results },
+    ]
 
-    /// - Parameter kind: the kind of the upstreams; also the label of their names.
-    static func connections(
-        to kind: String,
-        _ upstreams: @escaping @Sendable (StatsReport) -> [(name: String, StatsReport.Provider.Connections)]
-    ) -> [MetricFamily] {
+    fileprivate static let nameserverMetrics: [MetricFamily<Self>] = [
+        .gauge("nameserver_up", "0 if the servers of a nameserver fail, otherwise 1.") { $0.state == "down" ? 0 : 1 },
+        .gauge("nameserver_retry_seconds", "Time until a nameserver that fails counts as possibly back.") {
+            $0.retrySeconds
+        },
+        .gauge("nameserver_success_ratio", "Share of the last 64 questions to a nameserver that were answered.") {
+            $0.success
+        },
+        .counter("nameserver_requests_begun", "Questions sent to a nameserver.") { $0.requests },
+        .counter(
+            "nameserver_requests", "Questions to a nameserver that ended, by result: success or kind of failure.",
+            by: "result"
+        ) { $0.results },
+        .histogram("nameserver_duration_seconds", "Time from a question to a nameserver to its reply.") {
+            $0.measuredDurations
+        },
+    ]
+
+    /// - Parameter kind: the kind of the upstreams.
+    fileprivate static func connectionMetrics(of kind: String) -> [MetricFamily<Self>] {
         [
-            .gauge("\(kind)_connections", "Open connections to a \(kind).") {
-                upstreams($0).map { MetricSample($1.open, (kind, $0), ("state", "open")) }
+            .gauge("\(kind)_connections", "Open connections to a \(kind).", by: "state") {
+                ["open": $0.connections.open]
             },
-            .counter("\(kind)_connections_opened", "Connections opened to a \(kind).") {
-                upstreams($0).map { MetricSample($1.opened, (kind, $0)) }
-            },
+            .counter("\(kind)_connections_opened", "Connections opened to a \(kind).") { $0.connections.opened },
             .counter("\(kind)_connections_reused", "Requests to a \(kind) that reused a connection.") {
-                upstreams($0).map { MetricSample($1.reused, (kind, $0)) }
+                $0.connections.reused
             },
             .counter("\(kind)_retries", "Requests to a \(kind) that failed on a reused connection and were repeated.") {
-                upstreams($0).map { MetricSample($1.retried, (kind, $0)) }
+                $0.connections.retried
             },
         ]
     }
+}
 
-    static let ofTransfers: [MetricFamily] = [
-        .counter("provider_shadow_requests", "Requests to a shadow provider.") {
-            $0.providers.compactMap { provider in
-                provider.shadow.map { MetricSample($0.asked, ("provider", provider.name)) }
-            }
+extension StatsReport.Probe {
+    fileprivate static let metrics: [MetricFamily<Self>] = [
+        .counter("probe", "Probes that ended, by verdict.", by: "verdict") { $0.verdicts },
+        .histogram("probe_duration_seconds", "Time from the first packet of a probe to its verdict.") { $0.durations },
+        .gauge("probes_running", "Probes running.") { $0.running },
+        .gauge("probes_waiting", "Due probes waiting to start.") { $0.waiting },
+        .gauge("probes_dropped", "Addresses left out of answers as unreachable.") { $0.dropped },
+        .counter("probes_skipped", "Due probes that were not started, by reason.", by: "reason") { $0.skipped },
+        .counter("probes_lost", "Probes that ended without a result.") { $0.lost },
+        .counter("probe_forgotten_names", "Names evicted from the full table of verdicts.") { $0.forgottenNames },
+        .counter("probe_reports", "Reports of failed addresses, by result.", by: "result") {
+            ["accepted": $0.reports.accepted, "refused": $0.reports.refused]
         },
-        .counter("provider_shadow_answers", "Answers of a shadow provider, by result of the comparison.") {
-            $0.providers.flatMap { provider in provider.shadow?.samples(provider.name) ?? [] }
-        },
-        .counter("system_requests", "Queries to the system resolver.") { [MetricSample($0.system.requests)] },
-        .counter("system_failures", "Queries to the system resolver that failed.") {
-            [MetricSample($0.system.failures)]
-        },
-        .counter("system_stood_in", "Lookups that the system resolver answered in place of the providers, by reason.") {
-            .init($0.system.stoodIn, by: "reason")
-        },
-        .counter("system_refused_exchanges", "Queries not sent because too many sockets to nameservers were open.") {
-            [MetricSample($0.system.refusedExchanges)]
-        },
-        .counter("upstream_rejected", "Received messages that match no outstanding query.") {
-            [MetricSample($0.system.foreignReplies, ("reason", "foreign"))]
-        },
-        .counter("system_returned_checks", "Checks for loops that a nameserver forwarded back to the daemon.") {
-            [MetricSample($0.system.returnedChecks)]
-        },
-        .gauge("system_servers", "Nameservers of the system resolver: asked, or excluded as a loop.") {
-            [
-                MetricSample($0.system.servers.count, ("state", "asked")),
-                MetricSample($0.system.looping.count, ("state", "looping")),
-            ]
-        },
-    ]
-
-    static let ofVerification: [MetricFamily] = [
-        .counter("probe", "Probes that ended, by verdict.") { .init($0.probe.verdicts, by: "verdict") },
-        .histogram("probe_duration_seconds", "Time from the first packet of a probe to its verdict.") {
-            $0.probe.durations.samples()
-        },
-        .gauge("probes_running", "Probes running.") { [MetricSample($0.probe.running)] },
-        .gauge("probes_waiting", "Due probes waiting to start.") { [MetricSample($0.probe.waiting)] },
-        .gauge("probes_dropped", "Addresses left out of answers as unreachable.") { [MetricSample($0.probe.dropped)] },
-        .counter("probes_skipped", "Due probes that were not started, by reason.") {
-            .init($0.probe.skipped, by: "reason")
-        },
-        .counter("probes_lost", "Probes that ended without a result.") { [MetricSample($0.probe.lost)] },
-        .counter("probe_forgotten_names", "Names evicted from the full table of verdicts.") {
-            [MetricSample($0.probe.forgottenNames)]
-        },
-        .counter("probe_reports", "Reports of failed addresses, by result.") {
-            [
-                MetricSample($0.probe.reports.accepted, ("result", "accepted")),
-                MetricSample($0.probe.reports.refused, ("result", "refused")),
-            ]
-        },
-        .gauge("quarantined_addresses", "Addresses left out of answers as mismatched.") {
-            [MetricSample($0.probe.quarantined)]
-        },
+        .gauge("quarantined_addresses", "Addresses left out of answers as mismatched.") { $0.quarantined },
         .counter("divergence", "Mismatched addresses of a source while another source's address was verified.") {
-            [MetricSample($0.probe.divergences)]
-        },
-        .counter("source_divergence", "Divergences, by source of the mismatched address.") {
-            ($0.providers + $0.nameservers).map { MetricSample($0.divergences, ("source", $0.name)) }
-                + [MetricSample($0.system.divergences, ("source", "system"))]
-        },
-        .counter("source_contradiction", "Answers that contradict a rule's expect, by source.") {
-            ($0.providers + $0.nameservers).map { MetricSample($0.contradictions, ("source", $0.name)) }
-                + [MetricSample($0.system.contradictions, ("source", "system"))]
-        },
-        .gauge("source_trust_ratio", "Credibility of a source, from 0 to 1.") {
-            ($0.providers + $0.nameservers).map { MetricSample($0.trust, ("source", $0.name)) }
-                + [MetricSample($0.system.trust, ("source", "system"))]
-        },
-        .gauge("evidence_entries", "Divergences stored as evidence.") { [MetricSample($0.probe.evidence)] },
-        .gauge("evidence_broken_notes", "Evidence notes of the store that could not be read.") {
-            [MetricSample($0.probe.brokenEvidence)]
-        },
-    ]
-
-    static let ofNetworks: [MetricFamily] = [
-        .gauge("network_info", "The network in use; always 1.") {
-            $0.network.id.isEmpty ? [] : [MetricSample(1, ("id", $0.network.id), ("kind", $0.network.kind))]
-        },
-        .counter("network_changes", "Changes of the network, by cause.") { .init($0.network.causes, by: "cause") },
-        .gauge("network_last_recovery_seconds", "Time from a usable route to the first fresh answer, latest.") {
-            let milliseconds = $0.network.lastRecoveryMilliseconds
-            return milliseconds > 0 ? [MetricSample(Double(milliseconds) / 1000)] : []
-        },
-        .histogram("network_recovery_seconds", "Time from a usable route to the first fresh answer, by cause.") {
-            $0.network.recoveryMilliseconds.sorted { $0.key < $1.key }.flatMap { cause, recovery in
-                recovery.samples(cause)
-            }
+            $0.divergences
         },
     ]
 }
 
-extension StatsReport.Provider.Shadow {
-    fileprivate func samples(_ provider: String) -> [MetricSample] {
-        [("same", same), ("overlapping", overlapping), ("different", different), ("failed", failed)].map {
-            MetricSample($0.1, ("provider", provider), ("result", $0.0))
-        }
+extension StatsReport {
+    private static let sourceMetrics: [MetricFamily<Self>] = [
+        .counter("source_divergence", "Divergences, by source of the mismatched address.") {
+            $0.bySource("system.divergences") { $0.divergences }
+        },
+        .counter("source_contradiction", "Answers that contradict a rule's expect, by source.") {
+            $0.bySource("system.contradictions") { $0.contradictions }
+        },
+        .gauge("source_trust_ratio", "Credibility of a source, from 0 to 1.") {
+            $0.bySource("system.trust") { $0.trust }
+        },
+        .gauge("evidence_entries", "Divergences stored as evidence.") { $0.probe.evidence },
+        .gauge("evidence_broken_notes", "Evidence notes of the store that could not be read.") {
+            $0.probe.brokenEvidence
+        },
+    ]
+
+    /// A number of each provider and nameserver, and that of the system resolver.
+    private func bySource(_ system: String, _ value: (Provider) -> some MetricValues) -> [MetricSample] {
+        let upstreams = (self.providers + self.nameservers).map { ($0.name, value($0).samples(by: "")) }
+        let all = upstreams + [("system", figures[system]?.samples(by: "") ?? [])]
+        return all.flatMap { name, samples in samples.map { $0.with(("source", name)) } }
     }
 }
 
-extension StatsReport.Network.Recovery {
-    fileprivate func samples(_ cause: String) -> [MetricSample] {
-        let bounds = atMost.compactMap { key, count in Int(key).map { (bound: Double($0) / 1000, count: count) } }
-        return .init(
-            histogram: bounds.sorted { $0.bound < $1.bound }, total: count,
-            sumSeconds: Double(sumMilliseconds) / 1000, [("cause", cause)])
+extension StatsReport.Network {
+    fileprivate static let metrics: [MetricFamily<Self>] = [
+        .gauge("network_info", "The network in use; always 1.") {
+            $0.id.isEmpty ? nil : [MetricSample(1, ("id", $0.id), ("kind", $0.kind))]
+        },
+        .counter("network_changes", "Changes of the network, by cause.", by: "cause") { $0.causes },
+        .gauge("network_last_recovery_seconds", "Time from a usable route to the first fresh answer, latest.") {
+            $0.lastRecoveryMilliseconds > 0 ? Double($0.lastRecoveryMilliseconds) / 1000 : nil
+        },
+        .histogram(
+            "network_recovery_seconds", "Time from a usable route to the first fresh answer, by cause.", by: "cause"
+        ) { $0.recoveryMilliseconds },
+    ]
+}
+
+extension StatsReport.Provider {
+    fileprivate static let states = [
+        "up", "down", "throttled", "blocked", "over-budget", "over-quota", "unmeasured", "unresolved",
+    ]
+
+    /// The durations; nil without measurements, so that the upstream does not appear to be the fastest.
+    fileprivate var measuredDurations: StatsReport.Histogram? { durations.hasSome ? durations : nil }
+}
+
+extension StatsReport.Provider.Shadow {
+    fileprivate var results: KeyValuePairs<String, Int> {
+        ["same": same, "overlapping": overlapping, "different": different, "failed": failed]
     }
 }
 
 extension StatsReport.Provider.Billed {
-    fileprivate func samples(_ provider: String) -> [MetricSample] {
+    fileprivate var samples: [MetricSample] {
         [("day", day), ("month", month)].flatMap { period, counts in
-            counts.sorted { $0.key < $1.key }.map { cause, count in
-                MetricSample(count, ("provider", provider), ("period", period), ("cause", cause))
-            }
+            counts.samples(by: "cause").map { $0.with(("period", period)) }
         }
     }
 }

@@ -18,14 +18,14 @@ struct TopRates {
         // The daemon, or the machine, may have been restarted between the polls.
         let isComparable = earlier.map { $0.stats.isEarlier(than: report.stats) } ?? false
         self.earlier = isComparable && milliseconds > 0 ? earlier?.stats : nil
-        seconds = self.earlier == nil ? Double(max(1, report.stats.uptimeSeconds)) : Double(milliseconds) / 1000
+        seconds = self.earlier == nil ? Double(max(1, report.stats["uptime_s"])) : Double(milliseconds) / 1000
     }
 
     var isOfInterval: Bool { earlier != nil }
 
     /// Returns the growth of a counter per second.
     func perSecond(_ count: (StatsReport) -> Int) -> Double {
-        Double(max(0, count(later) - (earlier.map(count) ?? 0))) / seconds
+        Double(max(0, growth(count))) / seconds
     }
 
     func requests(of provider: StatsReport.Provider) -> Double {
@@ -34,38 +34,37 @@ struct TopRates {
 
     /// The share of hits; nil if there was no cache lookup.
     var hitShare: String? {
-        let hits = later.cache.hits - (earlier?.cache.hits ?? 0)
-        let misses = later.cache.misses - (earlier?.cache.misses ?? 0)
+        let (hits, misses) = (growth { $0["cache.hits"] }, growth { $0["cache.misses"] })
         return LineFormat.percent(hits, of: hits + misses)
     }
 
+    private func growth(_ count: (StatsReport) -> Int) -> Int { count(later) - (earlier.map(count) ?? 0) }
+
+    /// The sources of responses in the order of the line; others come last.
+    private static let sources: KeyValuePairs<String, StyledLine.Style> = [
+        "cache": .good, "provider": .plain, "system": .plain, "local": .plain, "blocked": .plain, "stale": .doubtful,
+        "fallback": .doubtful, "refused": .doubtful, "limited": .doubtful, "failure": .bad,
+    ]
+
     /// Shares of responses by source. Sources without a response are left out, except for the cache.
     var shares: [Share] {
-        let whole = later.responses.sum - (earlier?.responses.sum ?? 0)
-        let sources: [(String, KeyPath<StatsReport.Responses, Int>, StyledLine.Style)] = [
-            ("cache", \.cache, .good), ("provider", \.provider, .plain), ("system", \.system, .plain),
-            ("local", \.local, .plain), ("blocked", \.blocked, .plain), ("stale", \.stale, .doubtful),
-            ("fallback", \.fallback, .doubtful),
-            ("refused", \.refused, .doubtful), ("limited", \.limited, .doubtful), ("failure", \.failure, .bad),
-        ]
-        return sources.compactMap { name, source, style in
-            let count = later.responses[keyPath: source] - (earlier?.responses[keyPath: source] ?? 0)
-            guard let share = LineFormat.percent(count, of: whole) else {
-                return name == "cache" ? Share(name: "none", share: "", style: .quiet) : nil
-            }
-            return count > 0 || name == "cache" ? Share(name: name, share: share, style: style) : nil
+        let whole = growth { $0.sum(["responses"]) }
+        guard whole > 0 else { return [Share(name: "none", share: "", style: .quiet)] }
+        let known = TopRates.sources.map(\.key)
+        let others = later[group: "responses"].keys.filter { !known.contains($0) }.sorted()
+        return (Array(TopRates.sources) + others.map { ($0, .plain) }).compactMap { name, style in
+            let count = growth { $0["responses.\(name)"] }
+            guard count > 0 || name == "cache", let share = LineFormat.percent(count, of: whole) else { return nil }
+            return Share(name: name, share: share, style: style)
         }
     }
 
     /// The latencies of the sources that have any.
     var latencies: [(name: String, text: String)] {
-        let sources = [
-            ("cache", later.latencyMicroseconds.cache), ("stale", later.latencyMicroseconds.stale),
-            ("provider", later.latencyMicroseconds.provider), ("system", later.latencyMicroseconds.system),
-        ]
-        return sources.compactMap { name, sinceStart in
-            let percentiles = recent(name) ?? sinceStart
-            guard percentiles != StatsReport.Percentiles() else { return nil }
+        StatsReport.sources.compactMap { name in
+            guard let percentiles = recent(name) ?? later.latencyMicroseconds[name],
+                percentiles != StatsReport.Percentiles()
+            else { return nil }
             let parts = [percentiles.p50, percentiles.p95, percentiles.p99].map(TopRates.duration)
             return (name, parts.joined(separator: "/"))
         }
@@ -99,7 +98,6 @@ struct TopRates {
 extension StatsReport {
     /// Whether `later` may be a later poll of the same process: no counter has decreased.
     fileprivate func isEarlier(than later: StatsReport) -> Bool {
-        uptimeSeconds <= later.uptimeSeconds && queries.total <= later.queries.total
-            && responses.sum <= later.responses.sum
+        [["uptime_s"], ["queries.total"], ["responses"]].allSatisfy { sum($0) <= later.sum($0) }
     }
 }

@@ -49,8 +49,8 @@ package struct TopScreen {
     // MARK: head
 
     private var title: StyledLine {
-        var line = StyledLine("httpdnsd \(report.stats.version)", .title)
-        line.append("  up \(LineFormat.uptime(seconds: report.stats.uptimeSeconds))")
+        var line = StyledLine("httpdnsd \(report.stats.figures["version"]?.text ?? "")", .title)
+        line.append("  up \(LineFormat.uptime(seconds: report.stats["uptime_s"]))")
         line.append("  \(LineFormat.timeOfDay(secondsSince1970: Int(max(0, report.milliseconds) / 1000)))", .quiet)
         line.append(rates.isOfInterval ? "" : "  since the start", .quiet)
         return line
@@ -64,13 +64,13 @@ package struct TopScreen {
 
     private var rows: [(String, [(String, StyledLine.Style)])] {
         let stats = report.stats
-        let lost = rates.perSecond { $0.dropped.values.reduce(0, +) }
+        let lost = rates.perSecond { $0.sum(["dropped"]) }
         var rows: [(String, [(String, StyledLine.Style)])] = [
             (
                 "queries",
                 [
-                    ("\(TopRates.text(rates.perSecond { $0.queries.total }))/s", .plain),
-                    ("  in flight \(LineFormat.grouped(stats.inflight))", .plain),
+                    ("\(TopRates.text(rates.perSecond { $0["queries.total"] }))/s", .plain),
+                    ("  in flight \(LineFormat.grouped(stats["inflight"]))", .plain),
                     ("  dropped \(TopRates.text(lost))/s", lost > 0 ? .doubtful : .quiet),
                 ]
             ),
@@ -79,9 +79,9 @@ package struct TopScreen {
                 "cache",
                 [
                     ("hits \(rates.hitShare ?? "-")", .plain),
-                    ("  entries \(LineFormat.grouped(stats.cache.entries))", .plain),
-                    ("  \(LineFormat.size(bytes: stats.cache.bytes))", .plain),
-                    ("  refreshes \(TopRates.text(rates.perSecond { $0.prefetch.started }))/s", .plain),
+                    ("  entries \(LineFormat.grouped(stats["cache.entries"]))", .plain),
+                    ("  \(LineFormat.size(bytes: stats["cache.bytes"]))", .plain),
+                    ("  refreshes \(TopRates.text(rates.perSecond { $0["prefetch.started"] }))/s", .plain),
                 ]
             ),
             (

@@ -11,8 +11,9 @@ enum TopTables {
             ]
         }
         let system = [
-            "system", "dns", report.stats.system.servers.isEmpty ? "none" : "-", "-", "-", "-", "-",
-            TopRates.text(rates.perSecond { $0.system.requests }),
+            "system", "dns", report.stats.figures["system.servers"]?.list.isEmpty == false ? "-" : "none", "-", "-",
+            "-", "-",
+            TopRates.text(rates.perSecond { $0["system.requests"] }),
         ]
         let titles = ["provider", "dialect", "state", "share", "p50", "p95", "success", "requests/s"]
         let lines = aligned([titles] + rows + [system])
@@ -33,7 +34,7 @@ enum TopTables {
     /// Counters by kind: response codes, drops, stale causes and failures.
     static func counts(_ report: TopReport, _ rates: TopRates) -> [StyledLine] {
         let kinds: [(String, (StatsReport) -> [String: Int])] = [
-            ("code", { $0.rcodes }), ("dropped", { $0.dropped }), ("stale", { $0.stale }),
+            ("code", { $0[group: "rcodes"] }), ("dropped", { $0[group: "dropped"] }), ("stale", { $0[group: "stale"] }),
             ("failed", { $0.failures }),
         ]
         let rows = kinds.flatMap { kind, counts in
@@ -86,7 +87,9 @@ enum TopTables {
 extension StatsReport {
     /// Failed requests, by provider and kind.
     fileprivate var failures: [String: Int] {
-        let all = providers.flatMap { provider in provider.failures.map { ("\(provider.name) \($0.key)", $0.value) } }
+        let all = self.providers.flatMap { provider in
+            provider.failures.map { ("\(provider.name) \($0.key)", $0.value) }
+        }
         return Dictionary(all) { $0 + $1 }
     }
 }

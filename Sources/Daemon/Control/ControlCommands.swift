@@ -64,7 +64,7 @@ struct ControlCommands {
         switch request.command {
         case .help(let word): return whole(.help(word), asJSON: request.wantsJSON)
         case .stats(asPrometheus: false): return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
-        case .stats(asPrometheus: true): return whole(.metrics(statistics.stats), asJSON: false)
+        case .stats(asPrometheus: true): return whole(.metrics(statistics.prometheus), asJSON: false)
         case .top: return top(request)
         case .log(let level, let seconds): return setLogLevel(level, seconds: seconds, request)
         case .reload: return reloaded(request)

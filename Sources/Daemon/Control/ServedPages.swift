@@ -35,7 +35,7 @@ final class ServedPages {
                 return StatusPage.reply(nonce: (entropy.next(), entropy.next()), showsNames: request.isFromThisMachine)
             case .metrics:
                 return kept.reply(in: .metrics, now: now) {
-                    .metrics(Reply.metrics(statistics(now).stats).rendered(asJSON: false))
+                    .metrics(statistics(now).prometheus)
                 }
             case .figures:
                 return kept.reply(in: .figures, now: now) { .data(.figures(figures(statistics(now)))) }

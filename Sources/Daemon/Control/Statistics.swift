@@ -41,7 +41,7 @@ struct Statistics {
     var status: StatusReport {
         let stats = stats
         var report = StatusReport(
-            uptimeSeconds: stats.uptimeSeconds, processID: Int(Machine.processID), listeners: listen.map(\.description),
+            uptimeSeconds: stats["uptime_s"], processID: Int(Machine.processID), listeners: listen.map(\.description),
             threads: threads.count)
         let missing = Interfaces.missing(of: listen)
         report.missingListeners = missing.isEmpty ? nil : missing.map(\.description)
@@ -56,9 +56,9 @@ struct Statistics {
                 latencyMilliseconds: server.latency.percentile(50).map { $0 / 1000 })
         }
         report.nameservers = named.isEmpty ? nil : named
-        report.systemServers = stats.system.servers
-        report.loopingServers = stats.system.looping
-        report.cache = stats.cache
+        report.systemServers = resolving.upstreams.system.servers.map(\.description)
+        report.loopingServers = resolving.upstreams.system.loopingServers.map(\.description)
+        report.cache = stats.figures["cache"] ?? report.cache
         report.switches = switches
         let quotas = billing.warnings
         report.quotas = quotas.isEmpty ? nil : quotas
@@ -72,8 +72,8 @@ struct Statistics {
         report.rights = rights
         report.settingsFile = settingsFile
         report.explanationKey = resolving.explanationKey.text
-        report.openDescriptors = stats.process.openDescriptors
-        report.descriptorLimit = stats.process.descriptorLimit
+        report.openDescriptors = stats["process.open_fds"]
+        report.descriptorLimit = stats["process.max_fds"]
         return report
     }
 
@@ -88,136 +88,34 @@ struct Statistics {
     }
 
     var stats: StatsReport {
-        // The serving threads' counts are read once, so that all numbers below are of one moment.
-        let sum = resolving.counts(with: threads.tally)
         var report = StatsReport()
-        report.uptimeSeconds = Int(startedAt.duration(to: now).wholeSeconds)
-        report.queries.udp = Int(sum[.udpQueries] - resolving.returnedChecks.udp)
-        report.queries.tcp = Int(sum[.tcpQueries] - resolving.returnedChecks.tcp)
-        report.queries.total = report.queries.udp + report.queries.tcp
-        report.prefetch.started = Int(resolving.refreshes.started)
-        report.prefetch.succeeded = Int(resolving.refreshes.succeeded)
-        report.prefetch.failed = Int(resolving.refreshes.failed)
-        report.prefetch.used = Int(resolving.refreshes.used)
-        report.shares.lookupsDisplaced = Int(resolving.displacedLookups)
-        report.shares.requestsDisplaced = Int(resolving.upstreams.providers.queue.displaced)
-        report.shares.requestsExpired = Int(resolving.upstreams.providers.queue.expired)
-        for cause in StaleCause.allCases { report.stale[cause.rawValue] = Int(resolving.staleCauses[cause] ?? 0) }
-        if let store = resolving.store?.counts {
-            report.store.loaded = Int(store.restoredEntries)
-            report.store.written = Int(store.writtenEntries)
-            report.store.batches = Int(store.batches)
-            report.store.failures = Int(store.failures)
-            report.store.dropped = Int(store.droppedEntries)
-            report.store.refusedNotes = Int(store.refusedNotes)
-        }
-        report.inflight = Int(sum[.handedOver] - resolving.questionsTaken) + resolving.clientsWaiting
-        report.unsent = Int(sum[.unsentReplies])
-        report.udpReceiveErrors = Int(threads.lostDatagrams)
-        report.connections.open = resolving.streams.openConnections
-        report.connections.refused = Int(resolving.streams.refusedConnections)
-        report.connections.evicted = Int(resolving.streams.evictedConnections)
+        report.figures = Metric.all.figures(StatisticsReading(self, resolving.counts(with: threads.tally)))
+        report.providers = providers
+        report.nameservers = nameservers
+        report.network = networkStats
         report.notify = notifier.statistics
         report.nftset = resolving.addressSets.statistics
         report.fleet = resolving.fleet.statistics
-        (report.pages.requests, report.pages.cut) = pages?.counts ?? (0, 0)
-        report.log.dropped = Int(droppedLogLines)
-        report.files.faulty = lists.faulty
-        fill(&report, from: sum)
-        fillDurations(&report)
-        fillUpstreams(&report)
-        fillProbes(&report)
-        report.network = networkStats
-        fillProcess(&report)
-        return report
-    }
-
-    private func fill(_ report: inout StatsReport, from sum: Tally) {
-        report.responses.cache = Int(sum[.cacheResponses])
-        report.responses.stale = Int(sum[.staleResponses])
-        report.responses.provider = Int(sum[.providerResponses])
-        report.responses.system = Int(sum[.systemResponses])
-        report.responses.local = Int(sum[.localResponses])
-        report.responses.blocked = Int(sum[.blockedResponses])
-        report.blocked = resolving.blocked.report
-        report.responses.fallback = Int(sum[.fallbackResponses])
-        report.responses.refused = Int(sum[.refusedResponses])
-        report.responses.failure = Int(sum[.failureResponses])
-        report.responses.limited = Int(sum[.limitedResponses])
-        let codes: [(String, Count)] = [
-            ("NOERROR", .noError), ("FORMERR", .formatError), ("SERVFAIL", .serverFailure), ("NXDOMAIN", .noSuchName),
-            ("NOTIMP", .notImplemented), ("REFUSED", .refused), ("BADVERS", .badVersion),
-            ("BADCOOKIE", .badCookie), ("other", .otherCode),
-        ]
-        let reasons: [(String, Count)] = [
-            ("short", .droppedShort), ("reply", .droppedReply), ("overload", .droppedOverload),
-            ("gone", .droppedGone), ("rate-limited", .droppedRateLimited),
-        ]
-        for (code, count) in codes { report.rcodes[code] = Int(sum[count]) }
-        for (reason, count) in reasons { report.dropped[reason] = Int(sum[count]) }
-        let counts = cache.counts()
-        report.cache.entries = counts.entries
-        report.cache.bytes = counts.bytes
-        report.cache.limitBytes = cache.limitBytes
-        report.cache.hits = Int(sum[.cacheHits])
-        report.cache.misses = Int(sum[.cacheMisses] - resolving.returnedChecks.total)
-        report.cache.insertions = Int(counts.insertions)
-        report.cache.evictions = Int(counts.evictions)
-    }
-
-    private func fillDurations(_ report: inout StatsReport) {
-        var hits = threads.hitDurations
-        hits += resolving.streams.hitDurations
-        hits += resolving.latencies.cache
-        let histograms = [
-            "cache": hits, "stale": resolving.latencies.stale, "provider": resolving.latencies.provider,
-            "system": resolving.latencies.system,
-        ]
-        report.durations = histograms.mapValues { StatsReport.Histogram($0) }
-        report.latencyMicroseconds.cache = hits.percentiles
-        report.latencyMicroseconds.stale = resolving.latencies.stale.percentiles
-        report.latencyMicroseconds.provider = resolving.latencies.provider.percentiles
-        report.latencyMicroseconds.system = resolving.latencies.system.percentiles
-    }
-
-    private func fillProcess(_ report: inout StatsReport) {
-        let status = ProcessStatus.current()
-        report.process.residentBytes = status.residentBytes
-        report.process.anonymousBytes = status.anonymousBytes
-        report.process.openDescriptors = status.openDescriptors
-        report.process.descriptorLimit = status.descriptorLimit
-        report.process.threads = status.threads
-        report.process.startSeconds = Int(startSeconds)
-        report.process.settingsSeconds = Int(settingsSeconds)
-    }
-
-    private func fillUpstreams(_ report: inout StatsReport) {
-        report.providers = providers
-        report.nameservers = nameservers
-        report.system.requests = Int(resolving.upstreams.system.requests)
-        report.system.failures = Int(resolving.upstreams.system.failures)
-        for reason in StandInReason.allCases {
-            report.system.stoodIn[reason.rawValue] = Int(resolving.standIns(for: reason))
-        }
-        report.system.divergences = evidence.divergences(of: .system)
-        report.system.contradictions = Int(resolving.contradictions(of: .system))
-        report.system.trust = resolving.systemTrust(now: now)
-        report.system.foreignReplies = Int(resolving.upstreams.system.foreignReplies)
-        report.system.refusedExchanges = Int(resolving.upstreams.system.refusedExchanges)
-        report.system.servers = resolving.upstreams.system.servers.map(\.description)
-        report.system.returnedChecks = Int(resolving.returnedChecks.total)
-        report.system.looping = resolving.upstreams.system.loopingServers.map(\.description)
-    }
-}
-
-extension Statistics {
-    private func fillProbes(_ report: inout StatsReport) {
         report.probe = StatsReport.Probe(resolving.probeCounts)
         report.probe.durations = StatsReport.Histogram(resolving.probes.durations)
         report.probe.evidence = evidence.count
         report.probe.brokenEvidence = evidence.brokenNotes
         report.probe.reports.accepted = Int(pendingProbes.reportsAccepted)
         report.probe.reports.refused = Int(pendingProbes.reportsRefused)
+        report.durations = durations.mapValues { StatsReport.Histogram($0) }
+        report.latencyMicroseconds = durations.mapValues(\.percentiles)
+        return report
+    }
+
+    /// The metrics as Prometheus text.
+    var prometheus: String { Metric.all.prometheus(stats) }
+
+    private var durations: [String: LatencyHistogram] {
+        let latencies = resolving.latencies
+        var hits = threads.hitDurations
+        hits += resolving.streams.hitDurations
+        hits += latencies.cache
+        return ["cache": hits, "stale": latencies.stale, "provider": latencies.provider, "system": latencies.system]
     }
 }
 

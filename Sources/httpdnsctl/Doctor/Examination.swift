@@ -130,7 +130,7 @@ struct Examination {
         guard case .answers = control, let socket else { return nil }
         let answer = try? LocalExchange.ask(
             "stats --json", at: socket, timeout: Examination.controlTimeout, maxBytes: Examination.maxStatusBytes)
-        return answer.flatMap { StatsReport(answer: $0)?.queries.total }
+        return answer.flatMap { StatsReport(answer: $0)?["queries.total"] }
     }
 
     /// Returns the fleet's report; nil if the daemon does not know the command, or its answer is no report.

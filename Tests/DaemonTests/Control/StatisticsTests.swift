@@ -18,7 +18,7 @@ struct StatisticsTests {
         let report = try #require(StatsReport(answer: Array(line.utf8)))
         #expect(Reply.stats(report).rendered(asJSON: true) == line)
         #expect(try Reply.stats(report).rendered(asJSON: false) == golden("stats.txt"))
-        #expect(try Reply.metrics(report).rendered(asJSON: false) == golden("stats.prom"))
+        #expect(try Metric.all.prometheus(report) == golden("stats.prom"))
     }
 
     @Test("a daemon that has done nothing yet reports each number that needs no upstream")
@@ -30,6 +30,23 @@ struct StatisticsTests {
             return isSteady ? String(line) : line.prefix { $0 != " " } + " *"
         }
         #expect(try lines.joined(separator: "\n") == golden("fresh.txt"), "\(lines.joined(separator: "\n"))")
+    }
+
+    @Test("each count of serving threads is reported, and in a place of its own")
+    func counts() throws {
+        let statistics = try statistics(of: try ResolvingStand())
+        let idle = Metric.all.figures(StatisticsReading(statistics, Tally()))
+        for count in Count.allCases {
+            var tally = Tally()
+            tally.add(count)
+            #expect(Metric.all.figures(StatisticsReading(statistics, tally)) != idle, "\(count)")
+        }
+    }
+
+    @Test("each source of responses is in a chart of the status page")
+    func charts() throws {
+        let sources = try statistics(of: try ResolvingStand()).stats[group: "responses"].keys.map { "responses.\($0)" }
+        #expect(sources.sorted() == HistoryReport.countPaths.flatMap(\.value).filter { $0.hasPrefix("resp") }.sorted())
     }
 
     private func statistics(of stand: ResolvingStand) throws -> Statistics {
@@ -46,9 +63,10 @@ struct StatisticsTests {
             rights: nil, settingsFile: "", lists: try NameLists(loop: resolving.loop, outbox: stand.outbox),
             droppedLogLines: 3)
     }
+}
 
-    private func golden(_ file: String) throws -> String {
-        let path = "\(TestFile.folder(of: #filePath))/Statistics/\(file)"
-        return String(decoding: try TestFile.bytes(at: path), as: UTF8.self)
-    }
+/// A file of the folder Statistics beside this one.
+func golden(_ file: String) throws -> String {
+    let path = "\(TestFile.folder(of: #filePath))/Statistics/\(file)"
+    return String(decoding: try TestFile.bytes(at: path), as: UTF8.self)
 }
