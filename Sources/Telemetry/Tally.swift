@@ -49,15 +49,6 @@ package struct Tally: Sendable {
         counts[third.rawValue] += 1
     }
 
-    /// All responses to clients.
-    package var responses: UInt64 {
-        let counts: [Count] = [
-            .cacheResponses, .staleResponses, .providerResponses, .systemResponses, .localResponses,
-            .fallbackResponses, .blockedResponses, .refusedResponses, .failureResponses, .limitedResponses,
-        ]
-        return counts.reduce(0) { $0 + self[$1] }
-    }
-
     /// Responses that needed an upstream, whether or not one answered.
     package var upstreamResponses: UInt64 {
         let counts: [Count] = [

@@ -23,21 +23,18 @@ package struct MetricFamily<Source>: Sendable {
         MetricFamily(name: "httpdnsd_\(name)_total", kind: .counter, help: help, label, values)
     }
 
+    /// - Parameter name: the name without the prefix. Names from "process_" are those of all exporters and get none.
     package static func gauge(
         _ name: String, _ help: String, by label: String = "", _ values: @escaping Values
     ) -> MetricFamily {
-        MetricFamily(name: "httpdnsd_\(name)", kind: .gauge, help: help, label, values)
+        MetricFamily(
+            name: name.hasPrefix("process_") ? name : "httpdnsd_\(name)", kind: .gauge, help: help, label, values)
     }
 
     static func histogram(
         _ name: String, _ help: String, by label: String = "", _ values: @escaping Values
     ) -> MetricFamily {
         MetricFamily(name: "httpdnsd_\(name)", kind: .histogram, help: help, label, values)
-    }
-
-    /// A gauge with the name and help that all exporters use.
-    package static func ofAnyProgram(_ name: String, _ help: String, _ values: @escaping Values) -> MetricFamily {
-        MetricFamily(name: name, kind: .gauge, help: help, "", values)
     }
 
     private init(name: String, kind: MetricKind, help: String, _ label: String, _ values: @escaping Values) {

@@ -145,6 +145,11 @@ package struct StatusReport: Codable, Equatable, Sendable {
             self.latencyMilliseconds = latencyMilliseconds
         }
 
+        package init(_ provider: StatsReport.Provider) {
+            let latency = provider.durations.hasSome ? provider.latencyMilliseconds.p50 : nil
+            self.init(name: provider.name, state: provider.state, latencyMilliseconds: latency)
+        }
+
         package enum CodingKeys: String, CodingKey {
             case name, state
             case latencyMilliseconds = "latency_ms"

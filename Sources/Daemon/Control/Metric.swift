@@ -39,10 +39,6 @@ struct Metric: Sendable {
         Metric(family: .gauge(name ?? path.underscored, help) { $0.figures[path] }, parts: [.at(path, read)])
     }
 
-    static func ofAnyProgram(_ path: String, _ name: String, _ help: String, _ read: @escaping Read) -> Metric {
-        Metric(family: .ofAnyProgram(name, help) { $0.figures[path] }, parts: [.at(path, read)])
-    }
-
     /// Several numbers in one family, in this order, by the value of the label.
     static func counter(
         _ name: String, _ help: String, by label: String, _ parts: KeyValuePairs<String, Part>

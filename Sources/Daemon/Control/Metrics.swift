@@ -177,25 +177,19 @@ extension Metric {
             "process.settings_time_s", as: "config_last_reload_success_timestamp_seconds",
             "Time of the last successful load, since 1970."
         ) { $0.settingsSeconds },
-        .ofAnyProgram(
-            "process.start_time_s", "process_start_time_seconds",
+        .gauge(
+            "process.start_time_s", as: "process_start_time_seconds",
             "Start time of the process since unix epoch in seconds."
         ) { $0.startSeconds },
-        .ofAnyProgram("process.rss_bytes", "process_resident_memory_bytes", "Resident memory size in bytes.") {
+        .gauge("process.rss_bytes", as: "process_resident_memory_bytes", "Resident memory size in bytes.") {
             $0.process.residentBytes
         },
         .gauge(
             "process.anon_bytes", as: "anonymous_memory_bytes", "Private memory of the process without mapped files."
         ) { $0.process.anonymousBytes },
-        .ofAnyProgram("process.open_fds", "process_open_fds", "Number of open file descriptors.") {
-            $0.process.openDescriptors
-        },
-        .ofAnyProgram("process.max_fds", "process_max_fds", "Maximum number of open file descriptors.") {
-            $0.process.descriptorLimit
-        },
-        .ofAnyProgram("process.threads", "process_threads", "Number of OS threads in the process.") {
-            $0.process.threads
-        },
+        .gauge("process.open_fds", "Number of open file descriptors.") { $0.process.openDescriptors },
+        .gauge("process.max_fds", "Maximum number of open file descriptors.") { $0.process.descriptorLimit },
+        .gauge("process.threads", "Number of OS threads in the process.") { $0.process.threads },
     ]
 
     private static func byName<Case: CaseIterable & RawRepresentable<String>>(

@@ -45,17 +45,8 @@ struct Statistics {
             threads: threads.count)
         let missing = Interfaces.missing(of: listen)
         report.missingListeners = missing.isEmpty ? nil : missing.map(\.description)
-        report.providers = resolving.upstreams.providers.providers.map { provider in
-            StatusReport.Provider(
-                name: provider.name, state: resolving.state(of: provider, now: now).rawValue,
-                latencyMilliseconds: provider.latency.percentile(50).map { $0 / 1000 })
-        }
-        let named = resolving.upstreams.nameservers.all.map { server in
-            StatusReport.Provider(
-                name: server.name, state: resolving.state(of: server, now: now).rawValue,
-                latencyMilliseconds: server.latency.percentile(50).map { $0 / 1000 })
-        }
-        report.nameservers = named.isEmpty ? nil : named
+        report.providers = stats.providers.map(StatusReport.Provider.init)
+        report.nameservers = stats.nameservers.isEmpty ? nil : stats.nameservers.map(StatusReport.Provider.init)
         report.systemServers = resolving.upstreams.system.servers.map(\.description)
         report.loopingServers = resolving.upstreams.system.loopingServers.map(\.description)
         report.cache = stats.figures["cache"] ?? report.cache

@@ -34,19 +34,17 @@ struct PrometheusTests {
 
     @Test("every number of stats changes the text, but for a few that are said in another way")
     func everyNumber() throws {
-        let whole = try JSONDecoder().decode(JSONTree.self, from: Data(golden("stats.json").utf8))
+        let whole = try JSONDecoder().decode(StatsTree.self, from: Data(golden("stats.json").utf8))
         let text = try wholeText
+        let changes = whole.changes
         var unsaid: Set<String> = []
         // Of a histogram, one bucket is enough.
-        for path in whole.numbers where path.suffix(2).first != "counts" || path.last == "0" {
-            let changed = whole.with(.number(0.125 + (whole.number(at: path) ?? 0) * 2), at: path)
-            // Whole numbers only, where the report has no others.
-            let other = report(changed) ?? report(whole.with(.number((whole.number(at: path) ?? 0) + 7), at: path))
-            if Metric.all.prometheus(try #require(other, "\(path)")) == text {
-                unsaid.insert(path.map { Int($0) == nil ? $0 : "#" }.joined(separator: "."))
-            }
+        for (path, changed) in changes where path.suffix(2).first != "counts" || path.last == "0" {
+            let report = try JSONDecoder().decode(StatsReport.self, from: JSONEncoder().encode(changed))
+            guard Metric.all.prometheus(report) == text else { continue }
+            unsaid.insert(path.map { Int($0) == nil ? $0 : "#" }.joined(separator: "."))
         }
-        #expect(whole.numbers.count > 100)
+        #expect(changes.count > 100)
         #expect(unsaid == Set(leftOut.keys))
     }
 
@@ -140,7 +138,7 @@ struct PrometheusTests {
     func dashboard() throws {
         let top = (0..<4).reduce(#filePath) { path, _ in TestFile.folder(of: path) }
         let bytes = try TestFile.bytes(at: top + "/etc/grafana-dashboard.json")
-        let tree = try JSONDecoder().decode(JSONTree.self, from: Data(bytes))
+        let tree = try JSONDecoder().decode(StatsTree.self, from: Data(bytes))
         let queries = tree.strings(named: "expr")
         #expect(queries.count > 15)
         let values = try wholeText.split(separator: "\n").filter { !$0.hasPrefix("#") }
@@ -153,95 +151,39 @@ struct PrometheusTests {
         }
     }
 
-    private func report(_ tree: JSONTree) -> StatsReport? {
-        guard let bytes = try? JSONEncoder().encode(tree) else { return nil }
-        return try? JSONDecoder().decode(StatsReport.self, from: bytes)
-    }
-
     /// The metrics of a report that has a value wherever there can be one.
     private var wholeText: String {
         get throws { Metric.all.prometheus(try #require(StatsReport(answer: Array(golden("stats.json").utf8)))) }
     }
 }
 
-/// Any JSON, to change one number of it.
-private indirect enum JSONTree: Codable {
-    case number(Double)
-    case string(String)
-    case flag(Bool)
-    case list([JSONTree])
-    case members([String: JSONTree])
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let flag = try? container.decode(Bool.self) {
-            self = .flag(flag)
-        } else if let number = try? container.decode(Double.self) {
-            self = .number(number)
-        } else if let string = try? container.decode(String.self) {
-            self = .string(string)
-        } else if let list = try? container.decode([JSONTree].self) {
-            self = .list(list)
-        } else if container.decodeNil() {
-            self = .string("null")
-        } else {
-            self = .members(try container.decode([String: JSONTree].self))
-        }
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
+extension StatsTree {
+    /// Copies that differ in one number each, with the way to it.
+    fileprivate var changes: [(path: [String], tree: StatsTree)] {
         switch self {
-        case .number(let number):
-            if let whole = Int(exactly: number) { try container.encode(whole) } else { try container.encode(number) }
-        case .string(let string): try container.encode(string)
-        case .flag(let flag): try container.encode(flag)
-        case .list(let list): try container.encode(list)
-        case .members(let members): try container.encode(members)
-        }
-    }
-
-    /// The ways to all numbers.
-    var numbers: [[String]] {
-        switch self {
-        case .number: [[]]
-        case .string, .flag: []
-        case .list(let list): list.enumerated().flatMap { index, tree in tree.numbers.map { ["\(index)"] + $0 } }
-        case .members(let members): members.flatMap { key, tree in tree.numbers.map { [key] + $0 } }
-        }
-    }
-
-    func number(at path: some Collection<String>) -> Double? {
-        switch self {
-        case .number(let number): path.isEmpty ? number : nil
-        case .string, .flag: nil
-        case .list(let list): path.first.flatMap(Int.init).flatMap { list[$0].number(at: path.dropFirst()) }
-        case .members(let members): path.first.flatMap { members[$0] }?.number(at: path.dropFirst())
-        }
-    }
-
-    func with(_ value: JSONTree, at path: some Collection<String>) -> JSONTree {
-        guard let key = path.first else { return value }
-        switch self {
-        case .number, .string, .flag: return self
-        case .list(var list):
-            if let index = Int(key) { list[index] = list[index].with(value, at: path.dropFirst()) }
-            return .list(list)
-        case .members(var members):
-            members[key] = members[key]?.with(value, at: path.dropFirst())
-            return .members(members)
+        case .number(let number): [([], .number(number + 7))]
+        case .share(let share): [([], .share(0.125 + share * 2))]
+        case .flag, .text: []
+        case .list(let list):
+            list.indices.flatMap { index in
+                list[index].changes.map { path, changed in
+                    var copy = list
+                    copy[index] = changed
+                    return (["\(index)"] + path, .list(copy))
+                }
+            }
+        case .members(let members):
+            members.flatMap { key, part in
+                part.changes.map { path, changed in
+                    ([key] + path, .members(members.merging([key: changed]) { $1 }))
+                }
+            }
         }
     }
 
     /// Of all members of this name, however deep.
-    func strings(named name: String) -> [String] {
-        switch self {
-        case .number, .string, .flag: []
-        case .list(let list): list.flatMap { $0.strings(named: name) }
-        case .members(let members):
-            members.flatMap { key, tree in
-                if key == name, case .string(let string) = tree { [string] } else { tree.strings(named: name) }
-            }
-        }
+    fileprivate func strings(named name: String) -> [String] {
+        let own = members[name]?.text.map { [$0] } ?? []
+        return own + (list + members.values).flatMap { $0.strings(named: name) }
     }
 }
