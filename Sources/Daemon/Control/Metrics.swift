@@ -121,7 +121,9 @@ extension Metric {
 
     private static let ofSystem: [Metric] = [
         .counter("system.requests", "Queries to the system resolver.") { $0.resolving.upstreams.system.requests },
-        .counter("system.failures", "Queries to the system resolver that failed.") { $0.resolving.upstreams.system.failures },
+        .counter("system.failures", "Queries to the system resolver that failed.") {
+            $0.resolving.upstreams.system.failures
+        },
         .counter(
             "system.stood_in", "Lookups that the system resolver answered in place of the providers, by reason.",
             by: "reason"
