@@ -14,10 +14,7 @@ struct ControlCommands {
     let rules: RuntimeRules
     /// The settings in force.
     let settings: Settings
-    let tests: ProviderTests
-    let pendingProbes: PendingProbes
-    let queries: PendingQueries
-    let fleetReports: PendingFleetReports
+    let pending: PendingCommands
     let evidence: EvidenceLog
     let watches: QueryWatches
     let cache: AnswerCache
@@ -81,7 +78,7 @@ struct ControlCommands {
             return try explain(Question(name, type, from: group), request, by: boundUser)
         case .inflight: return whole(.inflight(resolving.inflight(now: now)), asJSON: request.wantsJSON)
         case .query(let terms):
-            return .stream(try queries.begin(terms, wantsJSON: request.wantsJSON, by: boundUser, now: now))
+            return .stream(try pending.queries.begin(terms, wantsJSON: request.wantsJSON, by: boundUser, now: now))
         case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)
         case .cache(let view, let scope):
             let listing = CacheListing(view, scope, wantsJSON: request.wantsJSON)
@@ -100,13 +97,13 @@ struct ControlCommands {
         case .network(.current):
             return whole(.network(statistics.networkReport), asJSON: request.wantsJSON)
         case .network(.history): return whole(.networkHistory(statistics.networkHistory), asJSON: request.wantsJSON)
-        case .fleet: return .stream(try fleetReports.begin(wantsJSON: request.wantsJSON, now: now))
+        case .fleet: return .stream(try pending.fleetReports.begin(wantsJSON: request.wantsJSON, now: now))
         case .providers(.reset(let name)): return try reset(name, request)
         case .providers(.test(let name)): return try test(name, request)
-        case .verify(let name): return .stream(try pendingProbes.verify(name, wantsJSON: request.wantsJSON, now: now))
+        case .verify(let name): return .stream(try pending.probes.verify(name, wantsJSON: request.wantsJSON, now: now))
         case .report(let name, let address):
             return .stream(
-                try pendingProbes.report(name, address, by: peer.userID, wantsJSON: request.wantsJSON, now: now))
+                try pending.probes.report(name, address, by: peer.userID, wantsJSON: request.wantsJSON, now: now))
         case .verdicts(let name):
             let listing = VerdictListing(name, wantsJSON: request.wantsJSON)
             return .pages(AnyIterator(ListingPages(of: resolving, listing, now: now)))
@@ -179,8 +176,9 @@ struct ControlCommands {
         guard let endpoint = provider.endpoints.first else { return refused(provider.unresolved, request) }
         let stream = ControlStream()
         let test = ProviderTest(
-            provider, at: endpoint, resolving.upstreams.providers, tests.timer, stream, wantsJSON: request.wantsJSON)
-        guard tests.begin(test, now: now) else {
+            provider, at: endpoint, resolving.upstreams.providers, pending.tests.timer, stream,
+            wantsJSON: request.wantsJSON)
+        guard pending.tests.begin(test, now: now) else {
             return refused("\(ProviderTests.maxRunning) tests are running; wait for one to end", request)
         }
         return .stream(stream)

@@ -22,90 +22,70 @@ final class Daemon {
     /// Longest wait for the first reports of links: programs on the system bus answer within milliseconds.
     private static let firstLinks: Duration = .milliseconds(500)
 
-    private let options: Options
+    private let start: Start
     let reload: Reload
-    private let startedAt: Instant
-    private let startedAtWall = Clock.wallMilliseconds()
-    private let loop: EventLoop
     let outbox = Outbox()
     private let signals: SignalWatch
     private let ports: PortBinding
     var listening: ListenAddressWatch
     private let cache: AnswerCache
-    let serving: ServingState
-    private let recorder: FlightRecorder
-    let recorderFiles: FlightFiles
+    let flight: FlightRecording
     let resolving: ResolvingLoop
-    private let switches: ProviderSwitches
-    private let rules: RuntimeRules
-    let addressLists: AddressLists
-    let billing: Billing
-    private let tests = ProviderTests()
-    let pendingProbes: PendingProbes
-    private let queries: PendingQueries
-    private let fleetReports: PendingFleetReports
+    let pending: PendingCommands
     let evidence: EvidenceLog
     let notifier: Notifier
     let portalCheck: PortalCheck
     let threads: ServingThreads
-    private let localFiles: LocalFiles
-    private let lists: NameLists
-    private let nat64: NAT64
     let upstreamsInForce: UpstreamsInForce
-    private let linkMonitor: LinkMonitor
-    /// `NetworkMonitor.routeChanges` when the links were last read.
-    private var linksReadFor: Int?
+    let linksInForce: LinksInForce
     /// Follows the networks; nil: the settings disable this, and all networks share one part of the cache.
     let networkChanges: NetworkChangeHandler?
     let policy: PolicyInForce
-    private var control: ControlServer?
-    private let topTexts = KeptReplies<Bool, String>()
-    private var pages: MetricsListener?
-    /// The samples for the status page; nil: there is no HTTP listener.
-    private var sampler: StatisticsSampler?
+    private let operators = OperatorListeners()
     private var stopSignal: String?
-    let watches: QueryWatches
     let log: Log
-    /// The way to the service manager; nil: there is none.
-    private let notice: ServiceNotice?
-    private var supervision: Supervision?
+    /// Messages to the service manager; nil: there is none.
+    private let supervision: Supervision?
     private(set) var timetable = Timetable([])
-    /// User, group and filter of system calls, as `status` shows them.
-    private let rights: String
+
+    /// What is known when the daemon starts.
+    private struct Start {
+        let options: Options
+        /// User, group and filter of system calls, as `status` shows them.
+        let rights: String
+        let at = Clock.now()
+        let atWall = Clock.wallMilliseconds()
+    }
 
     /// - Throws: `StartFailure` with a text for the operator.
     init(
         _ settings: Settings, _ secrets: LoadedSecrets, _ options: Options, _ listeners: BoundListeners,
         _ notice: ServiceNotice?, _ log: Log, rights: String
     ) throws(StartFailure) {
-        self.options = options
-        (self.notice, self.rights) = (notice, rights)
+        start = Start(options: options, rights: rights)
         (self.log, ports, listening) = (log, listeners.ports, ListenAddressWatch(listeners.ports.addresses))
-        startedAt = Clock.now()
         do {
             SignalWatch.ignoreBrokenPipes()
             // Stop signals keep their default action during startup, which may hang.
             signals = try SignalWatch([StopSignal.reload])
             try HTTPClient.prepareProcess()
-            loop = try EventLoop()
+            let loop = try EventLoop()
             let entropy = SystemEntropy()
             cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
-            localFiles = try LocalFiles(resolvConf: settings.systemResolver.resolvConf, loop: loop, outbox: outbox)
-            lists = try NameLists(loop: loop, outbox: outbox)
-            reload = Reload(settings, secrets, options, ports, lists, atWall: startedAtWall)
-            let nameservers = UpstreamsInForce.nameservers(settings.systemResolver, localFiles, ports.addresses)
+            let files = try LocalFiles(resolvConf: settings.systemResolver.resolvConf, loop: loop, outbox: outbox)
+            let lists = try NameLists(loop: loop, outbox: outbox)
+            reload = Reload(settings, secrets, options, ports, lists, atWall: start.atWall)
+            let nameservers = UpstreamsInForce.nameservers(settings.systemResolver, files, ports.addresses)
             let network = try NetworkMonitor.begin(
                 settings.network, loop, nameservers.searchDomains, seed: entropy.next())
-            serving = ServingState(Partition(network?.id, settings.providers), seed: entropy.next())
+            let serving = ServingState(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try StoreThread.begin(settings, cache: cache, loop: loop, outbox: outbox)
             let (access, gate) = (AccessList(settings.server.allow), ClientRateLimit(settings.server, ports, entropy))
             let makeFastPath = { @Sendable [cache, serving] in
                 FastPath(cache: cache, access: access, serving: serving, gate: gate, version: programVersion)
             }
             let records = FlightRecords(servingThreads: listeners.threads)
-            (recorder, watches) = (FlightRecorder(records), QueryWatches(records))
-            watches.scope = FlightScope(settings.log.recorder)
-            recorderFiles = try FlightFiles(records, loop: loop, outbox: outbox)
+            flight = try FlightRecording(records, settings.log, loop: loop, outbox: outbox)
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
             let streams = try StreamServer(
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(),
@@ -114,20 +94,19 @@ final class Daemon {
                 loop: loop, outbox: outbox, upstreams: Upstreams(loop: loop, outbox: outbox),
                 probes: Probes(loop: loop), streams: streams,
                 mailbox: mailbox, store: store, answers: CachedAnswers(cache, serving), serving: serving,
-                seed: entropy.next(), fastPath: makeFastPath(), recorder: recorder)
-            (switches, rules) = (ProviderSwitches(resolving, cache), RuntimeRules(resolving))
-            (nat64, linkMonitor) = (NAT64(resolving, cache, serving), LinkMonitor(loop: loop, outbox: outbox))
-            policy = PolicyInForce(resolving, cache, lists, rules, switches, linkMonitor)
-            (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
-            upstreamsInForce = UpstreamsInForce(
-                files: localFiles, ports: ports, resolving: resolving, nat64: nat64, lists: addressLists)
-            networkChanges = network.map { [cache, serving, resolving, nat64, upstreamsInForce] network in
-                NetworkChangeHandler(network, cache, serving, resolving, nat64, upstreamsInForce, settings)
+                seed: entropy.next(), fastPath: makeFastPath(), recorder: flight.recorder)
+            let links = LinkMonitor(loop: loop, outbox: outbox)
+            policy = PolicyInForce(resolving, cache, lists, links)
+            upstreamsInForce = UpstreamsInForce(resolving, cache, files, ports)
+            networkChanges = network.map { [cache, resolving, upstreamsInForce] network in
+                NetworkChangeHandler(network, cache, resolving, upstreamsInForce, settings)
             }
-            (pendingProbes, fleetReports) = (PendingProbes(resolving), PendingFleetReports(resolving, cache))
-            (queries, evidence, notifier) = (PendingQueries(resolving), EvidenceLog(resolving), Notifier(resolving))
+            linksInForce = LinksInForce(links, policy, upstreamsInForce, network, ports, outbox)
+            pending = PendingCommands(resolving, cache)
+            (evidence, notifier) = (EvidenceLog(resolving), Notifier(resolving))
             portalCheck = PortalCheck(resolving) { [networkChanges] in networkChanges?.network.identity }
             threads = ServingThreads(ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
+            supervision = notice.map { [threads] notice in Supervision(notice, threads, now: Clock.now()) }
         } catch {
             throw StartFailure(error)
         }
@@ -136,7 +115,7 @@ final class Daemon {
 
     /// Serves until a signal ends it.
     func run() throws(SystemError) {
-        _ = try loop.watch(signals.descriptor, for: .readable) { [unowned self] _ in takeSignals() }
+        _ = try resolving.loop.watch(signals.descriptor, for: .readable) { [unowned self] _ in takeSignals() }
         apply(reload.settings)
         // Reads the routes before the first query.
         networkChanges?.follow(lateBy: .zero, now: Clock.now())
@@ -159,9 +138,8 @@ final class Daemon {
         if OpenResolverCheck.isOpenResolver(listen: ports.addresses, allow: reload.settingsOfStart.server.allow) {
             log(.openResolver)
         }
-        announcePages()
+        operators.announce(settings.control, outbox)
         dispatch(now: Clock.now())
-        supervision = notice.map { Supervision($0, threads, now: Clock.now()) }
         timetable = Timetable(timedParts)
         assert(hasAllParts, "a part with a deadline is not in the timetable")
         var turnedAt = Clock.now()
@@ -169,41 +147,38 @@ final class Daemon {
         while stopSignal == nil {
             // A deadline that has passed already must not count as lateness, which indicates suspension.
             let deadline = timetable.nextDeadline.map { max($0, turnedAt) }
-            try loop.turn(until: deadline)
+            try resolving.loop.turn(until: deadline)
             let now = Clock.now()
             turn(lateBy: deadline.map { max(.zero, $0.duration(to: now)) } ?? .zero, now: now)
             turnedAt = now
         }
-        log.queries(watches.drain())
+        log.queries(flight.watches.drain())
         log.end(now: Clock.now())
         log(.stopping(signal: stopSignal ?? ""))
         supervision?.stopping()
         threads.stop()
         try answerTheRest()
         timetable = Timetable([])
-        control = nil
-        pages = nil
+        operators.close()
         resolving.upstreams.providers.stop(now: Clock.now())
         dispatch(now: Clock.now())
-        billing.save(now: Clock.now())
+        upstreamsInForce.billing.save(now: Clock.now())
         resolving.store?.stop()
         log(.stopped)
     }
 
     /// All that have deadlines. What happens in `resolving` is watched and logged in the same turn.
     private var timedParts: [any TimedPart] {
-        let always: [any TimedPart] =
-            resolving.timedParts + [
-                switches, rules, addressLists, billing, tests, pendingProbes, queries, fleetReports, notifier,
-                portalCheck, lists, nat64, linkMonitor, watches, log,
-            ]
-        let others: [(any TimedPart)?] = [networkChanges, control, pages, sampler, supervision]
-        return always + others.compactMap { $0 }
+        let others: [(any TimedPart)?] = [networkChanges, supervision]
+        return resolving.timedParts + policy.timedParts + upstreamsInForce.timedParts + pending.timedParts
+            + [notifier, portalCheck, linksInForce.monitor, flight.watches, log]
+            + others.compactMap { $0 } + operators.timedParts
     }
 
     /// Whether each part with a deadline is among `timedParts`. For debug builds: finds the parts by reflection.
     private var hasAllParts: Bool {
-        let owned = [self, resolving].flatMap { (owner: AnyObject) in
+        let owners: [AnyObject] = [self, resolving, policy, upstreamsInForce, pending, operators]
+        let owned = owners.flatMap { (owner: AnyObject) in
             Mirror(reflecting: owner).children.compactMap { $0.value as? any TimedPart }
         }
         return owned.allSatisfy { part in timedParts.contains { $0 === part } }
@@ -212,11 +187,11 @@ final class Daemon {
     /// The rules that the operator added are in the store. Without them, names would go elsewhere.
     private func awaitAddedRules() throws(SystemError) {
         let end = Clock.now() + Daemon.rulesPatience
-        while !rules.isReady, Clock.now() < end {
-            try loop.turn(until: end)
+        while !policy.rules.isReady, Clock.now() < end {
+            try resolving.loop.turn(until: end)
             dispatch(now: Clock.now())
         }
-        if !rules.isReady { outbox.log(.rule(.late)) }
+        if !policy.rules.isReady { outbox.log(.rule(.late)) }
     }
 
     /// What the fleet has flushed meanwhile must not be answered from the store. Without Redis, the start does not wait
@@ -227,7 +202,7 @@ final class Daemon {
         guard fleet.isOn else { return }
         let end = Clock.now() + Daemon.flushPatience
         while !fleet.knowsFlushes, Clock.now() < end {
-            try loop.turn(until: min(end, fleet.nextDeadline ?? end))
+            try resolving.loop.turn(until: min(end, fleet.nextDeadline ?? end))
             fleet.timePassed(now: Clock.now())
         }
         resolving.settle(now: Clock.now())
@@ -238,7 +213,7 @@ final class Daemon {
     private func answerTheRest() throws(SystemError) {
         let end = Clock.now() + Daemon.lastAnswers
         while resolving.questionsOpen(with: threads.tally) > 0, Clock.now() < end {
-            try loop.turn(until: min(end, timetable.nextDeadline ?? end))
+            try resolving.loop.turn(until: min(end, timetable.nextDeadline ?? end))
             turn(lateBy: .zero, now: Clock.now())
         }
     }
@@ -262,7 +237,7 @@ final class Daemon {
     }
 
     func takeLists(now: Instant) {
-        guard let (batch, hasOtherLists) = lists.takeBatch(requested: reload.batch) else { return }
+        guard let (batch, hasOtherLists) = policy.lists.takeBatch(requested: reload.batch) else { return }
         let formerHosts = policy.hosts
         let result = reload.take(batch, now: Clock.wallMilliseconds()) {
             policy.forgetEndedLinks()
@@ -277,7 +252,7 @@ final class Daemon {
         // A walk through the cache takes the main thread too long.
         let hosts = policy.hosts
         let removal = { @Sendable [cache] in PolicyInForce.removeNames(of: hosts, from: cache) }
-        lists.finish(batch, hosts == formerHosts ? nil : removal)
+        policy.lists.finish(batch, hosts == formerHosts ? nil : removal)
     }
 
     private func endReload(_ result: Reload.Result) {
@@ -286,7 +261,7 @@ final class Daemon {
         switch result {
         case .success(let report):
             log(.settingsReloaded(report))
-            recorder.settingsReloaded(now: Clock.now())
+            flight.recorder.settingsReloaded(now: Clock.now())
         case .failure(let fault): log(.settingsRefused(complaints: fault.complaints))
         }
         supervision?.ready(ports.addresses, resolving.upstreams.providers.providers, now: Clock.now())
@@ -296,29 +271,28 @@ final class Daemon {
     private func apply(_ settings: Settings) {
         let (now, secrets) = (Clock.now(), reload.secrets)
         log.configure(settings.log)
-        recorderFiles.setDirectory(settings.log.usedRecorderDirectory)
-        watches.scope = FlightScope(settings.log.recorder)
+        flight.configure(settings.log)
         upstreamsInForce.setAccounts(secrets.accounts, secrets.nameservers)
         notifier.configure(secrets.receivers, now: now)
         if let networkChanges {
             networkChanges.configure(settings, now: now)
         } else {
-            serving.set(Partition(nil, settings.providers), settings)
+            resolving.serving.set(Partition(nil, settings.providers), settings)
         }
         let names = reload.takeNames()
-        lists.set(names, zones: LocalZones(settings.localZones), copies: LastGoodFiles(settings))
-        nat64.configure(settings.server, now: now)
-        addressLists.isPaused = settings.avoidsProviders
-        localFiles.watch(resolvConf: settings.systemResolver.resolvConf)
+        policy.lists.set(names, zones: LocalZones(settings.localZones), copies: LastGoodFiles(settings))
+        upstreamsInForce.nat64.configure(settings.server, now: now)
+        upstreamsInForce.addressLists.isPaused = settings.avoidsProviders
+        upstreamsInForce.files.watch(resolvConf: settings.systemResolver.resolvConf)
         policy.announceHosts(now: now)
         readNameservers(now: now)
         resolving.probes.configure(secrets.probes)
         if let problem = secrets.probes.problem { outbox.log(.probesOff(problem)) }
-        rules.settingsChanged(to: settings, now: now)
+        policy.rules.settingsChanged(to: settings, now: now)
         policy.set(settings, secrets.fleet, now: now)
         policy.announceLeases(of: names.local, now: now)
         if settings.avoidsProviders { outbox.log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
-        billing.providersChanged(now: now)
+        upstreamsInForce.billing.providersChanged(now: now)
         resolving.prefetch(settings.prefetch.names, now: now)
     }
 
@@ -333,33 +307,11 @@ final class Daemon {
     /// Waits for the first reports, so that no name of a link goes elsewhere after a restart.
     private func awaitLinks() throws(SystemError) {
         let end = Clock.now() + Daemon.firstLinks
-        while linkMonitor.isWaiting, Clock.now() < end {
-            try loop.turn(until: min(end, linkMonitor.nextDeadline ?? end))
-            linkMonitor.timePassed(now: Clock.now())
+        while linksInForce.monitor.isWaiting, Clock.now() < end {
+            try resolving.loop.turn(until: min(end, linksInForce.monitor.nextDeadline ?? end))
+            linksInForce.monitor.timePassed(now: Clock.now())
         }
-        readLinks(now: Clock.now())
-    }
-
-    /// The kernel's tables tell which links are tunnels, and which have ended.
-    func followRoutesOfLinks(now: Instant) {
-        if linkMonitor.isOn, networkChanges?.network.routeChanges != linksReadFor { readLinks(now: now) }
-    }
-
-    func readLinks(now: Instant) {
-        linksReadFor = networkChanges?.network.routeChanges
-        let former = policy.links
-        policy.setLinks(linkMonitor.links(without: ports.addresses, networkChanges?.network))
-        let links = policy.links
-        guard links != former else { return }
-        for link in former.links where !links.links.contains(where: { $0.name == link.name }) {
-            outbox.log(.nameserver(.linkEnded(link.name)))
-        }
-        upstreamsInForce.setLinks(links, now: now)
-        upstreamsInForce.announce(now: now)
-        policy.renew(now: now)
-        for link in links.links where !former.links.contains(where: { $0.isSame(as: link) }) {
-            outbox.log(.nameserver(.announced(link, ignored: policy.ignoredDomains(of: link))))
-        }
+        linksInForce.read(now: Clock.now())
     }
 
     // MARK: store
@@ -372,7 +324,7 @@ final class Daemon {
             case .notes(let notes): takeNotes(notes, now: now)
             case .loaded(let report): takeEntries(report, now: now)
             case .failed:
-                rules.storeFailed()
+                policy.rules.storeFailed()
                 beginWithoutStore(now: now)
             case .setAside, .recovered: break
             }
@@ -381,7 +333,7 @@ final class Daemon {
 
     private func takeEntries(_ report: LoadReport, now: Instant) {
         let keptNames = policy.storeLoaded(now: now)
-        let here = report.inUse.filter { $0.partition == serving.partition(for: .all) }
+        let here = report.inUse.filter { $0.partition == resolving.serving.partition(for: .all) }
         let kept = keptNames.flatMap { [Question($0, .a), Question($0, .aaaa)] }
             .compactMap { resolving.answers.entries(of: $0).first }
         let restored = kept.map { RestoredAnswer($0, now: now) } + here.map { RestoredAnswer($0, now: now) }
@@ -391,79 +343,57 @@ final class Daemon {
     /// The components that wait for the store begin. Those that would replace its notes continue to wait: the file may
     /// be read later.
     private func beginWithoutStore(now: Instant) {
-        if addressLists.notes == nil { addressLists.begin([:], now: now) }
+        if upstreamsInForce.addressLists.notes == nil { upstreamsInForce.addressLists.begin([:], now: now) }
         resolving.fleet.restore([:], now: now)
         policy.beginKeeping(now: now)
     }
 
     private func takeNotes(_ notes: [String: String], now: Instant) {
-        switches.restore(notes, now: now)
-        for name in rules.restore(notes, settings, now: now) {
+        policy.switches.restore(notes, now: now)
+        for name in policy.rules.restore(notes, settings, now: now) {
             let scope = QuestionScope(name, includesDescendants: true)
             resolving.store?.forget(scope, now: now)
             _ = cache.remove(scope)
         }
         policy.restore(notes)
-        addressLists.begin(notes, now: now)
+        upstreamsInForce.addressLists.begin(notes, now: now)
         resolving.fleet.restore(notes, now: now)
-        billing.restore(notes, now: now)
+        upstreamsInForce.billing.restore(notes, now: now)
         evidence.restore(notes, now: now)
         networkChanges?.restore(notes, now: now)
-        for report in switches.reports { outbox.log(.stillSwitchedOff(report)) }
+        for report in policy.switches.reports { outbox.log(.stillSwitchedOff(report)) }
     }
 
     // MARK: control
 
     private func openForOperators(_ listeners: BoundListeners) throws(StartFailure) {
-        try openControlSocket()
-        rules.onChange = { [unowned policy] now in policy.renew(now: now) }
+        if let path = settings.control.socket {
+            try operators.openControlSocket(at: path, resolving.loop) { [unowned self] in answer($0, from: $1) }
+        }
+        policy.rules.onChange = { [unowned policy] now in policy.renew(now: now) }
         guard let listener = listeners.pages else { return }
-        let sampler = StatisticsSampler { [unowned self] now in statistics(now: now) }
-        let served = ServedPages(sampler) { [unowned self] now in statistics(now: now) }
-        pages = try MetricsListener(listener, loop: loop, isTrusted: ControlCommands.isTrusted) {
-            served.reply(to: $0, now: Clock.now())
-        }
-        self.sampler = sampler
-    }
-
-    private func openControlSocket() throws(StartFailure) {
-        guard let path = settings.control.socket else { return }
-        do throws(SystemError) {
-            try Directory.makeParent(of: path)
-            control = try ControlServer(path: path, loop: loop, isTrusted: ControlCommands.isTrusted) {
-                [unowned self] in answer($0, from: $1)
-            }
-        } catch {
-            throw StartFailure(control: path, error)
-        }
-    }
-
-    private func announcePages() {
-        guard let address = pages?.address else { return }
-        outbox.log(.pagesServed(at: address))
-        if settings.control.metricsListen?.address.isLoopback == false { outbox.log(.pagesOpen(at: address)) }
+        try operators.openPages(listener, resolving.loop) { [unowned self] now in statistics(now: now) }
     }
 
     private func statistics(now: Instant) -> Statistics {
         Statistics(
-            resolving: resolving, threads: threads, cache: cache, pendingProbes: pendingProbes,
-            evidence: evidence, billing: billing, notifier: notifier, network: networkChanges?.network,
-            translationPrefix: nat64.prefixes.first,
-            nameserverSource: upstreamsInForce.nameservers.path, startedAt: startedAt,
-            startSeconds: startedAtWall / 1000, settingsSeconds: reload.settingsAtWall / 1000, now: now,
-            listen: ports.addresses, operatorSwitches: switches.reports,
-            avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: pages,
-            rights: rights, settingsFile: SettingsFile.absolutePath(options), lists: lists,
+            resolving: resolving, threads: threads, cache: cache, pendingProbes: pending.probes,
+            evidence: evidence, billing: upstreamsInForce.billing, notifier: notifier,
+            network: networkChanges?.network, translationPrefix: upstreamsInForce.nat64.prefixes.first,
+            nameserverSource: upstreamsInForce.nameservers.path, startedAt: start.at,
+            startSeconds: start.atWall / 1000, settingsSeconds: reload.settingsAtWall / 1000, now: now,
+            listen: ports.addresses, operatorSwitches: policy.switches.reports,
+            avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: operators.pages,
+            rights: start.rights, settingsFile: SettingsFile.absolutePath(start.options), lists: policy.lists,
             droppedLogLines: log.droppedLines)
     }
 
     private func answer(_ line: [UInt8], from peer: LocalPeer) -> ControlAnswer {
         let now = Clock.now()
         return ControlCommands(
-            statistics: statistics(now: now), resolving: resolving, switches: switches, rules: rules,
-            settings: settings, tests: tests, pendingProbes: pendingProbes, queries: queries,
-            fleetReports: fleetReports, evidence: evidence,
-            watches: watches, cache: cache, log: log, topTexts: topTexts,
+            statistics: statistics(now: now), resolving: resolving, switches: policy.switches, rules: policy.rules,
+            settings: settings, pending: pending, evidence: evidence, watches: flight.watches, cache: cache, log: log,
+            topTexts: operators.topTexts,
             reload: { [unowned self] in reloadSettings($0) }, now: now
         ).answer(to: line, from: peer)
     }

@@ -19,7 +19,7 @@ extension Daemon {
         }
         timetable.timePassed(now: now)
         dispatch(now: now)
-        followRoutesOfLinks(now: now)
+        linksInForce.followRoutes(now: now)
         policy.followWallClock(now: now)
         resolving.settle(now: now)
         if let networkChanges {
@@ -27,7 +27,7 @@ extension Daemon {
             networkChanges.noteRecovery()
         }
         resolving.reportStateChanges(now: now)
-        recorderFiles.counted(
+        flight.files.counted(
             failures: resolving.tally[.serverFailure], resolving.counts(with: threads.tally), now: now)
         dispatch(now: now)
         // A fetch that has begun meanwhile may have failed at once.
@@ -51,17 +51,18 @@ extension Daemon {
             notifier.take(event, now: now)
         case .changed(.store): takeStoreEvents(now: now)
         case .changed(.names): takeLists(now: now)
-        case .changed(.links): readLinks(now: now)
+        case .changed(.links): linksInForce.read(now: now)
         case .changed(.nameserverFiles): readNameservers(now: now)
-        case .changed(.billedSums): billing.sumsChanged(now: now)
-        case .provider(.billed(let provider, let causes)): billing.billed(provider, causes, now: now)
-        case .provider(.nodes(let provider, let reply)): addressLists.cameWithAnswer(reply, of: provider, now: now)
+        case .changed(.billedSums): upstreamsInForce.billing.sumsChanged(now: now)
+        case .provider(.billed(let provider, let causes)): upstreamsInForce.billing.billed(provider, causes, now: now)
+        case .provider(.nodes(let provider, let reply)):
+            upstreamsInForce.addressLists.cameWithAnswer(reply, of: provider, now: now)
         case .provider(.addressFailed(let provider, let isWrongNode)):
-            addressLists.addressFailed(provider, isWrongNode: isWrongNode, now: now)
+            upstreamsInForce.addressLists.addressFailed(provider, isWrongNode: isWrongNode, now: now)
         case .nameserver(let news):
             log(.nameserver(news))
             if news.changesServers { upstreamsInForce.announce(now: now) }
-        case .probe(let news): pendingProbes.take(news, now: now)
+        case .probe(let news): pending.probes.take(news, now: now)
         case .portal(let news):
             portalCheck.take(news, now: now)
             log(.portal(news))
@@ -75,7 +76,7 @@ extension Daemon {
         }
     }
 
-    private var network: Partition { serving.partition(for: .all) }
+    private var network: Partition { resolving.serving.partition(for: .all) }
 
     private func event(of answer: ContradictingAnswer) -> LogEvent {
         .contradiction(
@@ -93,7 +94,8 @@ extension Daemon {
     /// Reads queries for the log only if the log level shows them.
     private func logQueries(now: Instant) {
         let isLogged = reload.settings.log.queries && log.saysQueries
-        let before = watches.setLogging(isLogged ? .init(showsClients: reload.settings.log.clients) : nil, now: now)
-        log.queries(watches.takeLines() + before)
+        let before = flight.watches.setLogging(
+            isLogged ? .init(showsClients: reload.settings.log.clients) : nil, now: now)
+        log.queries(flight.watches.takeLines() + before)
     }
 }

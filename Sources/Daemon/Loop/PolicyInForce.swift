@@ -10,9 +10,9 @@ import Settings
 final class PolicyInForce {
     private let resolving: ResolvingLoop
     private let cache: AnswerCache
-    private let lists: NameLists
-    private let rules: RuntimeRules
-    private let switches: ProviderSwitches
+    let lists: NameLists
+    let rules: RuntimeRules
+    let switches: ProviderSwitches
     private let linkMonitor: LinkMonitor
     /// The settings of the last `set`.
     private var settings = Settings.defaults
@@ -30,12 +30,13 @@ final class PolicyInForce {
     private var isStoreLoaded = false
 
     init(
-        _ resolving: ResolvingLoop, _ cache: AnswerCache, _ lists: NameLists, _ rules: RuntimeRules,
-        _ switches: ProviderSwitches, _ linkMonitor: LinkMonitor
+        _ resolving: ResolvingLoop, _ cache: AnswerCache, _ lists: NameLists, _ linkMonitor: LinkMonitor
     ) {
-        (self.resolving, self.cache, self.lists) = (resolving, cache, lists)
-        (self.rules, self.switches, self.linkMonitor) = (rules, switches, linkMonitor)
+        (self.resolving, self.cache, self.lists, self.linkMonitor) = (resolving, cache, lists, linkMonitor)
+        (switches, rules) = (ProviderSwitches(resolving, cache), RuntimeRules(resolving))
     }
+
+    var timedParts: [any TimedPart] { [switches, rules, lists] }
 
     // MARK: policy
 

@@ -12,9 +12,7 @@ final class NetworkChangeHandler: TimedPart {
     let network: NetworkMonitor
 
     private let cache: AnswerCache
-    private let serving: ServingState
     private let resolving: ResolvingLoop
-    private let nat64: NAT64
     private let upstreamsInForce: UpstreamsInForce
     private var settings: Settings
     /// The route out is changing or gone: entries of the network in force are not served.
@@ -28,14 +26,12 @@ final class NetworkChangeHandler: TimedPart {
     private var knowsPast = false
 
     init(
-        _ network: NetworkMonitor, _ cache: AnswerCache, _ serving: ServingState, _ resolving: ResolvingLoop,
-        _ nat64: NAT64, _ upstreamsInForce: UpstreamsInForce, _ settings: Settings
+        _ network: NetworkMonitor, _ cache: AnswerCache, _ resolving: ResolvingLoop,
+        _ upstreamsInForce: UpstreamsInForce, _ settings: Settings
     ) {
         self.network = network
         self.cache = cache
-        self.serving = serving
         self.resolving = resolving
-        self.nat64 = nat64
         self.upstreamsInForce = upstreamsInForce
         self.settings = settings
         resolving.handle(.network(.changed(network.id)), now: Clock.now())
@@ -142,7 +138,7 @@ final class NetworkChangeHandler: TimedPart {
         candidate = network.candidate
         let inUse = isInTransit ? candidate : network.id
         let partition = inUse.map { Partition($0, settings.providers) } ?? .inTransit
-        serving.set(partition, settings)
+        resolving.serving.set(partition, settings)
         // The known networks, the latest first.
         let known = [network.id] + network.history.known.map(\.id).filter { $0 != network.id }
         resolving.setOtherNetworks(known.filter { $0 != inUse }.map { Partition($0, settings.providers) })
@@ -175,7 +171,7 @@ final class NetworkChangeHandler: TimedPart {
         // Reachability is reported here, so its pending news is dropped.
         _ = network.takeReachNews(now: now)
         // Routes change before their network is known.
-        nat64.networkChanged(
+        upstreamsInForce.nat64.networkChanged(
             to: network.isChanging ? nil : network.id, reach: network.reach,
             advertised: network.advertisedPrefixes(now: now), now: now)
         upstreamsInForce.announce(now: now)

@@ -4,32 +4,31 @@
 import DNSWire
 import LinuxIO
 import Resolver
+import Serving
 import Settings
 
 final class UpstreamsInForce {
     /// The system's nameservers, and the file that names them.
     private(set) var nameservers = NameserverSources.none
 
-    private let files: LocalFiles
+    let files: LocalFiles
+    let nat64: NAT64
+    let addressLists: AddressLists
+    let billing: Billing
     private let ports: PortBinding
     private let resolving: ResolvingLoop
-    private let nat64: NAT64
-    private let addressLists: AddressLists
     private var accounts: [ProviderAccount] = []
     private var named = NameserverSetup.none
     /// Links whose servers rules may ask.
     private var links = LinkDomains()
 
-    init(
-        files: LocalFiles, ports: PortBinding, resolving: ResolvingLoop, nat64: NAT64,
-        lists: AddressLists
-    ) {
-        self.files = files
-        self.ports = ports
-        self.resolving = resolving
-        self.nat64 = nat64
-        addressLists = lists
+    init(_ resolving: ResolvingLoop, _ cache: AnswerCache, _ files: LocalFiles, _ ports: PortBinding) {
+        (self.resolving, self.files, self.ports) = (resolving, files, ports)
+        nat64 = NAT64(resolving, cache, resolving.serving)
+        (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
     }
+
+    var timedParts: [any TimedPart] { [addressLists, billing, nat64] }
 
     /// Takes effect at the next announcement.
     func setAccounts(_ accounts: [ProviderAccount], _ named: NameserverSetup) {
