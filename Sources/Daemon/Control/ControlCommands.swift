@@ -120,7 +120,7 @@ struct ControlCommands {
     private func explain(
         _ question: Question, _ request: Request, by boundUser: UInt32?
     ) throws(Refusal) -> ControlAnswer {
-        guard boundUser == nil || resolving.explanationPace.take(now: now) else {
+        guard boundUser == nil || resolving.explanations.pace.take(now: now) else {
             throw Refusal(ExplanationPace.refusal, wantsJSON: request.wantsJSON)
         }
         return whole(.explanation(resolving.explanation(of: question, now: now)), asJSON: request.wantsJSON)
@@ -191,7 +191,7 @@ struct ControlCommands {
     private func flush(_ scope: QuestionScope, wholeFleet: Bool, _ request: Request) -> ControlAnswer {
         guard wholeFleet else { return whole(flushed(scope, now: now), asJSON: request.wantsJSON) }
         let stream = ControlStream()
-        resolving.fleet.orderFlush(scope, now: now) { fault in
+        resolving.upstreams.fleet.orderFlush(scope, now: now) { fault in
             let reply =
                 fault.map { .refusal(Refusal($0, wantsJSON: request.wantsJSON)) } ?? flushed(scope, now: Clock.now())
             stream.send(reply.rendered(asJSON: request.wantsJSON))
@@ -201,7 +201,7 @@ struct ControlCommands {
     }
 
     private func flushed(_ scope: QuestionScope, now: Instant) -> Control.Reply {
-        resolving.fleet.flushed(scope, now: now)
+        resolving.upstreams.fleet.flushed(scope, now: now)
         return .removed(resolving.flush(scope, now: now))
     }
 

@@ -94,7 +94,7 @@ struct StatisticsReading {
 
     /// Queries of clients, without the daemon's own checks that came back to it.
     var clientQueries: (udp: UInt64, tcp: UInt64) {
-        let returned = statistics.resolving.returnedChecks
+        let returned = statistics.resolving.counted.returnedChecks
         return (sum[.udpQueries] - returned.udp, sum[.tcpQueries] - returned.tcp)
     }
 

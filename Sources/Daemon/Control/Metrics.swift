@@ -37,9 +37,9 @@ extension Metric {
                     + [MetricSample($0["blocked.others"], ("rule", "(others)"))]
             },
             parts: [
-                .at("blocked.rules") { $0.resolving.blocked.rules },
-                .at("blocked.lists") { $0.resolving.blocked.lists },
-                .at("blocked.others") { $0.resolving.blocked.others },
+                .at("blocked.rules") { $0.resolving.counted.blocked.rules },
+                .at("blocked.lists") { $0.resolving.counted.blocked.lists },
+                .at("blocked.others") { $0.resolving.counted.blocked.others },
             ]),
         .counter(
             "rcodes", as: "response_codes", "Responses, by response code.", by: "rcode",
@@ -55,7 +55,7 @@ extension Metric {
                 "reply": .droppedReply, "short": .droppedShort,
             ]),
         .gauge("inflight", "Queries waiting for an answer.") {
-            Int($0.sum[.handedOver] - $0.resolving.questionsTaken) + $0.resolving.clientsWaiting
+            Int($0.sum[.handedOver] - $0.resolving.counted.questionsTaken) + $0.resolving.clientsWaiting
         },
         .counter("unsent", as: "unsent_responses", "UDP responses that could not be sent because the socket was full.")
         { $0.sum[.unsentReplies] },
@@ -71,7 +71,7 @@ extension Metric {
         },
         Metric(family: StatsReport.durationMetric, parts: []),
         .counter("stale", as: "stale_served", "Expired answers served, by cause.", by: "cause") { reading in
-            byName { (cause: StaleCause) in reading.resolving.staleCauses[cause] ?? 0 }
+            byName { (cause: StaleCause) in reading.resolving.counted.staleCauses[cause] ?? 0 }
         },
     ]
 
@@ -81,7 +81,7 @@ extension Metric {
         .gauge("cache.limit_bytes", "Maximum size of the cache.") { $0.cache.limitBytes },
         .counter("cache.hits", "Queries answered from the cache.") { $0.sum[.cacheHits] },
         .counter("cache.misses", "Queries not answered from the cache.") {
-            $0.sum[.cacheMisses] - $0.resolving.returnedChecks.total
+            $0.sum[.cacheMisses] - $0.resolving.counted.returnedChecks.total
         },
         .counter("cache.insertions", "Answers inserted into the cache.") { $0.cached.insertions },
         .counter("cache.evictions", "Answers evicted from the full cache.") { $0.cached.evictions },
@@ -135,7 +135,7 @@ extension Metric {
             "upstream_rejected", "Received messages that match no outstanding query.", by: "reason",
             ["foreign": .at("system.foreign_replies") { $0.resolving.upstreams.system.foreignReplies }]),
         .counter("system.returned_checks", "Checks for loops that a nameserver forwarded back to the daemon.") {
-            $0.resolving.returnedChecks.total
+            $0.resolving.counted.returnedChecks.total
         },
         Metric(
             family: .gauge(

@@ -48,10 +48,10 @@ final class PendingFleetReports: TimedPart {
 
     /// - Parameter cache: the cache whose number of entries is reported to other members.
     convenience init(_ resolving: ResolvingLoop, _ cache: AnswerCache) {
-        resolving.fleet.countCacheEntries = { cache.counts().entries }
+        resolving.upstreams.fleet.countCacheEntries = { cache.counts().entries }
         self.init(
-            own: { [unowned resolving] in resolving.fleet.ownReport(membersFault: $0, now: $1) },
-            read: { [unowned resolving] in resolving.fleet.report(now: $0, $1) })
+            own: { [unowned resolving] in resolving.upstreams.fleet.ownReport(membersFault: $0, now: $1) },
+            read: { [unowned resolving] in resolving.upstreams.fleet.report(now: $0, $1) })
     }
 
     var nextDeadline: Instant? { readUntil }

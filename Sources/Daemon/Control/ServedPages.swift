@@ -65,7 +65,7 @@ final class ServedPages {
             try Request.question(request.arguments[.name], request.arguments[.type])
         }
         let resolving = statistics(now).resolving
-        guard resolving.explanationPace.take(now: now) else {
+        guard resolving.explanations.pace.take(now: now) else {
             throw PageReply(429, refusing: Refusal(ExplanationPace.refusal))
         }
         let report = resolving.explanation(of: question, now: now)

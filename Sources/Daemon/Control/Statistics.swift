@@ -57,12 +57,12 @@ struct Statistics {
         report.localNames = lists.localReports
         report.unusedAccounts = lists.names.accountFaults.isEmpty ? nil : lists.names.accountFaults
         report.nftsets = resolving.addressSets.reports
-        report.fleet = resolving.fleet.status
+        report.fleet = resolving.upstreams.fleet.status
         report.network = currentNetwork
         report.portal = portal
         report.rights = rights
         report.settingsFile = settingsFile
-        report.explanationKey = resolving.explanationKey.text
+        report.explanationKey = resolving.explanations.key.text
         report.openDescriptors = stats["process.open_fds"]
         report.descriptorLimit = stats["process.max_fds"]
         return report
@@ -86,7 +86,7 @@ struct Statistics {
         report.network = networkStats
         report.notify = notifier.statistics
         report.nftset = resolving.addressSets.statistics
-        report.fleet = resolving.fleet.statistics
+        report.fleet = resolving.upstreams.fleet.statistics
         report.probe = StatsReport.Probe(resolving.probeCounts)
         report.probe.durations = StatsReport.Histogram(resolving.probes.durations)
         report.probe.evidence = evidence.count
@@ -102,7 +102,7 @@ struct Statistics {
     var prometheus: String { Metric.all.prometheus(stats) }
 
     private var durations: [String: LatencyHistogram] {
-        let latencies = resolving.latencies
+        let latencies = resolving.counted.latencies
         var hits = threads.hitDurations
         hits += resolving.streams.hitDurations
         hits += latencies.cache

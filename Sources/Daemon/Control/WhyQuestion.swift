@@ -65,7 +65,7 @@ extension ResolvingLoop {
     /// - Throws: the key is missing, or the rate limit is exceeded.
     func explained(_ why: WhyQuestion, to question: Question, now: Instant) throws(UnexplainedReason) -> Answer {
         if case .locked = why { throw .locked }
-        guard explanationPace.take(now: now) else { throw .tooMany }
+        guard explanations.pace.take(now: now) else { throw .tooMany }
         switch why {
         case .about(let asked): return Answer(explaining: sentences(about: asked, now: now), to: question.name)
         case .usage: return Answer(explaining: [WhyQuestion.usageText], to: question.name)
@@ -85,6 +85,13 @@ enum UnexplainedReason: Error {
         case .tooMany: (.notReady, .serverFailure)
         }
     }
+}
+
+/// Who may ask for explanations by DNS, and how often: all users together, over DNS and the control socket. Control users
+/// with all rights are exempt from the rate.
+struct ExplanationLimit {
+    let key = ExplanationKey(SystemEntropy())
+    var pace = ExplanationPace()
 }
 
 /// Rate limit of explanations, by DNS and over the control socket together. Each copies the resolver's state for a

@@ -9,11 +9,13 @@ extension ResolvingLoop {
     func start(
         _ id: FetchID, _ question: Question, _ upstream: Upstream, _ purpose: FetchPurpose, now: Instant
     ) {
-        if fleet.isOn, case .provider(let provider) = upstream, let asked = upstreams.providers.provider(provider) {
+        if upstreams.fleet.isOn, case .provider(let provider) = upstream,
+            let asked = upstreams.providers.provider(provider)
+        {
             let request = FleetLink.Request(id: id, question: question, provider: provider, purpose: purpose)
             let perSecond = inPlace { $0.demand(for: question, now: now) }
             let life = purpose.isRefresh ? answers.life(of: question, now: now) : nil
-            if fleet.begin(request, at: asked, replacing: life, perSecond: perSecond, now: now) {
+            if upstreams.fleet.begin(request, at: asked, replacing: life, perSecond: perSecond, now: now) {
                 return handle(.fetchAwaitsFleet(id), now: now)
             }
         }
@@ -23,7 +25,7 @@ extension ResolvingLoop {
     /// - Parameter request: the request that the outcome is about.
     func carryOut(_ outcome: Membership.Outcome, _ request: FleetLink.Request?, now: Instant) {
         switch (outcome, request) {
-        case (.ask, let request?): if fleet.isOpen(request.id) { ask(request, now: now) }
+        case (.ask, let request?): if upstreams.fleet.isOpen(request.id) { ask(request, now: now) }
         case (.answered(_, let answer), let request?), (.late(_, let answer), let request?):
             handle(.fetchShared(request.id, answer), now: now)
         case (.deferred(_, let end), let request?): handle(.fetchDeferred(request.id, until: end), now: now)
@@ -44,7 +46,7 @@ extension ResolvingLoop {
 
     /// Shares what providers have answered.
     func share(_ heard: [Event], now: Instant) {
-        guard fleet.isBusy else { return }
+        guard upstreams.fleet.isBusy else { return }
         for event in heard {
             switch event {
             case .fetchFinished(let id, let result): share(result, of: id, now: now)
@@ -52,7 +54,7 @@ extension ResolvingLoop {
                 if let provider = upstreams.providers.provider(id),
                     let answer = inPlace({ $0.shareable(question, answer, from: id) })
                 {
-                    fleet.volunteered(question, answer, by: provider, now: now)
+                    upstreams.fleet.volunteered(question, answer, by: provider, now: now)
                 }
             default: break
             }
@@ -60,12 +62,12 @@ extension ResolvingLoop {
     }
 
     private func share(_ result: FetchResult, of id: FetchID, now: Instant) {
-        guard let request = fleet.request(id) else { return }
+        guard let request = upstreams.fleet.request(id) else { return }
         if case .success(let answer) = result {
             let shareable = inPlace { $0.shareable(request.question, answer, from: request.provider) }
-            fleet.heard(id, shareable.map { .answer($0) } ?? .unshareable, now: now)
+            upstreams.fleet.heard(id, shareable.map { .answer($0) } ?? .unshareable, now: now)
         } else {
-            fleet.heard(id, .failed, now: now)
+            upstreams.fleet.heard(id, .failed, now: now)
         }
     }
 }

@@ -8,8 +8,8 @@ import Serving
 import Store
 
 struct CachedAnswers: KnownAnswers {
-    private let cache: AnswerCache
-    private let serving: ServingState
+    let cache: AnswerCache
+    let serving: ServingState
     /// Cache keys of the other known networks, the latest first.
     var otherNetworks: [Partition] = []
     private var lastRendered: (question: Question, answer: Answer, rendered: RenderedAnswer)?

@@ -24,14 +24,11 @@ final class Daemon {
 
     private let start: Start
     let reload: Reload
-    let outbox = Outbox()
     private let signals: SignalWatch
     private let ports: PortBinding
     var listening: ListenAddressWatch
-    private let cache: AnswerCache
     let flight: FlightRecording
     let resolving: ResolvingLoop
-    let pending: PendingCommands
     let evidence: EvidenceLog
     let notifier: Notifier
     let portalCheck: PortalCheck
@@ -41,7 +38,7 @@ final class Daemon {
     /// Follows the networks; nil: the settings disable this, and all networks share one part of the cache.
     let networkChanges: NetworkChangeHandler?
     let policy: PolicyInForce
-    private let operators = OperatorListeners()
+    let operators: Operators
     private var stopSignal: String?
     let log: Log
     /// Messages to the service manager; nil: there is none.
@@ -69,9 +66,9 @@ final class Daemon {
             // Stop signals keep their default action during startup, which may hang.
             signals = try SignalWatch([StopSignal.reload])
             try HTTPClient.prepareProcess()
-            let loop = try EventLoop()
+            let (loop, outbox) = (try EventLoop(), Outbox())
             let entropy = SystemEntropy()
-            cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
+            let cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))
             let files = try LocalFiles(resolvConf: settings.systemResolver.resolvConf, loop: loop, outbox: outbox)
             let lists = try NameLists(loop: loop, outbox: outbox)
             reload = Reload(settings, secrets, options, ports, lists, atWall: start.atWall)
@@ -81,7 +78,7 @@ final class Daemon {
             let serving = ServingState(Partition(network?.id, settings.providers), seed: entropy.next())
             let store = try StoreThread.begin(settings, cache: cache, loop: loop, outbox: outbox)
             let (access, gate) = (AccessList(settings.server.allow), ClientRateLimit(settings.server, ports, entropy))
-            let makeFastPath = { @Sendable [cache, serving] in
+            let makeFastPath = { @Sendable in
                 FastPath(cache: cache, access: access, serving: serving, gate: gate, version: programVersion)
             }
             let records = FlightRecords(servingThreads: listeners.threads)
@@ -91,18 +88,18 @@ final class Daemon {
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(),
                 ring: records.ofMainThread, maxConnections: DescriptorBudget.current.clientConnections)
             resolving = try ResolvingLoop(
-                loop: loop, outbox: outbox, upstreams: Upstreams(loop: loop, outbox: outbox),
+                loop: loop, outbox: outbox, upstreams: Upstreams(loop: loop, outbox: outbox, seed: entropy.next()),
                 probes: Probes(loop: loop), streams: streams,
-                mailbox: mailbox, store: store, answers: CachedAnswers(cache, serving), serving: serving,
+                mailbox: mailbox, store: store, answers: CachedAnswers(cache, serving),
                 seed: entropy.next(), fastPath: makeFastPath(), recorder: flight.recorder)
             let links = LinkMonitor(loop: loop, outbox: outbox)
             policy = PolicyInForce(resolving, cache, lists, links)
             upstreamsInForce = UpstreamsInForce(resolving, cache, files, ports)
-            networkChanges = network.map { [cache, resolving, upstreamsInForce] network in
+            networkChanges = network.map { [resolving, upstreamsInForce] network in
                 NetworkChangeHandler(network, cache, resolving, upstreamsInForce, settings)
             }
             linksInForce = LinksInForce(links, policy, upstreamsInForce, network, ports, outbox)
-            pending = PendingCommands(resolving, cache)
+            operators = Operators(resolving, cache)
             (evidence, notifier) = (EvidenceLog(resolving), Notifier(resolving))
             portalCheck = PortalCheck(resolving) { [networkChanges] in networkChanges?.network.identity }
             threads = ServingThreads(ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
@@ -112,6 +109,8 @@ final class Daemon {
         }
         try openForOperators(listeners)
     }
+
+    var outbox: Outbox { resolving.outbox }
 
     /// Serves until a signal ends it.
     func run() throws(SystemError) {
@@ -170,14 +169,14 @@ final class Daemon {
     /// All that have deadlines. What happens in `resolving` is watched and logged in the same turn.
     private var timedParts: [any TimedPart] {
         let others: [(any TimedPart)?] = [networkChanges, supervision]
-        return resolving.timedParts + policy.timedParts + upstreamsInForce.timedParts + pending.timedParts
+        return resolving.timedParts + policy.timedParts + upstreamsInForce.timedParts
             + [notifier, portalCheck, linksInForce.monitor, flight.watches, log]
             + others.compactMap { $0 } + operators.timedParts
     }
 
     /// Whether each part with a deadline is among `timedParts`. For debug builds: finds the parts by reflection.
     private var hasAllParts: Bool {
-        let owners: [AnyObject] = [self, resolving, policy, upstreamsInForce, pending, operators]
+        let owners: [AnyObject] = [self, resolving, policy, upstreamsInForce, operators, operators.pending]
         let owned = owners.flatMap { (owner: AnyObject) in
             Mirror(reflecting: owner).children.compactMap { $0.value as? any TimedPart }
         }
@@ -197,7 +196,7 @@ final class Daemon {
     /// What the fleet has flushed meanwhile must not be answered from the store. Without Redis, the start does not wait
     /// for longer than this.
     private func awaitFlushes() throws(SystemError) {
-        let fleet = resolving.fleet
+        let fleet = resolving.upstreams.fleet
         guard resolving.store != nil else { return fleet.restore([:], now: Clock.now()) }
         guard fleet.isOn else { return }
         let end = Clock.now() + Daemon.flushPatience
@@ -251,7 +250,8 @@ final class Daemon {
         }
         // A walk through the cache takes the main thread too long.
         let hosts = policy.hosts
-        let removal = { @Sendable [cache] in PolicyInForce.removeNames(of: hosts, from: cache) }
+        let removal = { @Sendable [cache = resolving.answers.cache] in PolicyInForce.removeNames(of: hosts, from: cache)
+        }
         policy.lists.finish(batch, hosts == formerHosts ? nil : removal)
     }
 
@@ -277,7 +277,7 @@ final class Daemon {
         if let networkChanges {
             networkChanges.configure(settings, now: now)
         } else {
-            resolving.serving.set(Partition(nil, settings.providers), settings)
+            resolving.answers.serving.set(Partition(nil, settings.providers), settings)
         }
         let names = reload.takeNames()
         policy.lists.set(names, zones: LocalZones(settings.localZones), copies: LastGoodFiles(settings))
@@ -333,7 +333,7 @@ final class Daemon {
 
     private func takeEntries(_ report: LoadReport, now: Instant) {
         let keptNames = policy.storeLoaded(now: now)
-        let here = report.inUse.filter { $0.partition == resolving.serving.partition(for: .all) }
+        let here = report.inUse.filter { $0.partition == resolving.answers.serving.partition(for: .all) }
         let kept = keptNames.flatMap { [Question($0, .a), Question($0, .aaaa)] }
             .compactMap { resolving.answers.entries(of: $0).first }
         let restored = kept.map { RestoredAnswer($0, now: now) } + here.map { RestoredAnswer($0, now: now) }
@@ -344,7 +344,7 @@ final class Daemon {
     /// be read later.
     private func beginWithoutStore(now: Instant) {
         if upstreamsInForce.addressLists.notes == nil { upstreamsInForce.addressLists.begin([:], now: now) }
-        resolving.fleet.restore([:], now: now)
+        resolving.upstreams.fleet.restore([:], now: now)
         policy.beginKeeping(now: now)
     }
 
@@ -353,11 +353,11 @@ final class Daemon {
         for name in policy.rules.restore(notes, settings, now: now) {
             let scope = QuestionScope(name, includesDescendants: true)
             resolving.store?.forget(scope, now: now)
-            _ = cache.remove(scope)
+            _ = resolving.answers.cache.remove(scope)
         }
         policy.restore(notes)
         upstreamsInForce.addressLists.begin(notes, now: now)
-        resolving.fleet.restore(notes, now: now)
+        resolving.upstreams.fleet.restore(notes, now: now)
         upstreamsInForce.billing.restore(notes, now: now)
         evidence.restore(notes, now: now)
         networkChanges?.restore(notes, now: now)
@@ -377,7 +377,8 @@ final class Daemon {
 
     private func statistics(now: Instant) -> Statistics {
         Statistics(
-            resolving: resolving, threads: threads, cache: cache, pendingProbes: pending.probes,
+            resolving: resolving, threads: threads, cache: resolving.answers.cache,
+            pendingProbes: operators.pending.probes,
             evidence: evidence, billing: upstreamsInForce.billing, notifier: notifier,
             network: networkChanges?.network, translationPrefix: upstreamsInForce.nat64.prefixes.first,
             nameserverSource: upstreamsInForce.nameservers.path, startedAt: start.at,
@@ -392,7 +393,8 @@ final class Daemon {
         let now = Clock.now()
         return ControlCommands(
             statistics: statistics(now: now), resolving: resolving, switches: policy.switches, rules: policy.rules,
-            settings: settings, pending: pending, evidence: evidence, watches: flight.watches, cache: cache, log: log,
+            settings: settings, pending: operators.pending, evidence: evidence, watches: flight.watches,
+            cache: resolving.answers.cache, log: log,
             topTexts: operators.topTexts,
             reload: { [unowned self] in reloadSettings($0) }, now: now
         ).answer(to: line, from: peer)

@@ -28,7 +28,7 @@ extension Daemon {
         }
         resolving.reportStateChanges(now: now)
         flight.files.counted(
-            failures: resolving.tally[.serverFailure], resolving.counts(with: threads.tally), now: now)
+            failures: resolving.counted.tally[.serverFailure], resolving.counts(with: threads.tally), now: now)
         dispatch(now: now)
         // A fetch that has begun meanwhile may have failed at once.
         while resolving.hasFinished {
@@ -62,7 +62,7 @@ extension Daemon {
         case .nameserver(let news):
             log(.nameserver(news))
             if news.changesServers { upstreamsInForce.announce(now: now) }
-        case .probe(let news): pending.probes.take(news, now: now)
+        case .probe(let news): operators.pending.probes.take(news, now: now)
         case .portal(let news):
             portalCheck.take(news, now: now)
             log(.portal(news))
@@ -76,7 +76,7 @@ extension Daemon {
         }
     }
 
-    private var network: Partition { resolving.serving.partition(for: .all) }
+    private var network: Partition { resolving.answers.serving.partition(for: .all) }
 
     private func event(of answer: ContradictingAnswer) -> LogEvent {
         .contradiction(

@@ -83,7 +83,7 @@ extension ResolvingLoop {
 
     /// Returns the reply if it depends on neither cache nor lookup.
     private func beforeCache(_ question: Question, now: Instant) -> OwnReply? {
-        if let why = WhyQuestion(question, key: explanationKey) {
+        if let why = WhyQuestion(question, key: explanations.key) {
             do throws(UnexplainedReason) {
                 let text = try explained(why, to: question, now: now)
                 return .local(text.responseCode, text.records, text.remark)
@@ -91,7 +91,7 @@ extension ResolvingLoop {
                 return .failure(error.failure.0, error.failure.1)
             }
         }
-        switch LocalPolicy(question, serving) {
+        switch LocalPolicy(question, answers.serving) {
         case nil: return nil
         case .ownAnswer: return atOnce(question, now: now)
         case .refused(let code): return .local(code, [], nil)

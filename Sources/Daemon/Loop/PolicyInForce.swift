@@ -58,7 +58,7 @@ final class PolicyInForce {
         announce(new, now: now)
         if let old { removeAnswersDiffering(new, from: old, now: now) }
         resolving.addressSets.configure(new.rules, cache, socket: settings.control.nftsetSocket, now: now)
-        resolving.fleet.configure(
+        resolving.upstreams.fleet.configure(
             fleet, rules: new.acceptanceDigest { resolving.name(of: .provider($0)) },
             fingerprint: FleetSetup.fingerprint(of: settings), now: now)
         linkMonitor.setOn((settings.rules + rules.rules).contains { $0.resolver == .link }, now: now)

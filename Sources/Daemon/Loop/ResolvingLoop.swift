@@ -19,60 +19,40 @@ final class ResolvingLoop: TimedPart {
     let upstreams: Upstreams
     let probes: Probes
     let streams: StreamServer
-    let mailbox: Mailbox<Notice>
+    private let handovers: Handovers
     /// The store of answers; nil: they are in memory only.
     let store: StoreThread?
     let recorder: FlightRecorder
     let addressSets: AddressSets
-    let fleet: FleetLink
     private(set) var answers: CachedAnswers
-    let serving: ServingState
     private var fastPath: FastPath
     private(set) var resolver: Resolver
     var clients = Clients()
     var ownQuestions = OwnQuestions()
-    private(set) var tally = Tally()
-    /// Questions taken of those that serving threads handed over; the others are in the mailbox or among the streams'
-    /// misses.
-    private(set) var questionsTaken: UInt64 = 0
-    private(set) var latencies = SourceLatencies()
-    private(set) var blocked = BlockedAnswers()
-    private(set) var returnedChecks = ReturnedChecks()
-    /// Stale answers by cause.
-    private(set) var staleCauses: [StaleCause: UInt64] = [:]
-    /// When an upstream was asked last, and when one of its answers was cached last.
-    private(set) var askedAt: Instant?
-    private(set) var learnedAt: Instant?
+    private(set) var counted = AnswerCounts()
+    private(set) var activity = UpstreamActivity()
     /// Replies over UDP of this turn.
     private var replies = DatagramReplies(replyBytes: EDNS.ourPayloadBytes)
-    /// Notices of serving threads, read in this turn.
-    private var notices: [Notice] = []
-    private var outage = ProviderOutage()
     /// A buffer for the actions of the next event.
     private var spareActions: [Action] = []
-    /// Rate limit of explanations, by DNS and over the control socket. Unrestricted control users are exempt.
-    let explanationKey = ExplanationKey(SystemEntropy())
-    var explanationPace = ExplanationPace()
+    var explanations = ExplanationLimit()
 
     init(
         loop: EventLoop, outbox: Outbox, upstreams: Upstreams, probes: Probes, streams: StreamServer,
-        mailbox: Mailbox<Notice>, store: StoreThread?, answers: CachedAnswers,
-        serving: ServingState, seed: UInt64, fastPath: consuming FastPath, recorder: FlightRecorder
+        mailbox: Mailbox<Notice>, store: StoreThread?, answers: CachedAnswers, seed: UInt64,
+        fastPath: consuming FastPath, recorder: FlightRecorder
     ) throws(SystemError) {
         (self.loop, self.outbox) = (loop, outbox)
         self.upstreams = upstreams
         self.probes = probes
         self.streams = streams
-        self.mailbox = mailbox
         self.store = store
         self.answers = answers
-        self.serving = serving
         self.recorder = recorder
         addressSets = AddressSets(loop: loop, outbox: outbox)
-        fleet = FleetLink(loop: loop, outbox: outbox, seed: seed)
         resolver = Resolver(seed: seed)
         self.fastPath = fastPath
-        _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in notices += self.mailbox.takeAll() }
+        handovers = try Handovers(mailbox, loop)
     }
 
     /// Waiting clients, without those still in the mailbox.
@@ -80,7 +60,7 @@ final class ResolvingLoop: TimedPart {
 
     /// All that have deadlines. The resolver's has its turn last: it takes what the others report.
     var timedParts: [any TimedPart] {
-        upstreams.timedParts + [probes, streams] + (store.map { [$0] } ?? []) + [addressSets, fleet, self]
+        upstreams.timedParts + [probes, streams] + (store.map { [$0] } ?? []) + [addressSets, self]
     }
 
     /// When the resolver is due.
@@ -103,11 +83,11 @@ final class ResolvingLoop: TimedPart {
             if carried.query.dnssec == client.query.dnssec || !answeredFromCache(carried, now: now) {
                 asked(carried, now: now)
             } else {
-                questionsTaken += 1
+                counted.questionsTaken += 1
             }
         }
         repeat {
-            for (outcome, request) in fleet.takeOutcomes() { carryOut(outcome, request, now: now) }
+            for (outcome, request) in upstreams.fleet.takeOutcomes() { carryOut(outcome, request, now: now) }
             let heard = upstreams.takeEvents()
             for event in heard { handle(event, now: now) }
             for (id, result) in probes.takeFinished() { handle(.probeFinished(id, result), now: now) }
@@ -116,12 +96,12 @@ final class ResolvingLoop: TimedPart {
             share(heard, now: now)
             upstreams.flush(now: now)
         } while hasFinished
-        fleet.releaseLeases(now: now)
+        upstreams.fleet.releaseLeases(now: now)
     }
 
     /// Whether there is something to settle.
     var hasFinished: Bool {
-        upstreams.hasFinished || probes.hasFinished || fleet.hasOutcomes
+        upstreams.hasFinished || probes.hasFinished
     }
 
     /// Removes cache entries, stored entries and remembered failures, so that the next question goes upstream.
@@ -137,7 +117,7 @@ final class ResolvingLoop: TimedPart {
     /// Sends the queued replies. To be called before the loop sleeps.
     func sendReplies() {
         replies.send()
-        tally.add(.unsentReplies, UInt64(replies.takeUnsent()))
+        counted.tally.add(.unsentReplies, UInt64(replies.takeUnsent()))
     }
 
     /// Reads the resolver in place: a call on the property copies the resolver, which retains all its tables.
@@ -192,7 +172,9 @@ final class ResolvingLoop: TimedPart {
             case .up, .throttled, .overBudget, .overQuota, .unmeasured: nil
             }
         }
-        if let event = outage.changed(to: failures, hasSystemResolver: !upstreams.system.servers.isEmpty, now: now) {
+        if let event = activity.outage.changed(
+            to: failures, hasSystemResolver: !upstreams.system.servers.isEmpty, now: now)
+        {
             outbox.log(event)
         }
     }
@@ -226,11 +208,8 @@ final class ResolvingLoop: TimedPart {
 
     // MARK: questions
 
-    /// Handles the notices of serving threads. They are not handled when they are read: kernel events about the
-    /// network come first.
     private func takeNotices(now: Instant) {
-        defer { notices.removeAll(keepingCapacity: true) }
-        for notice in notices {
+        handovers.takeAll { notice in
             switch notice {
             case .due(let question): handle(.prefetchDue(question), now: now)
             case .servedAgain(let question): handle(.servedAgain(question), now: now)
@@ -238,7 +217,7 @@ final class ResolvingLoop: TimedPart {
                 let group = fastPath.group(of: handover.peer.address, hidesSubnet: handover.query.hidesSubnet)
                 let client = carried(Client(handover, in: group), now: now)
                 if answeredFromCache(client, now: now) {
-                    questionsTaken += 1
+                    counted.questionsTaken += 1
                 } else {
                     asked(client, now: now)
                 }
@@ -308,15 +287,15 @@ final class ResolvingLoop: TimedPart {
     }
 
     private func asked(_ client: Client, now: Instant) {
-        questionsTaken += 1
+        counted.questionsTaken += 1
         let question = client.question
         // The daemon's own check query came back: the system resolver forwards to this daemon. No client has asked.
         if upstreams.system.clientAsked(question, now: now) {
             drop(client, now: now)
-            returnedChecks.add(client.path)
+            counted.returnedChecks.add(client.path)
             return
         }
-        if let why = WhyQuestion(question, key: explanationKey) { return explain(why, to: client, now: now) }
+        if let why = WhyQuestion(question, key: explanations.key) { return explain(why, to: client, now: now) }
         guard let waiter = clients.add(client) else {
             fail(client, .notReady, now: now)
             return
@@ -332,12 +311,11 @@ final class ResolvingLoop: TimedPart {
         recorder.note(action, nameOfSource: { name(of: $0) }, now: now)
         switch action {
         case .fetch(let id, let question, let upstream, let purpose):
-            askedAt = now
+            activity.askedAt = now
             start(id, question, upstream, purpose, now: now)
         case .shadow(let id, let question, let provider): upstreams.measure(id, question, provider, now: now)
         case .abandon(let id):
             upstreams.abandon(id, now: now)
-            fleet.abandon(id)
         case .store(let question, let answer, let source): keep(question, answer, source, now: now)
         case .reply(let waiter, let answer, let source):
             guard let client = clients.take(waiter) else { return tell(waiter, .answer(answer, source)) }
@@ -359,7 +337,7 @@ final class ResolvingLoop: TimedPart {
         case .probeNews(let news): outbox.put(.probe(news))
         case .diverged(let divergence):
             outbox.put(.diverged(divergence))
-            fleet.reportEvidence(divergence.question.name, divergence.mismatched.target.address, now: now)
+            upstreams.fleet.reportEvidence(divergence.question.name, divergence.mismatched.target.address, now: now)
         case .contradicted(let answer): outbox.put(.contradicted(answer))
         case .fail(let waiter, let extendedError, let code):
             guard let client = clients.take(waiter) else { return tell(waiter, .failure(extendedError, code)) }
@@ -369,7 +347,7 @@ final class ResolvingLoop: TimedPart {
 
     private func keep(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
         guard let provenance = source.provenance else { return }
-        learnedAt = now
+        activity.learnedAt = now
         answers.store(question, answer, provenance, now: now)
         addressSets.take(question, answer, isCached: true, now: now)
         writeToStore(question, answer, provenance, lifetimeSeconds: answer.ttlSeconds, ageMilliseconds: 0, now: now)
@@ -425,7 +403,7 @@ final class ResolvingLoop: TimedPart {
         let isSent = answer(
             client, with: message, expired.answer.responseCode, expired.extendedError, from: .stale, now: now)
         addressSets.take(client.question, expired.answer, now: now)
-        if isSent { staleCauses[cause, default: 0] += 1 }
+        if isSent { counted.answeredStale(because: cause) }
     }
 
     func fail(
@@ -449,15 +427,12 @@ final class ResolvingLoop: TimedPart {
     ) -> Bool {
         guard send(message, to: client, now: now) else {
             recorder.dropped(client, "gone", now: now)
-            tally[.droppedGone] += 1
+            counted.tally[.droppedGone] += 1
             return false
         }
         let source = rule == nil ? source : .blocked
-        if let rule { blocked.add(rule) }
         recorder.answered(client, code, extendedError, from: source, by: rule, now: now)
-        latencies.record(client.askedAt.duration(to: now), from: source)
-        tally.count(code)
-        tally[source.count] += 1
+        counted.answered(code, from: source, by: rule, after: client.askedAt.duration(to: now))
         return true
     }
 
@@ -520,13 +495,13 @@ final class ResolvingLoop: TimedPart {
     func counts(with serving: Tally) -> Tally {
         var sum = serving
         sum += streams.tally
-        sum += tally
+        sum += counted.tally
         return sum
     }
 
     /// Returns the number of open questions: in transit from a serving thread, or waiting.
     func questionsOpen(with serving: Tally) -> Int {
-        Int(counts(with: serving)[.handedOver] - questionsTaken) + clientsWaiting
+        Int(counts(with: serving)[.handedOver] - counted.questionsTaken) + clientsWaiting
     }
 
     var refreshes: RefreshCounts { resolver.refreshes }
@@ -581,9 +556,9 @@ final class ResolvingLoop: TimedPart {
     /// Returns the explanation of the present answer to a question.
     func explanation(of question: Question, now: Instant) -> ExplainReport {
         let explanations = Explanations(
-            resolver: resolver, answers: answers, serving: serving, now: now, nameOfSource: name(of:))
+            resolver: resolver, answers: answers, serving: answers.serving, now: now, nameOfSource: name(of:))
         var report = explanations.report(of: question)
-        report.fleet = fleet.origin(of: question, now: now)
+        report.fleet = upstreams.fleet.origin(of: question, now: now)
         let (records, bootedAt) = (recorder.records, Clock.bootMicrosecondsSince1970())
         report.lately = records.latest(ExplainReport.maxLately, about: question.name).map { event in
             FlightEventReport(event, bootMicroseconds: bootedAt, showsClients: false) { records.words[$0] }.fact

@@ -115,7 +115,9 @@ final class NetworkChangeHandler: TimedPart {
 
     /// Reports the first upstream answer after a network change.
     func noteRecovery() {
-        guard let time = network.noteAnswers(askedAt: resolving.askedAt, learnedAt: resolving.learnedAt) else {
+        guard
+            let time = network.noteAnswers(askedAt: resolving.activity.askedAt, learnedAt: resolving.activity.learnedAt)
+        else {
             return
         }
         resolving.outbox.log(.networkRecovered(after: time))
@@ -138,7 +140,7 @@ final class NetworkChangeHandler: TimedPart {
         candidate = network.candidate
         let inUse = isInTransit ? candidate : network.id
         let partition = inUse.map { Partition($0, settings.providers) } ?? .inTransit
-        resolving.serving.set(partition, settings)
+        resolving.answers.serving.set(partition, settings)
         // The known networks, the latest first.
         let known = [network.id] + network.history.known.map(\.id).filter { $0 != network.id }
         resolving.setOtherNetworks(known.filter { $0 != inUse }.map { Partition($0, settings.providers) })

@@ -86,7 +86,7 @@ final class Billing: TimedPart {
         unsaved.insert(provider)
         let billed = resolving.upstreams.providers.providers.first { $0.name == provider }
         if let account = billed.flatMap({ account(of: $0) }) {
-            resolving.fleet.bill(account, causes.count, own: own(account))
+            resolving.upstreams.fleet.bill(account, causes.count, own: own(account))
         }
         resolving.outbox.changed(.billedSums)
     }
@@ -106,8 +106,8 @@ final class Billing: TimedPart {
     /// which corrects a wrong sum.
     func recount(_ provider: Provider, now: Instant) {
         guard let account = account(of: provider) else { return }
-        resolving.fleet.bill(account, 0, own: own(account))
-        resolving.fleet.recount(account, now: now)
+        resolving.upstreams.fleet.bill(account, 0, own: own(account))
+        resolving.upstreams.fleet.recount(account, now: now)
         compareWithQuotas(now: now)
     }
 
@@ -115,7 +115,7 @@ final class Billing: TimedPart {
     /// period is that of Redis's clock, so that it is the same for all members.
     private func account(of provider: Provider) -> String? {
         provider.quota.map { quota in
-            let time = resolving.fleet.wallMilliseconds(at: Clock.now()) ?? Clock.wallMilliseconds()
+            let time = resolving.upstreams.fleet.wallMilliseconds(at: Clock.now()) ?? Clock.wallMilliseconds()
             return "\(provider.accountIdentity), \(quota.period) until \(quota.period.end(after: time))"
         }
     }
@@ -134,7 +134,7 @@ final class Billing: TimedPart {
     /// The questions of all members of a fleet in the present period of the quota; nil without either, and before Redis
     /// has told them.
     func fleetTotal(of provider: Provider) -> Int? {
-        account(of: provider).flatMap { resolving.fleet.billed($0) }
+        account(of: provider).flatMap { resolving.upstreams.fleet.billed($0) }
     }
 
     /// Stores the counts that changed, unless the store's counts were not restored yet.
@@ -156,7 +156,7 @@ final class Billing: TimedPart {
             var (level, end) = (BilledQuestions.QuotaLevel.free, Instant?.none)
             if let questions, let quota = provider.quota {
                 level = questions.level(of: quota, used: used(quota, of: provider, questions))
-                if let account = account(of: provider) { resolving.fleet.bill(account, 0, own: own(account)) }
+                if let account = account(of: provider) { resolving.upstreams.fleet.bill(account, 0, own: own(account)) }
                 let wall = Clock.wallMilliseconds()
                 let left = quota.period.end(after: wall) - wall
                 if level == .usedUp { end = now + .milliseconds(max(0, left)) }

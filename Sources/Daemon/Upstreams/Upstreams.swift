@@ -9,14 +9,16 @@ final class Upstreams {
     let providers: ProviderFetches
     let system: SystemFetches
     let nameservers: NamedServers
+    let fleet: FleetLink
 
-    init(loop: EventLoop, outbox: Outbox) {
+    init(loop: EventLoop, outbox: Outbox, seed: UInt64) {
         providers = ProviderFetches(loop: loop, outbox: outbox)
         system = SystemFetches(loop: loop, outbox: outbox)
         nameservers = NamedServers(asking: system, outbox: outbox)
+        fleet = FleetLink(loop: loop, outbox: outbox, seed: seed)
     }
 
-    var timedParts: [any TimedPart] { [providers, system, nameservers] }
+    var timedParts: [any TimedPart] { [providers, system, nameservers, fleet] }
 
     /// Returns the name of an upstream; nil if it was removed.
     func name(of id: ProviderID) -> String? { providers.name(of: id) ?? nameservers[id]?.name }
@@ -44,10 +46,11 @@ final class Upstreams {
         providers.abandon(id, now: now)
         system.abandon(id)
         nameservers.abandon(id, now: now)
+        fleet.abandon(id)
     }
 
-    /// Whether `takeEvents` has to be called in this turn.
-    var hasFinished: Bool { providers.hasFinished || system.hasFinished }
+    /// Whether `takeEvents` or the fleet's outcomes have to be taken in this turn.
+    var hasFinished: Bool { providers.hasFinished || system.hasFinished || fleet.hasOutcomes }
 
     /// Returns what has happened to the fetches, and what else the replies tell.
     func takeEvents() -> [Event] {

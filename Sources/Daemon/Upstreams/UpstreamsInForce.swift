@@ -24,7 +24,7 @@ final class UpstreamsInForce {
 
     init(_ resolving: ResolvingLoop, _ cache: AnswerCache, _ files: LocalFiles, _ ports: PortBinding) {
         (self.resolving, self.files, self.ports) = (resolving, files, ports)
-        nat64 = NAT64(resolving, cache, resolving.serving)
+        nat64 = NAT64(resolving, cache, resolving.answers.serving)
         (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
     }
 

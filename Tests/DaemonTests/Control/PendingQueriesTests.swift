@@ -40,7 +40,7 @@ struct PendingQueriesTests {
             ])
         #expect(stream.isFinished && pending.nextDeadline == nil)
         let mailbox = stand.resolving
-        #expect(mailbox.clientsWaiting == 0 && mailbox.questionsTaken == 0)
+        #expect(mailbox.clientsWaiting == 0 && mailbox.counted.questionsTaken == 0)
     }
 
     @Test("without an upstream the failure is shown with its extended error, and counts as one")
@@ -86,7 +86,7 @@ struct PendingQueriesTests {
         #expect(try lines(.aaaa, name).last == "; EDE 17: no IPv6 route (filter-aaaa)")
         let locked = try lines(.txt, #require(Name("www.example.com.why.httpdnsd")))
         #expect(locked.contains { $0.hasPrefix("; EDE 18: ") }, "\(locked)")
-        let key = stand.resolving.explanationKey.text
+        let key = stand.resolving.explanations.key.text
         let why = try lines(.txt, #require(Name("www.example.com.\(key).why.httpdnsd")))
         #expect(why.contains { $0.contains("route ") } && why.last?.contains("from local") == true, "\(why)")
     }

@@ -26,7 +26,7 @@ struct ResolvingStand {
         let recorder = FlightRecorder(FlightRecords(servingThreads: 0))
         let makeFastPath = { FastPath(cache: cache, access: access, serving: serving, version: ServingStand.version) }
         resolving = try ResolvingLoop(
-            loop: loop, outbox: outbox, upstreams: Upstreams(loop: loop, outbox: outbox),
+            loop: loop, outbox: outbox, upstreams: Upstreams(loop: loop, outbox: outbox, seed: 1),
             probes: Probes(loop: loop),
             streams: StreamServer(
                 listeners: [], loop: loop, access: access, fastPath: makeFastPath(),
@@ -37,8 +37,8 @@ struct ResolvingStand {
                     path: path, cache: cache, maxAge: .seconds(3_600), maxTTL: .seconds(3_600), maxRows: 100,
                     loop: loop,
                     outbox: outbox)
-            }, answers: CachedAnswers(cache, serving), serving: serving,
-            seed: 1, fastPath: makeFastPath(), recorder: recorder)
+            }, answers: CachedAnswers(cache, serving),
+                seed: 1, fastPath: makeFastPath(), recorder: recorder)
     }
 
     /// As after a reload.

@@ -1,20 +1,25 @@
-// Where operators ask: the control socket, and the HTTP listener of metrics and status page.
+// Where operators ask: the control socket, and the HTTP listener of metrics and status page. Their commands that take a
+// while belong to it.
 
 import Control
 import DNSWire
 import LinuxIO
+import Serving
 import Settings
 
-final class OperatorListeners {
+final class Operators {
+    let pending: PendingCommands
     let topTexts = KeptReplies<Bool, String>()
     private(set) var pages: MetricsListener?
     private var control: ControlServer?
     /// The samples for the status page; nil: there is no HTTP listener.
     private var sampler: StatisticsSampler?
 
+    init(_ resolving: ResolvingLoop, _ cache: AnswerCache) { pending = PendingCommands(resolving, cache) }
+
     var timedParts: [any TimedPart] {
-        let parts: [(any TimedPart)?] = [control, pages, sampler]
-        return parts.compactMap { $0 }
+        let listeners: [(any TimedPart)?] = [control, pages, sampler]
+        return pending.timedParts + listeners.compactMap { $0 }
     }
 
     func openControlSocket(

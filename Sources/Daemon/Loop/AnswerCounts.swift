@@ -1,0 +1,30 @@
+// What the main loop has answered: counts by source, code and reason, and how long the answers took.
+
+import DNSWire
+import Resolver
+import Serving
+import Telemetry
+
+struct AnswerCounts {
+    var tally = Tally()
+    /// Questions taken of those that serving threads handed over; the others are in the mailbox or among the streams'
+    /// misses.
+    var questionsTaken: UInt64 = 0
+    var returnedChecks = ReturnedChecks()
+    private(set) var latencies = SourceLatencies()
+    private(set) var blocked = BlockedAnswers()
+    /// Stale answers by cause.
+    private(set) var staleCauses: [StaleCause: UInt64] = [:]
+
+    /// - Parameter rule: what blocked the name.
+    mutating func answered(
+        _ code: ResponseCode, from source: FlightEvent.Source, by rule: BlockingRule?, after duration: Duration
+    ) {
+        if let rule { blocked.add(rule) }
+        latencies.record(duration, from: source)
+        tally.count(code)
+        tally[source.count] += 1
+    }
+
+    mutating func answeredStale(because cause: StaleCause) { staleCauses[cause, default: 0] += 1 }
+}
