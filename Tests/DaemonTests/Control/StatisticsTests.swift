@@ -32,14 +32,19 @@ struct StatisticsTests {
         #expect(try lines.joined(separator: "\n") == golden("fresh.txt"), "\(lines.joined(separator: "\n"))")
     }
 
-    @Test("each count of serving threads is reported, and in a place of its own")
+    @Test("each count of serving threads is reported")
     func counts() throws {
         let statistics = try statistics(of: try ResolvingStand())
-        let idle = Metric.all.figures(StatisticsReading(statistics, Tally()))
+        func figures(_ tally: Tally) -> StatsTree {
+            var figures = Metric.all.figures(StatisticsReading(statistics, tally))
+            // Memory and descriptors change meanwhile.
+            figures["process"] = .members([:])
+            return figures
+        }
         for count in Count.allCases {
             var tally = Tally()
             tally.add(count)
-            #expect(Metric.all.figures(StatisticsReading(statistics, tally)) != idle, "\(count)")
+            #expect(figures(tally) != figures(Tally()), "\(count)")
         }
     }
 
