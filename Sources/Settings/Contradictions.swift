@@ -24,66 +24,47 @@ extension ProviderDraft {
 
     /// Keys that only some dialects accept.
     private func misplaced(with dialect: Dialect) -> [Contradiction] {
-        let accounts = Dialect.allCases.filter { $0 != .doh }
-        let keys: [(key: String, isSet: Bool, dialects: [Dialect])] = [
-            ("account", account != nil, accounts),
-            ("access-key", accessKey != nil, [.json]),
-            ("key-file", keyFile != nil, accounts.filter { $0 != .dnspod }),
-            ("cipher", cipher != nil, [.alicloudV2]), ("cipher-key-file", cipherKeyFile != nil, [.alicloudV2]),
-            ("expiring", expiring != nil, Dialect.stampingNames),
-            ("region", region != nil, [.alicloud, .alicloudV2]),
-            ("service-nodes", serviceNodes != nil, Dialect.listingNodes),
-            // UCloud selects addresses by the client's own IP address.
-            ("client-subnet", clientSubnet != nil, Dialect.allCases.filter { $0 != .ucloud }),
-            ("client-subnet-form", clientSubnetForm != nil, Dialect.encrypting),
-            ("method", method != nil, [.doh]), ("trust-ad", trustAD != nil, [.doh]),
-            ("template", template != nil, [.template]),
+        let keys: [(key: Dialect.Key, isSet: Bool)] = [
+            (.account, account != nil), (.accessKey, accessKey != nil), (.keyFile, keyFile != nil),
+            (.cipher, cipher != nil), (.cipherKeyFile, cipherKeyFile != nil), (.expiring, expiring != nil),
+            (.region, region != nil), (.serviceNodes, serviceNodes != nil), (.clientSubnet, clientSubnet != nil),
+            (.clientSubnetForm, clientSubnetForm != nil), (.method, method != nil), (.trustAD, trustAD != nil),
+            (.template, template != nil),
         ]
-        return keys.compactMap { key, isSet, dialects in
-            guard isSet, !dialects.contains(dialect) else { return nil }
-            return (
-                key, "provider.\(key): found with dialect \(quoted(dialect.rawValue)); \(Dialect.allowed(dialects))"
-            )
-        } + parameters.misplaced(with: dialect).map { ($0.key, "provider.\($0.key): \($0.text)") }
+        let refused = keys.filter(\.isSet).compactMap { key, _ in
+            dialect.refusal(of: key).map { (key: key.rawValue, text: $0) }
+        }
+        return (refused + parameters.misplaced(with: dialect)).map { ($0.key, "provider.\($0.key): \($0.text)") }
     }
 
     private func missing(with dialect: Dialect) -> [Contradiction] {
-        let accounts: [Dialect] = [.dnspodDES, .dnspodAES, .alicloud, .alicloudV2, .volcengine, .baidu, .ucloud]
-        let keys = accounts.filter { $0 != .alicloud } + [.dnspodHTTPS]
-        var list: [Contradiction] = []
         let needs = "dialect \(quoted(dialect.rawValue)) needs"
-        if account == nil, accounts.contains(dialect) {
-            list.append(
-                (
-                    nil,
-                    "this [[provider]] has no account; \(needs) the id that the vendor gave you: "
-                        + "write account = \"ID\""
-                ))
-        }
-        if keyFile == nil, keys.contains(dialect) {
-            list.append(
-                (
-                    nil,
-                    "this [[provider]] has no key-file; \(needs) a file with the account's token or key: "
-                        + "write key-file = \"/etc/httpdnsd/\(dialect.rawValue).key\""
-                ))
-        }
-        if dialect == .template, template == nil {
-            list.append((nil, "this [[provider]] has no [provider.template]; \(needs) it behind the other keys"))
-        }
-        return list
+        let keys: [(key: Dialect.Key, isSet: Bool, text: String)] = [
+            (
+                .account, account != nil,
+                "account; \(needs) the id that the vendor gave you: write account = \"ID\""
+            ),
+            (
+                .keyFile, keyFile != nil,
+                "key-file; \(needs) a file with the account's token or key: "
+                    + "write key-file = \"/etc/httpdnsd/\(dialect.rawValue).key\""
+            ),
+            (.template, template != nil, "[provider.template]; \(needs) it behind the other keys"),
+        ]
+        return keys.filter { !$0.isSet && dialect.facts.needs.contains($0.key) }
+            .map { (nil, "this [[provider]] has no \($0.text)") }
     }
 
-    /// Returns the missing keys of AliDNS, which signs with three keys, all of which are required.
+    /// Returns the missing keys of a dialect that signs with three keys, all of which are required.
     private func halves(with dialect: Dialect) -> [Contradiction] {
         let keys = [("account", account != nil), ("access-key", accessKey != nil), ("key-file", keyFile != nil)]
         let (set, unset) = (keys.filter(\.1).map(\.0), keys.filter { !$0.1 }.map(\.0))
-        guard dialect == .json, let first = set.first, !unset.isEmpty else { return [] }
+        guard dialect.facts.takesWholeAccount, let first = set.first, !unset.isEmpty else { return [] }
         return [
             (
                 first,
-                "provider.\(first): found without \(unset.joined(separator: " and ")); allowed with dialect \"json\": "
-                    + "account, access-key and key-file together, or none of them"
+                "provider.\(first): found without \(unset.joined(separator: " and ")); allowed with dialect "
+                    + "\(quoted(dialect.rawValue)): account, access-key and key-file together, or none of them"
             )
         ]
     }
@@ -112,12 +93,12 @@ extension ProviderDraft {
                         + "allowed: with https"
                 ))
         }
-        if dialect == .dnspodHTTPS, provider?.addresses.allSatisfy(\.isLoopback) == false {
+        if let dialect, dialect.facts.sendsKey, provider?.addresses.allSatisfy(\.isLoopback) == false {
             list.append(
                 (
                     "url",
-                    "provider.url: found an http URL with dialect \"dnspod-https\", which sends the token as it is; "
-                        + "allowed: https, and http to a loopback address"
+                    "provider.url: found an http URL with dialect \(quoted(dialect.rawValue)), which sends the "
+                        + "token as it is; allowed: https, and http to a loopback address"
                 ))
         }
         return list
@@ -125,7 +106,7 @@ extension ProviderDraft {
 
     private var ciphers: [Contradiction] {
         // With any other dialect both keys are errors, which `misplaced` reports.
-        guard dialect == .alicloudV2 else { return [] }
+        guard dialect?.accepts(.cipher) == true else { return [] }
         return switch (cipher, cipherKeyFile) {
         case (.cbc, nil), (.gcm, nil):
             [("cipher", "provider.cipher: found without cipher-key-file; name the file with the AES key there")]
@@ -177,15 +158,5 @@ extension Settings.Provider.Template {
             list.append("this [provider.template] has neither v4 nor v6; it needs where a reply holds addresses")
         }
         return list
-    }
-}
-
-extension Settings.Provider.Dialect {
-    /// Returns the end of an error message: the dialects that accept the key, or the exceptions if those are fewer.
-    static func allowed(_ dialects: [Self]) -> String {
-        let others = allCases.filter { !dialects.contains($0) }
-        let words = { (list: [Self]) in list.map { quoted($0.rawValue) }.joined(separator: ", ") }
-        return "allowed: with "
-            + (others.count < dialects.count ? "every dialect but \(words(others))" : words(dialects))
     }
 }

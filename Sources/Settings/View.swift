@@ -144,7 +144,7 @@ extension Settings {
     /// Gives each provider the client subnets of views.
     mutating func giveSubnetsOfViews() {
         let subnets = views.compactMap { view in view.clientSubnet.map { (view.number, $0) } }
-        for provider in providers.indices where providers[provider].dialect != .ucloud {
+        for provider in providers.indices where providers[provider].dialect.accepts(.clientSubnet) {
             providers[provider].clientSubnetOfView = Dictionary(uniqueKeysWithValues: subnets)
         }
     }

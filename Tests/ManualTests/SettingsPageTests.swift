@@ -57,6 +57,19 @@ struct SettingsPageTests {
         ("[[rule]]", Settings.Rule.keys.map(\.name)),
     ]
 
+    @Test("httpdnsd-providers(7) has each dialect with the keys that it needs, and httpdnsctl(1) each service of setup")
+    func dialects() throws {
+        let lines = try ManualPage("httpdnsd-providers.7").lines
+        let services = try #require(
+            try ManualPage("httpdnsctl.1").entries.first { $0.tag.hasPrefix("--account ") }?.text)
+        for (dialect, facts) in Settings.Provider.Dialect.rows {
+            let row = try #require(lines.first { $0.hasPrefix("\(dialect.rawValue)|") }, "\(dialect)")
+            #expect(facts.needs.allSatisfy { row.contains($0.rawValue) }, "\(dialect)")
+            guard let service = facts.service else { continue }
+            #expect(services.contains(service.name ?? dialect.rawValue))
+        }
+    }
+
     private func entries(of header: String) -> [ManualPage.Entry] {
         let section = header.isEmpty ? "At the top of the file" : header
         return page.entries.filter { $0.section == section }

@@ -30,9 +30,9 @@ extension VendorAccount {
     /// Flags with what the service requires.
     var requiredFlags: String {
         var words = ["--account \(name)"]
-        if id == .required { words.append("--account-id 100") }
-        if accessKey == .required { words.append("--access-key LTAI5t") }
-        if keyFile == .required { words.append("--key-file /etc/httpdnsd/\(name).key") }
+        if needs(.account) { words.append("--account-id 100") }
+        if needs(.accessKey) { words.append("--access-key LTAI5t") }
+        if needs(.keyFile) { words.append("--key-file /etc/httpdnsd/\(name).key") }
         if needsAddresses { words.append("--addresses 192.0.2.1,2001:db8::1") }
         return words.joined(separator: " ")
     }

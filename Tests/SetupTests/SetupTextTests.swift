@@ -135,17 +135,17 @@ struct VendorAccountTests {
     @Test("what a service requires is what its dialect requires", arguments: VendorAccount.all)
     func requirements(_ service: VendorAccount) throws {
         let given = try flags(service.requiredFlags).answers.keys
-        let keys: [(SetupFlags.Answer, VendorAccount.Need)] = [
-            (.accountID, service.id), (.accessKey, service.accessKey), (.keyFile, service.keyFile),
-            (.addresses, service.needsAddresses ? .required : .optional),
+        let keys: [(SetupFlags.Answer, Bool)] = [
+            (.accountID, service.needs(.account)), (.accessKey, service.needs(.accessKey)),
+            (.keyFile, service.needs(.keyFile)), (.addresses, service.needsAddresses),
         ]
-        for (key, need) in keys {
+        for (key, isNeeded) in keys {
             let others = try flags(service.requiredFlags).answers.filter { $0.key != key }
             let words = others.flatMap { [$0.key.rawValue, $0.value] }.joined(separator: " ")
             let rest = try answers("--providers none --lan no --take-over no " + words)
-            #expect(given.contains(key) == (need == .required), "\(key)")
-            #expect(rest.missing == (need == .required ? [key] : []), "\(key)")
-            if need == .required { #expect(throws: SetupRefusal.self, "\(key)") { try rest.settingsFile() } }
+            #expect(given.contains(key) == isNeeded, "\(key)")
+            #expect(rest.missing == (isNeeded ? [key] : []), "\(key)")
+            if isNeeded { #expect(throws: SetupRefusal.self, "\(key)") { try rest.settingsFile() } }
         }
     }
 

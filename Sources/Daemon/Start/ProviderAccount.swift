@@ -93,17 +93,15 @@ struct ProviderAccount {
         }
     }
 
-    /// Whether a service node has a certificate for its own address. Tencent's clients check that certificate, after
-    /// the list itself came over TLS.
-    var nodesHaveOwnCertificates: Bool {
-        guard settings.dialect == .dnspodHTTPS, case .address = settings.url.host else { return false }
-        return true
-    }
+    /// Whether a service node has a certificate for its own address.
+    var nodesHaveOwnCertificates: Bool { urlHasAddress && settings.dialect.facts.nodesHaveCertificates }
 
     /// The only name on the vendor's certificate, if the URL has an address in its place.
-    private var vendorName: String? {
-        guard settings.dialect == .baidu, case .address = settings.url.host else { return nil }
-        return Baidu.certificateName
+    private var vendorName: String? { urlHasAddress ? settings.dialect.facts.certificateName : nil }
+
+    private var urlHasAddress: Bool {
+        guard case .address = settings.url.host else { return false }
+        return true
     }
 
     /// Returns the endpoint to dial for one of the provider's addresses, with its TLS name.

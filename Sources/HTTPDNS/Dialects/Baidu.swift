@@ -21,9 +21,6 @@ package struct Baidu: AddressDialect {
         isVersion3 = URLQuery.path(of: url).split(separator: "/").contains("v3")
     }
 
-    /// The name on the vendor's certificate, whatever address is dialled (providers.md, correction C2).
-    package static let certificateName = "httpdns.baidubce.com"
-
     /// The service's limit of names per request (providers.md 7.1).
     package let maxNames = 10
     package var asksBothFamilies: Bool { !isVersion3 }

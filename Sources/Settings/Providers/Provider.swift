@@ -4,16 +4,6 @@ package import DNSWire
 
 extension Settings {
     package struct Provider: Equatable, Sendable {
-        package enum Dialect: String, CaseIterable, Sendable {
-            case dnspod
-            case dnspodDES = "dnspod-des"
-            case dnspodAES = "dnspod-aes"
-            case dnspodHTTPS = "dnspod-https"
-            case alicloud
-            case alicloudV2 = "alicloud-v2"
-            case volcengine, json, doh, baidu, ucloud, template
-        }
-
         package enum Method: String, CaseIterable, Sendable {
             case get = "GET"
             case post = "POST"
@@ -146,11 +136,7 @@ extension Settings {
         /// True if requests carry names over the network without TLS or encryption by the dialect.
         package var exposesNames: Bool {
             guard !url.isSecure, !addresses.allSatisfy(\.isLoopback) else { return false }
-            return switch dialect {
-            case .dnspodDES, .dnspodAES: false
-            case .alicloudV2: (cipher ?? .plain) == .plain
-            default: true
-            }
+            return !dialect.facts.encryptsNames && (cipher ?? .plain) == .plain
         }
     }
 }
@@ -183,5 +169,7 @@ extension Settings.Provider {
         package var success = ""
         /// HTTP statuses that may concern the name; 400 to 499, up to 8.
         package var nameStatuses: [Int] = []
+
+        package init(query: String) { self.query = query }
     }
 }

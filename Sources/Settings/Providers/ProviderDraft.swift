@@ -51,12 +51,12 @@ extension ProviderDraft {
             sni: provider.sni, verifyName: provider.verifyName, host: provider.host, caFile: provider.caFile,
             account: provider.account, accessKey: provider.accessKey, keyFile: provider.keyFile,
             cipher: provider.cipher, cipherKeyFile: provider.cipherKeyFile,
-            expiring: dialect.stampsNames ? provider.expiring : nil, region: provider.region,
-            serviceNodes: dialect.listsNodes ? provider.serviceNodes : nil, parameters: provider.parameters,
+            expiring: dialect.accepts(.expiring) ? provider.expiring : nil, region: provider.region,
+            serviceNodes: dialect.accepts(.serviceNodes) ? provider.serviceNodes : nil, parameters: provider.parameters,
             clientSubnet: provider.clientSubnet,
-            clientSubnetForm: dialect.encrypts ? provider.clientSubnetForm : nil,
+            clientSubnetForm: dialect.accepts(.clientSubnetForm) ? provider.clientSubnetForm : nil,
             proxy: provider.proxy, proxyKeyFile: provider.proxyKeyFile,
-            method: dialect == .doh ? provider.method : nil, trustAD: provider.trustAD ? true : nil,
+            method: dialect.accepts(.method) ? provider.method : nil, trustAD: provider.trustAD ? true : nil,
             budgetPerSecond: provider.budgetPerSecond,
             shadow: provider.shadow, names: provider.names, namesFile: provider.namesFile,
             exclusive: provider.exclusive ? true : nil, viewsOnly: provider.viewsOnly ? true : nil,
@@ -72,11 +72,12 @@ extension ProviderDraft {
         var dialled = addresses
         if case .address(let address) = url.host, addresses.isEmpty { dialled = [address] }
         guard !dialled.isEmpty || url.isSecure else { return nil }
+        let usesNodes = dialect.accepts(.serviceNodes) && dialect.facts.usesNodes
         return Settings.Provider(
             name: name, dialect: dialect, url: url, addresses: dialled, sni: sni, verifyName: verifyName, host: host,
             caFile: caFile, account: account, accessKey: accessKey, keyFile: keyFile,
             cipher: cipher ?? (cipherKeyFile == nil ? nil : .gcm), cipherKeyFile: cipherKeyFile,
-            expiring: expiring ?? false, region: region, serviceNodes: serviceNodes ?? dialect.usesNodes,
+            expiring: expiring ?? false, region: region, serviceNodes: serviceNodes ?? usesNodes,
             template: template, parameters: parameters,
             clientSubnet: clientSubnet, clientSubnetForm: clientSubnetForm ?? .clear, proxy: proxy,
             proxyKeyFile: proxyKeyFile, method: method ?? .get, trustAD: trustAD ?? false,
@@ -84,19 +85,4 @@ extension ProviderDraft {
             namesFile: namesFile, exclusive: exclusive ?? false, viewsOnly: viewsOnly ?? false, quota: quota,
             hedge: hedge, timeout: timeout, idle: idle, connectionRequests: connectionRequests)
     }
-}
-
-extension Settings.Provider.Dialect {
-    /// Whether the dialect is one of Tencent's paid service, which accepts names with the expiry time of the request.
-    fileprivate var stampsNames: Bool { Settings.Provider.Dialect.stampingNames.contains(self) }
-    /// Whether the dialect is one of Tencent's paid service over HTTP.
-    fileprivate var encrypts: Bool { Settings.Provider.Dialect.encrypting.contains(self) }
-    /// Whether the vendor lists the service nodes for its clients.
-    fileprivate var listsNodes: Bool { Settings.Provider.Dialect.listingNodes.contains(self) }
-
-    static let encrypting: [Self] = [.dnspodDES, .dnspodAES]
-    static let stampingNames = encrypting + [.dnspodHTTPS]
-    static let listingNodes = [.alicloud, .alicloudV2] + stampingNames + [.volcengine, .baidu, .ucloud]
-    /// Whether the listed nodes are used by default. Volcengine's list is a trial, and off in its SDK.
-    fileprivate var usesNodes: Bool { listsNodes && self != .volcengine }
 }

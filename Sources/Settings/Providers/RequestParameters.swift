@@ -63,20 +63,16 @@ extension Settings.RequestParameters {
             }
     }
 
-    /// Keys that the dialect does not carry, each with the end of an error message.
+    /// Keys that the dialect does not accept, each with the end of an error message.
     func misplaced(with dialect: Settings.Provider.Dialect) -> [(key: String, text: String)] {
-        typealias Dialect = Settings.Provider.Dialect
-        let keys: [(key: String, isSet: Bool, dialects: [Dialect])] = [
-            ("query", !query.isEmpty, [.alicloud, .alicloudV2]), ("tags", !tags.isEmpty, [.alicloudV2, .volcengine]),
-            ("app-id", appID != nil, [.volcengine, .ucloud]),
+        let keys: [(key: Settings.Provider.Dialect.Key, isSet: Bool)] = [
+            (.query, !query.isEmpty), (.tags, !tags.isEmpty), (.appID, appID != nil),
         ]
-        let found = "found with dialect \(quoted(dialect.rawValue)); "
-        var list = keys.filter { $0.isSet && !$0.dialects.contains(dialect) }.map { key, _, dialects in
-            (key: key, text: found + Dialect.allowed(dialects))
+        let refused = keys.filter(\.isSet).compactMap { key, _ in
+            dialect.refusal(of: key).map { (key: key.rawValue, text: $0) }
         }
-        // It is not published how Volcengine's header carries more than one tag.
-        if dialect == .volcengine, tags.count > 1 { list.append((key: "tags", text: found + "allowed: one tag")) }
-        return list
+        guard dialect.facts.takesOneTag, tags.count > 1 else { return refused }
+        return refused + [(key: "tags", text: "\(dialect.finding); allowed: one tag")]
     }
 }
 

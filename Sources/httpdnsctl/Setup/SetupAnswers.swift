@@ -64,11 +64,11 @@ struct SetupAnswers: Sendable {
             switch answer {
             case .providers: providers == nil
             case .account: account == nil
-            case .accountID: accountID == nil && service?.id == .required
-            case .accessKey: accessKey == nil && service?.accessKey == .required
+            case .accountID: accountID == nil && service?.needs(.account) == true
+            case .accessKey: accessKey == nil && service?.needs(.accessKey) == true
             case .url: false
             case .addresses: service != nil && dialled.isEmpty && !isResolved
-            case .keyFile: keyFile == nil && service?.keyFile == .required
+            case .keyFile: keyFile == nil && service?.needs(.keyFile) == true
             case .lan: lan == nil
             case .allow: allow == nil && !addressesWithoutNetwork.isEmpty
             case .takeOver: takesOver == nil && machine.isRoot && !machine.isDryRun

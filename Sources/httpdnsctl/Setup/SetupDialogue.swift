@@ -119,12 +119,14 @@ struct SetupDialogue: Sendable {
     }
 
     private var accountQuestion: SetupQuestion {
-        SetupQuestion(
+        let companies = VendorAccount.all.map(\.company).withoutRepetition
+        let vendors = [companies.dropLast().joined(separator: ", "), companies.last ?? ""].joined(separator: " or ")
+        return SetupQuestion(
             subject: .answer(.account),
             lines: ["", "2. Do you have an account with a vendor of HTTPDNS? It is added to those above."],
             choices: [
                 SetupQuestion.Choice(value: "no", meaning: "no account"),
-                SetupQuestion.Choice(value: "yes", meaning: "with Alibaba, Tencent, ByteDance, Baidu or UCloud"),
+                SetupQuestion.Choice(value: "yes", meaning: "with \(vendors)"),
             ], usual: "no", prompt: "Answer")
     }
 
