@@ -64,7 +64,7 @@ let package = Package(
         module("PublicSuffix", ["CPSL", "DNSWire"]),
         module("Resolver", ["DNSWire", "PublicSuffix"]),
         module("Network", ["CLinux", "DNSWire", "LinuxIO"]),
-        module("HTTPDNS", ["Crypto", "DNSWire"]),
+        module("HTTPDNS", ["Crypto", "DNSWire", "Settings"]),
         module("Crypto", ["COpenSSL"]),
         module("HTTPClient", ["CCurl", "CNghttp2", "Crypto", "DNSWire", "LinuxIO"]),
         module(
@@ -104,7 +104,7 @@ let package = Package(
         tests(
             "ResolverTests", ["DNSWire", "Fleet", "PublicSuffix", "Resolver", "TestSupport"], resources: ["Scenarios"]),
         tests("NetworkTests", ["Network", "CLinux", "DNSWire", "LinuxIO", "TestSupport"], resources: ["Vectors"]),
-        tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "httpdns-lab", "TestSupport"]),
+        tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "Settings", "httpdns-lab", "TestSupport"]),
         tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "LinuxIO", "httpdns-lab"]),
         tests("CryptoTests", ["Crypto", "COpenSSL", "TestSupport", "TestTLS"]),
         tests("HTTPClientTests", ["HTTPClient", "CCurl", "CNghttp2", "DNSWire", "LinuxIO", "TestSupport"]),

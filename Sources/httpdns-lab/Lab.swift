@@ -57,14 +57,14 @@ package final class Lab: Sendable {
     private func respond(
         to request: HTTPRequest, at path: Substring, of provider: String, in context: DialectContext
     ) -> (reply: HTTPReply, fault: Fault?) {
-        if let reply = LabDialects.nodeList(at: path, request) {
+        if let reply = AliCloudNodes.labReply(to: request, at: path) {
             let fault = state.withLock { state in
                 state.counters.count(provider: provider, questions: [])
                 return state.faults.fault(provider: provider, name: nil)
             }
             return (reply, fault)
         }
-        guard let dialect = LabDialects.dialect(at: path, request) else {
+        guard let dialect = request.labDialect(at: path) else {
             return (HTTPReply(status: 404, body: Array("no dialect at this path\n".utf8)), nil)
         }
         do throws(DialectError) {

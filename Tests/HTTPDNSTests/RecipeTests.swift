@@ -1,6 +1,7 @@
 // What a recipe may not say: each mistake with the field, what was found there and what is allowed.
 
 import HTTPDNS
+import Settings
 import Testing
 
 struct RecipeTests {

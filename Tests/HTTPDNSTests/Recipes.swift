@@ -1,6 +1,7 @@
 // Vendors that have a dialect of their own, written as recipes all the same: what a recipe has to be able to say.
 
 import HTTPDNS
+import Settings
 
 enum Recipes {
     static func volcengine(url: String) -> TemplateDialect {
@@ -53,5 +54,23 @@ enum Recipes {
         } catch {
             preconditionFailure("\(error)")
         }
+    }
+}
+
+extension Recipe {
+    typealias Digest = Settings.Provider.Template.Digest
+
+    /// The recipe of a template with these keys.
+    init(
+        query: String, headers: [String] = [], maxNames: Int = 1, lifetimeSeconds: Int = 300, digest: Digest = .none,
+        signed: [String] = [], sorts: Bool = false, joiner: String = "", v4: String = "", v6: String = "",
+        ttl: String = "", success: String = "", nameStatuses: [Int] = []
+    ) throws(Fault) {
+        var template = Settings.Provider.Template(query: query)
+        (template.headers, template.maxNames, template.lifetimeSeconds) = (headers, maxNames, lifetimeSeconds)
+        (template.digest, template.signed, template.sorts, template.joiner) = (digest, signed, sorts, joiner)
+        (template.v4, template.v6, template.ttl, template.success) = (v4, v6, ttl, success)
+        template.nameStatuses = nameStatuses
+        try self.init(template)
     }
 }

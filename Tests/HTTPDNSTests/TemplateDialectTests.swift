@@ -3,6 +3,7 @@
 
 import DNSWire
 import HTTPDNS
+import Settings
 import Testing
 
 struct TemplateDialectTests {

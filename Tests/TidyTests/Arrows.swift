@@ -15,7 +15,7 @@ enum Arrows {
         "httpdnsd-nftset": ["CLinux", "Confinement", "DNSWire", "Glibc", "LinuxIO", "SetFeed", "Settings"],
         // The other side of each dialect, by the same code. An HTTP server of its own, because it breaks the protocol.
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
-        // Crypto: probes carry the bytes of a handshake, and the start checks whether OpenSSL has DES.
+        // Crypto: probes carry the bytes of a handshake.
         "Daemon": [
             "Confinement", "Control", "Crypto", "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "HTTPServer",
             "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Redis", "Resolver", "Serving", "SetFeed", "Settings",
@@ -28,8 +28,8 @@ enum Arrows {
         "Resolver": ["DNSWire", "PublicSuffix"],
         // LinuxIO: it reads rtnetlink.
         "Network": ["CLinux", "DNSWire", "Glibc", "LinuxIO"],
-        // Crypto: dialects sign and encrypt.
-        "HTTPDNS": ["Crypto", "DNSWire", "FoundationEssentials", "Glibc"],
+        // Crypto: dialects sign and encrypt. Settings: a dialect is made of a provider's settings.
+        "HTTPDNS": ["Crypto", "DNSWire", "FoundationEssentials", "Glibc", "Settings"],
         "Crypto": ["COpenSSL", "Synchronization"],
         // CCurl has OpenSSL's headers and zlib: a certificate is verified for another name in libcurl's SSL_CTX hook.
         "HTTPClient": ["CCurl", "CNghttp2", "Crypto", "DNSWire", "LinuxIO"],

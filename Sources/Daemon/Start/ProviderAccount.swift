@@ -33,8 +33,9 @@ struct ProviderAccount {
         names = settings.names + namesOfFile
         self.secrets = secrets
         identity = ProviderAccount.identity(settings)
-        dialect = try ProviderDialects.dialect(settings, secrets)
-        nodeListing = settings.serviceNodes ? ProviderDialects.nodeListing(settings, secrets) : nil
+        dialect = try settings.dialect.type.init(
+            settings, DialectKeys(key: secrets.key?.text, cipherKey: secrets.cipherKey?.text))
+        nodeListing = settings.serviceNodes ? dialect.nodeListing(settings) : nil
         guard let proxy = settings.proxy else {
             self.proxy = nil
             return

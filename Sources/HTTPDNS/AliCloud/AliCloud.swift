@@ -3,6 +3,7 @@
 // secret must never appear in an error's text.
 
 package import DNSWire
+package import Settings
 
 package struct AliCloud: AddressDialect {
     /// The base URL without a trailing slash.
@@ -21,6 +22,19 @@ package struct AliCloud: AddressDialect {
         self.account = account
         self.secret = secret
         repliesWithList = path.split(separator: "/").last.flatMap { Call(rawValue: String($0)) }?.isBatch ?? false
+    }
+
+    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
+        self.init(url: provider.url.path, account: provider.account ?? "", secret: keys.key)
+    }
+
+    package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? {
+        AliCloudNodes(provider)
+    }
+
+    package static func inLab(_ request: HTTPRequest, at path: Substring) -> AliCloud? {
+        guard isPath(path) else { return nil }
+        return AliCloud(url: "", account: AliCloudRequest.labAccount, secret: "IAmASecret", path: path)
     }
 
     package let maxNames = AliCloudRequest.maxNames

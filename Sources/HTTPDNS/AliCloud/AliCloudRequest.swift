@@ -4,6 +4,8 @@
 import DNSWire
 
 enum AliCloudRequest {
+    /// Server side: the account of the lab.
+    static let labAccount = "100000"
     /// The service's limit of names per request.
     static let maxNames = 5
     /// The signature lifetime of the vendor's own clients.

@@ -12,7 +12,7 @@ enum AliCloudSeal: Sendable {
     private static let cbcVectorBytes = 16
     private static let gcmVectorBytes = 12
 
-    init(_ encryption: AliCloudV2.Encryption) throws(UnusableKey) {
+    init(_ encryption: AliCloudV2.Encryption) throws(DialectFault) {
         switch encryption {
         case .none: self = .none
         case .cbc(let text): self = .cbc(key: try AliCloudSeal.key(text))
@@ -20,9 +20,9 @@ enum AliCloudSeal: Sendable {
         }
     }
 
-    private static func key(_ text: String) throws(UnusableKey) -> [UInt8] {
+    private static func key(_ text: String) throws(DialectFault) -> [UInt8] {
         guard let key = Hex.decode(text.utf8), key.count == keyBytes else {
-            throw UnusableKey(name: "encryption key", allowed: "\(2 * keyBytes) hexadecimal digits")
+            throw DialectFault.key("cipher-key-file", allowed: "\(2 * keyBytes) hexadecimal digits")
         }
         return key
     }

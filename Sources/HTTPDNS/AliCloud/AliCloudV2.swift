@@ -3,6 +3,7 @@
 // error's text.
 
 package import DNSWire
+package import Settings
 
 package struct AliCloudV2: AddressDialect {
     /// The encryption of requests and replies. Each key is 32 hexadecimal digits, as shown in the vendor's console.
@@ -22,17 +23,46 @@ package struct AliCloudV2: AddressDialect {
     ///   - secret: hexadecimal digits, as shown in the vendor's console.
     package init(
         url: String, account: String, secret: String, cipher: Encryption
-    ) throws(UnusableKey) {
+    ) throws(DialectFault) {
         self.url = (url.hasSuffix("/") ? url.dropLast() : url[...]) + AliCloudV2.path
         self.account = account
         guard let bytes = Hex.decode(secret.utf8), !bytes.isEmpty else {
-            throw UnusableKey(name: "secret", allowed: "an even number of hexadecimal digits")
+            throw DialectFault.key("key-file", allowed: "an even number of hexadecimal digits")
         }
         self.secret = bytes
         seal = try AliCloudSeal(cipher)
     }
 
-    package static let path = "/v2/d"
+    package init(_ provider: Settings.Provider, _ keys: DialectKeys) throws(DialectFault) {
+        let cipherKey = keys.cipherKey ?? ""
+        let encryption: Encryption =
+            switch provider.cipher {
+            case .cbc: .cbc(cipherKey)
+            case .gcm: .gcm(cipherKey)
+            case .plain, nil: .none
+            }
+        try self.init(
+            url: provider.url.path, account: provider.account ?? "", secret: keys.key ?? "", cipher: encryption)
+    }
+
+    package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? {
+        AliCloudNodes(provider)
+    }
+
+    package static func inLab(_ request: HTTPRequest, at path: Substring) -> AliCloudV2? {
+        guard path == AliCloudV2.path else { return nil }
+        let key = "000102030405060708090a0b0c0d0e0f"
+        let encryption: Encryption =
+            switch URLQuery.value(of: "m", in: request.url) {
+            case "1": .cbc(key)
+            case "2": .gcm(key)
+            default: .none
+            }
+        let secret = "a0b1c2d3e4f5061728394a5b6c7d8e9f"
+        return try? AliCloudV2(url: "", account: AliCloudRequest.labAccount, secret: secret, cipher: encryption)
+    }
+
+    private static let path = "/v2/d"
     package let maxNames = AliCloudRequest.maxNames
     package let asksBothFamilies = true
 
@@ -130,8 +160,9 @@ package struct AliCloudV2: AddressDialect {
     }
 }
 
-/// An invalid key. The error has the key's name and the allowed form, never the value.
-package struct UnusableKey: Error, Equatable, Sendable {
-    package let name: String
-    package let allowed: String
+extension DialectFault {
+    /// An invalid key. The text has the name of its setting and the allowed form, never the value.
+    static func key(_ name: String, allowed: String) -> DialectFault {
+        DialectFault("\(name): found something else; allowed: \(allowed)")
+    }
 }

@@ -1,6 +1,7 @@
 // Tencent's free service at 119.29.29.29: plain text, one name, A records only (providers.md 1.2 and 1.4).
 
 package import DNSWire
+package import Settings
 
 package struct DNSPod: SingleQuestionDialect {
     private let url: String
@@ -10,6 +11,15 @@ package struct DNSPod: SingleQuestionDialect {
     package init(url: String, account: String = "") {
         self.url = url
         self.account = account
+    }
+
+    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
+        self.init(url: provider.url.path, account: provider.account ?? "")
+    }
+
+    package static func inLab(_ request: HTTPRequest, at path: Substring) -> DNSPod? {
+        let isEnterprise = ["alg", "token"].contains { URLQuery.value(of: $0, in: request.url) != nil }
+        return path == "/d" && !isEnterprise ? DNSPod(url: "") : nil
     }
 
     package func supports(_ type: RecordType) -> Bool { type == .a }

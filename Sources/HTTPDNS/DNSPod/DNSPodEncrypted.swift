@@ -3,6 +3,7 @@
 
 import Crypto
 package import DNSWire
+package import Settings
 
 package struct DNSPodEncrypted: AddressDialect {
     package enum Algorithm: String, Sendable {
@@ -36,6 +37,28 @@ package struct DNSPodEncrypted: AddressDialect {
         self.key = bytes + Array(repeating: filler, count: length - bytes.count)
         self.expires = expires
         self.encryptsClient = encryptsClient
+    }
+
+    package init(_ provider: Settings.Provider, _ keys: DialectKeys) throws(DialectFault) {
+        let isDES = provider.dialect == .dnspodDES
+        guard !isDES || Cipher.desIsAvailable else {
+            throw DialectFault(
+                "dialect dnspod-des: OpenSSL has no DES here; install its legacy provider (legacy.so, on Debian "
+                    + "in the package libssl3) or use dnspod-aes")
+        }
+        self.init(
+            url: provider.url.path, account: provider.account ?? "", key: keys.key ?? "", cipher: isDES ? .des : .aes,
+            expires: provider.expiring, encryptsClient: provider.clientSubnetForm == .encrypted)
+    }
+
+    package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? {
+        DNSPodNodes(url: url, .encrypted(self))
+    }
+
+    package static func inLab(_ request: HTTPRequest, at path: Substring) -> DNSPodEncrypted? {
+        guard path == "/d", let algorithm = URLQuery.value(of: "alg", in: request.url) else { return nil }
+        let (cipher, key): (Algorithm, String) = algorithm == "aes" ? (.aes, "0123456789abcdef") : (.des, "dnspodpass")
+        return DNSPodEncrypted(url: "", account: "1234", key: key, cipher: cipher)
     }
 
     package let maxNames = DNSPodEnterprise.maxNames

@@ -2,6 +2,7 @@
 // (providers.md 1.2 and 1.4). The token must never appear in an error's text.
 
 package import DNSWire
+package import Settings
 
 package struct DNSPodHTTPS: AddressDialect {
     private let url: String
@@ -17,6 +18,21 @@ package struct DNSPodHTTPS: AddressDialect {
         self.account = account
         self.token = token
         self.expires = expires
+    }
+
+    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
+        self.init(
+            url: provider.url.path, account: provider.account ?? "", token: keys.key ?? "", expires: provider.expiring)
+    }
+
+    package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? {
+        DNSPodNodes(url: url, .token(token))
+    }
+
+    package static func inLab(_ request: HTTPRequest, at path: Substring) -> DNSPodHTTPS? {
+        let (cipher, token) = (URLQuery.value(of: "alg", in: request.url), URLQuery.value(of: "token", in: request.url))
+        guard path == "/d", cipher == nil, token != nil else { return nil }
+        return DNSPodHTTPS(url: "", account: "1234", token: "567890")
     }
 
     package let maxNames = DNSPodEnterprise.maxNames

@@ -2,6 +2,7 @@
 // (providers.md 7.1). The secret must never appear in an error's text.
 
 package import DNSWire
+package import Settings
 
 package struct Baidu: AddressDialect {
     private let url: String
@@ -19,6 +20,19 @@ package struct Baidu: AddressDialect {
         self.secret = secret
         self.wantsNodes = wantsNodes
         isVersion3 = URLQuery.path(of: url).split(separator: "/").contains("v3")
+    }
+
+    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
+        self.init(
+            url: provider.url.path, account: provider.account ?? "", secret: keys.key ?? "",
+            wantsNodes: provider.serviceNodes)
+    }
+
+    package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? { BaiduNodes() }
+
+    package static func inLab(_ request: HTTPRequest, at path: Substring) -> Baidu? {
+        guard path == "/v3/resolve" || path == "/v4/resolve" else { return nil }
+        return Baidu(url: String(path), account: "100", secret: "1234567890")
     }
 
     /// The service's limit of names per request (providers.md 7.1).

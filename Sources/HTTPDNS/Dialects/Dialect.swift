@@ -2,8 +2,17 @@
 // randomness or I/O. It also implements the server side, which the lab uses.
 
 package import DNSWire
+package import Settings
 
 package protocol Dialect: Sendable {
+    /// Creates the dialect for valid settings of a provider.
+    ///
+    /// - Throws: an error that only the dialect detects, such as a wrong key length.
+    init(_ provider: Settings.Provider, _ keys: DialectKeys) throws(DialectFault)
+
+    /// Returns the list of service nodes that the vendor offers to this provider; nil: none.
+    func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)?
+
     /// The maximum number of names in one request, 1 or more.
     var maxNames: Int { get }
 
@@ -42,6 +51,10 @@ package protocol Dialect: Sendable {
     /// tries each.
     var clientForms: [ClientForm] { get }
 
+    /// Server side: returns the dialect with the lab's account, which is fictitious and fixed, for a request in this
+    /// dialect; otherwise nil. Vendors that share a path differ in a parameter that only one of them has.
+    static func inLab(_ request: HTTPRequest, at path: Substring) -> Self?
+
     /// Server side of `request(for:in:)`: lenient about other clients' forms, strict about what the vendor checks.
     /// Returns one or more questions.
     func questions(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> [Question]
@@ -56,6 +69,7 @@ package protocol Dialect: Sendable {
 }
 
 extension Dialect {
+    package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? { nil }
     package var asksBothFamilies: Bool { false }
     package var carriesAliases: Bool { false }
     package var carriesDNSSEC: Bool { false }
@@ -150,6 +164,26 @@ package enum DialectError: Error, Equatable, Sendable {
     case serverFailure(ResponseCode, ExtendedError? = nil)
     /// The dialect cannot carry this question.
     case unsupported
+}
+
+/// The secrets of a provider; nil for key files that its settings do not name.
+package struct DialectKeys {
+    let key: String?
+    let cipherKey: String?
+
+    package init(key: String?, cipherKey: String?) {
+        self.key = key
+        self.cipherKey = cipherKey
+    }
+}
+
+/// Why a provider's settings do not suffice; the end of a complaint.
+package struct DialectFault: Error, Equatable {
+    package let text: String
+
+    package init(_ text: String) {
+        self.text = text
+    }
 }
 
 /// Limits for the replies of all dialects.

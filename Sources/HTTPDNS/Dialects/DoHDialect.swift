@@ -2,6 +2,7 @@
 // it is always 0, so that HTTP caches match.
 
 package import DNSWire
+package import Settings
 
 package struct DoHDialect: SingleQuestionDialect {
     private let url: String
@@ -13,6 +14,17 @@ package struct DoHDialect: SingleQuestionDialect {
         self.url = url
         self.method = method
         self.trustsAuthenticData = trustsAuthenticData
+    }
+
+    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
+        self.init(
+            url: provider.url.path, method: provider.method == .get ? .get : .post,
+            trustsAuthenticData: provider.trustAD)
+    }
+
+    package static func inLab(_ request: HTTPRequest, at path: Substring) -> DoHDialect? {
+        guard path == "/dns-query", JSONDialect.inLab(request, at: path) == nil else { return nil }
+        return DoHDialect(url: "")
     }
 
     package static let mediaType = "application/dns-message"

@@ -2,6 +2,7 @@
 // differences in form; records must belong to the query name or its alias chain.
 
 package import DNSWire
+package import Settings
 
 package struct JSONDialect: SingleQuestionDialect {
     private let url: String
@@ -11,6 +12,24 @@ package struct JSONDialect: SingleQuestionDialect {
     package init(url: String, account: AliDNSAccount? = nil) {
         self.url = url
         self.account = account
+    }
+
+    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
+        guard let account = provider.account, let accessKey = provider.accessKey else {
+            self.init(url: provider.url.path)
+            return
+        }
+        self.init(
+            url: provider.url.path,
+            account: AliDNSAccount(uid: account, accessKeyID: accessKey, accessKeySecret: keys.key ?? ""))
+    }
+
+    package static func inLab(_ request: HTTPRequest, at path: Substring) -> JSONDialect? {
+        let acceptsJSON = request.headers["Accept"]?.hasPrefix(JSONDialect.mediaType) == true
+        guard path == "/resolve" || path == "/dns-query" && acceptsJSON else { return nil }
+        guard path == "/resolve", URLQuery.value(of: "uid", in: request.url) != nil else { return JSONDialect(url: "") }
+        return JSONDialect(
+            url: "", account: AliDNSAccount(uid: "9999", accessKeyID: "testAK", accessKeySecret: "testSecret"))
     }
 
     package var carriesAliases: Bool { true }

@@ -1,14 +1,9 @@
 // The template of a vendor's API from the settings, validated once. An invalid template throws an error that states
 // the allowed form.
 
-package struct Recipe: Equatable, Sendable {
-    package enum Digest: String, CaseIterable, Sendable {
-        case none
-        case md5
-        case sha256
-        case hmacSHA256 = "hmac-sha256"
-    }
+package import Settings
 
+package struct Recipe: Equatable, Sendable {
     /// A field, named as in the settings.
     package enum Field: String, Sendable {
         case query
@@ -32,30 +27,6 @@ package struct Recipe: Equatable, Sendable {
         package var text: String { "\(field.rawValue): found \(found); allowed: \(allowed)" }
     }
 
-    /// The query, such as "dn={names}&t={expiry}&sign={signature}". A parameter whose text is empty is left out of the
-    /// request.
-    package let query: String
-    /// Entries of the form "Name: text".
-    package let headers: [String]
-    package let maxNames: Int
-    /// Seconds until a signed request expires; fills {expiry}.
-    package let lifetimeSeconds: Int
-    package let digest: Digest
-    /// Texts that form the digest's input, joined with `joiner`. HMAC uses the secret as its key.
-    package let signed: [String]
-    /// Whether the texts are sorted bytewise before joining.
-    package let sorts: Bool
-    package let joiner: String
-    /// Paths to the addresses; empty for an unsupported family. Both paths may be equal.
-    package let v4: String
-    package let v6: String
-    /// Path to the TTL in seconds; empty: no TTL.
-    package let ttl: String
-    /// A condition for a valid reply, "path=value" or "path={name}"; empty: no condition.
-    package let success: String
-    /// HTTP statuses that refuse the name of the request, for example one that is not in the account.
-    package let nameStatuses: [Int]
-
     struct Entry: Equatable, Sendable {
         let name: String
         let text: RecipeText
@@ -67,6 +38,8 @@ package struct Recipe: Equatable, Sendable {
         let value: String?
     }
 
+    /// The texts as the settings have them. A parameter whose text is empty is left out of the request.
+    let template: Settings.Provider.Template
     let parameters: [Entry]
     let headerEntries: [Entry]
     let signedTexts: [RecipeText]
@@ -84,38 +57,22 @@ package struct Recipe: Equatable, Sendable {
     /// The bounds of the statuses of a refusal (RFC 9110 section 15.5).
     static let nameStatusRange = 400...499
 
-    package init(
-        query: String, headers: [String] = [], maxNames: Int = 1, lifetimeSeconds: Int = 300, digest: Digest = .none,
-        signed: [String] = [], sorts: Bool = false, joiner: String = "", v4: String = "", v6: String = "",
-        ttl: String = "", success: String = "", nameStatuses: [Int] = []
-    ) throws(Fault) {
-        self.query = query
-        self.headers = headers
-        self.maxNames = maxNames
-        self.lifetimeSeconds = lifetimeSeconds
-        self.digest = digest
-        self.signed = signed
-        self.sorts = sorts
-        self.joiner = joiner
-        self.v4 = v4
-        self.v6 = v6
-        self.ttl = ttl
-        self.success = success
-        self.nameStatuses = nameStatuses
-        parameters = try Recipe.parameters(query)
-        headerEntries = try Recipe.headerEntries(headers)
-        signedTexts = try signed.map { text throws(Fault) in
+    package init(_ template: Settings.Provider.Template) throws(Fault) {
+        self.template = template
+        parameters = try Recipe.parameters(template.query)
+        headerEntries = try Recipe.headerEntries(template.headers)
+        signedTexts = try template.signed.map { text throws(Fault) in
             try Recipe.text(text, .signed, without: [.signature])
         }
-        v4Path = try Recipe.path(v4, .v4)
-        v6Path = try Recipe.path(v6, .v6)
-        ttlPath = try Recipe.path(ttl, .ttl)
-        successRule = try Recipe.success(success)
+        v4Path = try Recipe.path(template.v4, .v4)
+        v6Path = try Recipe.path(template.v6, .v6)
+        ttlPath = try Recipe.path(template.ttl, .ttl)
+        successRule = try Recipe.success(template.success)
         try checkNames()
         try checkSignature()
-        try Recipe.check(maxNames, in: Recipe.maxNamesRange, .maxNames)
-        try Recipe.check(lifetimeSeconds, in: Recipe.lifetimeRange, .lifetimeSeconds)
-        for status in nameStatuses { try Recipe.check(status, in: Recipe.nameStatusRange, .nameStatuses) }
+        try Recipe.check(template.maxNames, in: Recipe.maxNamesRange, .maxNames)
+        try Recipe.check(template.lifetimeSeconds, in: Recipe.lifetimeRange, .lifetimeSeconds)
+        for status in template.nameStatuses { try Recipe.check(status, in: Recipe.nameStatusRange, .nameStatuses) }
     }
 
     var placeholders: Set<RecipeText.Placeholder> {
@@ -124,7 +81,7 @@ package struct Recipe: Equatable, Sendable {
 
     /// Whether the template uses an account or a secret; without it, requests would be anonymous or unsigned.
     package var needsAccount: Bool { placeholders.contains(.account) }
-    package var needsSecret: Bool { placeholders.contains(.secret) || digest == .hmacSHA256 }
+    package var needsSecret: Bool { placeholders.contains(.secret) || template.digest == .hmacSHA256 }
 
     // MARK: what fits together
 
@@ -138,22 +95,23 @@ package struct Recipe: Equatable, Sendable {
                 field: .query, found: asked.isEmpty ? "no name" : "several places for names",
                 allowed: "{name} or {names}, once")
         }
-        guard maxNames > 1 else { return }
+        guard template.maxNames > 1 else { return }
         guard !placeholders.contains(.name) else {
-            throw Fault(field: .maxNames, found: "\(maxNames) with {name}", allowed: "1, or {names} instead of {name}")
+            throw Fault(
+                field: .maxNames, found: "\(template.maxNames) with {name}", allowed: "1, or {names} instead of {name}")
         }
         for (path, field) in [(v4Path, Field.v4), (v6Path, .v6)] {
             guard let path, !path.choosesName else { continue }
             throw Fault(
-                field: field, found: "a path that is the same for all of \(maxNames) names",
+                field: field, found: "a path that is the same for all of \(template.maxNames) names",
                 allowed: "{name} or [key={name}] in it")
         }
     }
 
     private func checkSignature() throws(Fault) {
         let isUsed = (parameters + headerEntries).contains { $0.text.placeholders.contains(.signature) }
-        guard digest != .none else {
-            guard !isUsed, signed.isEmpty else {
+        guard template.digest != .none else {
+            guard !isUsed, template.signed.isEmpty else {
                 throw Fault(
                     field: .digest, found: "none beside \(isUsed ? "{signature}" : "signed values")",
                     allowed: "md5, sha256, hmac-sha256")
@@ -161,9 +119,11 @@ package struct Recipe: Equatable, Sendable {
             return
         }
         guard isUsed else {
-            throw Fault(field: .digest, found: digest.rawValue, allowed: "none without {signature} in query or headers")
+            throw Fault(
+                field: .digest, found: template.digest.rawValue, allowed: "none without {signature} in query or headers"
+            )
         }
-        guard !signed.isEmpty else {
+        guard !template.signed.isEmpty else {
             throw Fault(field: .signed, found: "nothing to sign", allowed: "at least one value")
         }
     }

@@ -2,6 +2,7 @@
 // The secret must never appear in an error's text.
 
 package import DNSWire
+package import Settings
 
 // There is no code for a single vendor: templates for Volcengine, Baidu and UCloud give the same bytes as their
 // dialects, which the tests check.
@@ -21,7 +22,28 @@ package struct TemplateDialect: AddressDialect {
         self.recipe = recipe
     }
 
-    package var maxNames: Int { recipe.maxNames }
+    package init(_ provider: Settings.Provider, _ keys: DialectKeys) throws(DialectFault) {
+        guard let template = provider.template else {
+            throw DialectFault("no [provider.template]; dialect template needs one")
+        }
+        do throws(Recipe.Fault) {
+            recipe = try Recipe(template)
+        } catch {
+            throw DialectFault("template.\(error.text)")
+        }
+        (url, account, secret) = (provider.url.path, provider.account ?? "", keys.key ?? "")
+        guard provider.account != nil || !recipe.needsAccount else {
+            throw DialectFault("no account; the template has {account}: set it to the id that the vendor gave you")
+        }
+        guard !secret.isEmpty || !recipe.needsSecret else {
+            throw DialectFault("no key-file; the template signs with its content: name a file with the secret")
+        }
+    }
+
+    /// The lab has no template.
+    package static func inLab(_ request: HTTPRequest, at path: Substring) -> TemplateDialect? { nil }
+
+    package var maxNames: Int { recipe.template.maxNames }
 
     package var asksBothFamilies: Bool { recipe.v4Path != nil && recipe.v6Path != nil && !saysFamily }
 
@@ -40,7 +62,7 @@ package struct TemplateDialect: AddressDialect {
     package func request(
         for names: [String], of families: AddressFamilies, in context: DialectContext
     ) throws(DialectError) -> HTTPRequest {
-        let expiry = context.unixMilliseconds + Int64(recipe.lifetimeSeconds) * 1000
+        let expiry = context.unixMilliseconds + Int64(recipe.template.lifetimeSeconds) * 1000
         let list = names.joined(separator: ",")
         let values: Values = [
             .name: list, .names: list, .account: account, .secret: secret,
@@ -69,8 +91,8 @@ package struct TemplateDialect: AddressDialect {
 
     private func signature(_ values: Values) throws(DialectError) -> String {
         let signed = recipe.signedTexts.map { $0.rendered(values) }
-        let text = (recipe.sorts ? Signature.sorted(signed) : signed).joined(separator: recipe.joiner)
-        return switch recipe.digest {
+        let text = (recipe.template.sorts ? Signature.sorted(signed) : signed).joined(separator: recipe.template.joiner)
+        return switch recipe.template.digest {
         case .none: ""
         case .md5: try Signature.md5(text)
         case .sha256: try Signature.sha256(text)
@@ -108,7 +130,7 @@ package struct TemplateDialect: AddressDialect {
         do throws(DialectError) {
             return try reply.acceptedBody()
         } catch {
-            if case .status(let status) = error, recipe.nameStatuses.contains(status) { throw .forbidden }
+            if case .status(let status) = error, recipe.template.nameStatuses.contains(status) { throw .forbidden }
             guard error == .status(401) || error == .status(403) else { throw error }
             let times: Set<RecipeText.Placeholder> = [.now, .nowMilliseconds, .expiry, .expiryMilliseconds]
             throw recipe.placeholders.isDisjoint(with: times) ? .account("\(reply.status)") : .clock
@@ -169,7 +191,7 @@ package struct TemplateDialect: AddressDialect {
 
     private func checkTime(_ values: Values, in context: DialectContext) throws(DialectError) {
         let now = context.unixMilliseconds
-        let lifetime = Int64(recipe.lifetimeSeconds) * 1000
+        let lifetime = Int64(recipe.template.lifetimeSeconds) * 1000
         let allowed: [(RecipeText.Placeholder, scale: Int64, ClosedRange<Int64>)] = [
             (.now, 1000, now - lifetime...now + lifetime), (.nowMilliseconds, 1, now - lifetime...now + lifetime),
             (.expiry, 1000, now + 1...Int64.max), (.expiryMilliseconds, 1, now + 1...Int64.max),

@@ -2,6 +2,7 @@
 // secret must never appear in an error's text.
 
 package import DNSWire
+package import Settings
 
 package struct UCloud: SingleQuestionDialect {
     private let url: String
@@ -16,6 +17,19 @@ package struct UCloud: SingleQuestionDialect {
         self.url = "\(path.hasSuffix("/") ? path.dropLast() : path)/\(account)/resolve\(url.dropFirst(path.count))"
         self.account = account
         self.secret = secret
+    }
+
+    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
+        self.init(url: provider.url.path, account: provider.account ?? "", secret: keys.key ?? "")
+    }
+
+    package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? {
+        UCloudNodes(url: provider.url.path, account: account, secret: secret, isSecure: provider.url.isSecure)
+    }
+
+    package static func inLab(_ request: HTTPRequest, at path: Substring) -> UCloud? {
+        guard path.hasSuffix("/resolve"), request.headers["Authorization"] != nil else { return nil }
+        return UCloud(url: "", account: "100000", secret: "AuthSecret")
     }
 
     /// The validity of a timestamp.

@@ -2,6 +2,7 @@
 // holds both address families. The secret must never appear in an error's text.
 
 package import DNSWire
+package import Settings
 
 package struct Volcengine: AddressDialect {
     private let url: String
@@ -12,6 +13,19 @@ package struct Volcengine: AddressDialect {
         self.url = url
         self.account = account
         self.secret = secret
+    }
+
+    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
+        self.init(url: provider.url.path, account: provider.account ?? "", secret: keys.key ?? "")
+    }
+
+    package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? {
+        VolcengineNodes(url: url, account: account, secret: secret)
+    }
+
+    package static func inLab(_ request: HTTPRequest, at path: Substring) -> Volcengine? {
+        guard path == "/resolve", URLQuery.value(of: "account_id", in: request.url) != nil else { return nil }
+        return Volcengine(url: "", account: "1023", secret: "QlgAuFMwNUwN")
     }
 
     /// The service's limit and its reply form for several names are UNCONFIRMED.

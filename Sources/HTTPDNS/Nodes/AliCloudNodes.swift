@@ -1,20 +1,23 @@
 // Alibaba's list of service nodes (`/ss`, providers.md 2.4).
 
 import DNSWire
+import Settings
 
 package struct AliCloudNodes: NodeListing {
     private let url: String
 
-    /// The regions; "global" selects the nearest one.
-    package static let regions = ["cn", "hk", "sg", "us", "de", "global"]
     private static let disabled = "disable"
 
     /// - Parameters:
     ///   - url: the base URL, as for `AliCloud`.
-    ///   - region: one of `regions`.
+    ///   - region: one of `Settings.Provider.regions`; "global" selects the nearest one.
     package init(url: String = "", account: String, region: String) {
         let base = url.hasSuffix("/") ? url.dropLast() : url[...]
         self.url = URLQuery.append([(name: "region", value: region)], to: "\(base)/\(account)/ss")
+    }
+
+    init(_ provider: Settings.Provider) {
+        self.init(url: provider.url.path, account: provider.account ?? "", region: provider.region ?? "global")
     }
 
     /// Returns the request, which is unsigned, as in all vendor clients; the vendor's two descriptions of a signature
@@ -59,6 +62,15 @@ package struct AliCloudNodes: NodeListing {
 
     // MARK: the server's side
 
+    /// Returns the lab's list; nil for another path. Its addresses are for documentation (RFC 5737, RFC 3849), because
+    /// clients refuse loopback addresses, where the lab listens.
+    package static func labReply(to request: HTTPRequest, at path: Substring) -> HTTPReply? {
+        guard path.hasSuffix("/ss") else { return nil }
+        let addresses = ["192.0.2.53", "192.0.2.54", "2001:db8::53"].compactMap { Address($0) }
+        let list = ServiceAddresses(nodes: addresses.map { ServiceAddresses.Node($0) })
+        return reply(with: list, to: request, account: AliCloudRequest.labAccount)
+    }
+
     /// Returns the reply of a service node to a request for the list.
     ///
     /// - Parameter account: the only account that the node knows.
@@ -67,7 +79,7 @@ package struct AliCloudNodes: NodeListing {
         let parts = URLQuery.path(of: request.url).split(separator: "/").suffix(2)
         guard parts.first == account[...] else { return AliCloudCode.accountNotExists.reply }
         let region = URLQuery.value(of: "region", in: request.url) ?? "cn"
-        guard regions.contains(region) else { return AliCloudCode.missingArgument.reply }
+        guard Settings.Provider.regions.contains(region) else { return AliCloudCode.missingArgument.reply }
         var members: [(name: String, value: OrderedJSON)] = []
         for (name, family) in [("service_ip", RecordType.a), ("service_ipv6", .aaaa)] {
             let own = list.nodes.filter { $0.address?.recordType == family }
