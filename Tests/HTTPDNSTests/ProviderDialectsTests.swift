@@ -26,7 +26,7 @@ struct ProviderDialectsTests {
     @Test("every dialect has its code and its nodes", arguments: Settings.Provider.Dialect.allCases)
     func code(_ name: Settings.Provider.Dialect) throws {
         let provider = try provider(name)
-        let dialect = try name.type.init(provider, DialectKeys(key: "00", cipherKey: nil))
+        let dialect = try name.type.init(provider, key: "00", cipherKey: nil)
         #expect((dialect.nodeListing(provider) != nil) == name.facts.takes.contains(.serviceNodes))
         // Entries for templates have the names of the vendors.
         guard name != .template else { return }

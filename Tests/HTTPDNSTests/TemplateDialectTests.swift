@@ -152,7 +152,6 @@ struct TemplateDialectTests {
         let asked = try question("www.example.com")
         #expect(outcome(of: reply("", status: 403), to: asked, by: dialect).error == .forbidden)
         #expect(outcome(of: reply("", status: 401), to: asked, by: dialect).error == .clock)
-        #expect(throws: Recipe.Fault.self) { try Recipe(query: "n={name}", v4: "ip", nameStatuses: [200]) }
     }
 
     @Test("the server's side takes what a client would have written, and in its time")

@@ -9,7 +9,8 @@ struct VendorNodesTests {
     /// 2025-08-18.
     private let context = DialectContext(unixMilliseconds: 1_755_525_250_000, nonce: Array(0x20...0x2F))
     private let tencent = DNSPodNodes(url: "/d", .token("567890"))
-    private let volcengine = VolcengineNodes(url: "/resolve", account: "1023", secret: "QlgAuFMwNUwN")
+    private let volcengine = VolcengineNodes(
+        Volcengine(url: "/resolve", account: "1023", secret: "QlgAuFMwNUwN"))
     private let ucloud = UCloudNodes(url: "/", account: "100000", secret: "AuthSecret", isSecure: false)
 
     private func text(_ listing: any NodeListing, _ body: String, status: Int = 200) -> String {

@@ -34,7 +34,7 @@ struct ProviderAccount {
         self.secrets = secrets
         identity = ProviderAccount.identity(settings)
         dialect = try settings.dialect.type.init(
-            settings, DialectKeys(key: secrets.key?.text, cipherKey: secrets.cipherKey?.text))
+            settings, key: secrets.key?.text, cipherKey: secrets.cipherKey?.text)
         nodeListing = settings.serviceNodes ? dialect.nodeListing(settings) : nil
         guard let proxy = settings.proxy else {
             self.proxy = nil

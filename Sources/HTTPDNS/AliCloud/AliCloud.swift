@@ -24,13 +24,11 @@ package struct AliCloud: AddressDialect {
         repliesWithList = path.split(separator: "/").last.flatMap { Call(rawValue: String($0)) }?.isBatch ?? false
     }
 
-    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
-        self.init(url: provider.url.path, account: provider.account ?? "", secret: keys.key)
+    package init(_ provider: Settings.Provider, key: String?, cipherKey: String?) {
+        self.init(url: provider.url.path, account: provider.account ?? "", secret: key)
     }
 
-    package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? {
-        AliCloudNodes(provider)
-    }
+    package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? { AliCloudNodes(provider) }
 
     package static func inLab(_ request: HTTPRequest, at path: Substring) -> AliCloud? {
         guard isPath(path) else { return nil }
@@ -47,7 +45,9 @@ package struct AliCloud: AddressDialect {
     ) throws(DialectError) -> HTTPRequest {
         let call = Call(isBatch: names.count > 1, isSigned: secret != nil)
         let hosts = names.joined(separator: ",")
-        var parameters = [(name: "host", value: hosts), (name: "query", value: AliCloudRequest.text(of: families))]
+        var parameters = [
+            (name: "host", value: hosts), (name: "query", value: AliCloudRequest.families.text(of: families)),
+        ]
         // The address is at this position, as in the vendor's example (providers.md 2.2); it is not part of the
         // signature.
         if let client = context.clientAddress { parameters.append((name: "ip", value: client)) }
@@ -66,6 +66,8 @@ package struct AliCloud: AddressDialect {
         let body = try JSONBody.decode(AliCloudReply.self, from: try reply.acceptedAliCloudBody())
         return { (question) throws(DialectError) in try body.answer(to: question) }
     }
+
+    package func clientAddress(in reply: HTTPReply) -> Address? { reply.clientAddress(at: "client_ip") }
 
     // MARK: the server's side
 

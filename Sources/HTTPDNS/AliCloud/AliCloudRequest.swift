@@ -13,13 +13,7 @@ enum AliCloudRequest {
     /// The vendor rejects a later expiry. This is documented for version 1, and UNCONFIRMED for version 2.
     private static let maxLifetimeSeconds: Int64 = 86_400
 
-    static func text(of families: AddressFamilies) -> String {
-        switch families {
-        case .v4: "4"
-        case .v6: "6"
-        case .both: "4,6"
-        }
-    }
+    static let families = FamilyTexts(v4: "4", v6: "6", both: "4,6")
 
     /// Returns the expiry of the signature, in seconds since 1970.
     static func expiry(in context: DialectContext) -> String { String(context.unixSeconds + lifetimeSeconds) }
@@ -37,8 +31,7 @@ enum AliCloudRequest {
         guard count <= maxNames else {
             throw maxNames == 1 ? AliCloudCode.tooManyHosts.thrown : AliCloudCode.limitExceeded.thrown
         }
-        let all = [AddressFamilies.v4, .v6, .both]
-        guard let families = all.first(where: { text(of: $0) == query ?? text(of: .v4) }) else {
+        guard let families = AliCloudRequest.families.families(of: query ?? AliCloudRequest.families.v4) else {
             throw AliCloudCode.missingArgument.thrown
         }
         do throws(DialectError) {

@@ -33,21 +33,18 @@ package struct AliCloudV2: AddressDialect {
         seal = try AliCloudSeal(cipher)
     }
 
-    package init(_ provider: Settings.Provider, _ keys: DialectKeys) throws(DialectFault) {
-        let cipherKey = keys.cipherKey ?? ""
+    package init(_ provider: Settings.Provider, key: String?, cipherKey: String?) throws(DialectFault) {
         let encryption: Encryption =
             switch provider.cipher {
-            case .cbc: .cbc(cipherKey)
-            case .gcm: .gcm(cipherKey)
+            case .cbc: .cbc(cipherKey ?? "")
+            case .gcm: .gcm(cipherKey ?? "")
             case .plain, nil: .none
             }
         try self.init(
-            url: provider.url.path, account: provider.account ?? "", secret: keys.key ?? "", cipher: encryption)
+            url: provider.url.path, account: provider.account ?? "", secret: key ?? "", cipher: encryption)
     }
 
-    package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? {
-        AliCloudNodes(provider)
-    }
+    package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? { AliCloudNodes(provider) }
 
     package static func inLab(_ request: HTTPRequest, at path: Substring) -> AliCloudV2? {
         guard path == AliCloudV2.path else { return nil }
@@ -72,7 +69,8 @@ package struct AliCloudV2: AddressDialect {
         for names: [String], of families: AddressFamilies, in context: DialectContext
     ) throws(DialectError) -> HTTPRequest {
         var question = [
-            (name: "dn", value: names.joined(separator: ",")), (name: "q", value: AliCloudRequest.text(of: families)),
+            (name: "dn", value: names.joined(separator: ",")),
+            (name: "q", value: AliCloudRequest.families.text(of: families)),
         ]
         if let client = context.clientAddress { question.append((name: "cip", value: client)) }
         question += context.parameters.query

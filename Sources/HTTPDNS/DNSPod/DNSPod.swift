@@ -13,7 +13,7 @@ package struct DNSPod: SingleQuestionDialect {
         self.account = account
     }
 
-    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
+    package init(_ provider: Settings.Provider, key: String?, cipherKey: String?) {
         self.init(url: provider.url.path, account: provider.account ?? "")
     }
 

@@ -39,7 +39,7 @@ package struct DNSPodEncrypted: AddressDialect {
         self.encryptsClient = encryptsClient
     }
 
-    package init(_ provider: Settings.Provider, _ keys: DialectKeys) throws(DialectFault) {
+    package init(_ provider: Settings.Provider, key: String?, cipherKey: String?) throws(DialectFault) {
         let isDES = provider.dialect == .dnspodDES
         guard !isDES || Cipher.desIsAvailable else {
             throw DialectFault(
@@ -47,7 +47,7 @@ package struct DNSPodEncrypted: AddressDialect {
                     + "in the package libssl3) or use dnspod-aes")
         }
         self.init(
-            url: provider.url.path, account: provider.account ?? "", key: keys.key ?? "", cipher: isDES ? .des : .aes,
+            url: provider.url.path, account: provider.account ?? "", key: key ?? "", cipher: isDES ? .des : .aes,
             expires: provider.expiring, encryptsClient: provider.clientSubnetForm == .encrypted)
     }
 

@@ -20,9 +20,9 @@ package struct DNSPodHTTPS: AddressDialect {
         self.expires = expires
     }
 
-    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
+    package init(_ provider: Settings.Provider, key: String?, cipherKey: String?) {
         self.init(
-            url: provider.url.path, account: provider.account ?? "", token: keys.key ?? "", expires: provider.expiring)
+            url: provider.url.path, account: provider.account ?? "", token: key ?? "", expires: provider.expiring)
     }
 
     package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? {

@@ -17,6 +17,26 @@ package enum AddressFamilies: Sendable {
     }
 }
 
+/// A service's texts for the families that a request asks for.
+struct FamilyTexts {
+    let v4: String
+    let v6: String
+    let both: String
+
+    func text(of families: AddressFamilies) -> String {
+        switch families {
+        case .v4: v4
+        case .v6: v6
+        case .both: both
+        }
+    }
+
+    /// Server side: returns nil for another text.
+    func families(of text: String) -> AddressFamilies? {
+        [.v4, .v6, .both].first { self.text(of: $0) == text }
+    }
+}
+
 package protocol AddressDialect: Dialect {
     /// - Parameters:
     ///   - names: the names in the services' text form (`Name.hostText`), without duplicates.

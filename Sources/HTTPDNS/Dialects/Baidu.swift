@@ -22,9 +22,9 @@ package struct Baidu: AddressDialect {
         isVersion3 = URLQuery.path(of: url).split(separator: "/").contains("v3")
     }
 
-    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
+    package init(_ provider: Settings.Provider, key: String?, cipherKey: String?) {
         self.init(
-            url: provider.url.path, account: provider.account ?? "", secret: keys.key ?? "",
+            url: provider.url.path, account: provider.account ?? "", secret: key ?? "",
             wantsNodes: provider.serviceNodes)
     }
 
@@ -38,6 +38,8 @@ package struct Baidu: AddressDialect {
     /// The service's limit of names per request (providers.md 7.1).
     package let maxNames = 10
     package var asksBothFamilies: Bool { !isVersion3 }
+    /// The values of the vendor's own client, which always sends one (providers.md, correction C4).
+    private static let types = FamilyTexts(v4: "ipv4", v6: "ipv6", both: "dual_stack")
     /// The signature lifetime of the vendor's own client.
     private static let lifetimeSeconds: Int64 = 300
 
@@ -52,20 +54,10 @@ package struct Baidu: AddressDialect {
             (name: "account_id", value: account), (name: "dn", value: list), (name: "t", value: expiry),
             (name: "sign", value: try signature(of: list, until: expiry)),
         ]
-        if !isVersion3 { parameters.append((name: "type", value: Baidu.text(of: families))) }
+        if !isVersion3 { parameters.append((name: "type", value: Baidu.types.text(of: families))) }
         if let client = context.clientAddress { parameters.append((name: "ip", value: client)) }
         if wantsNodes { parameters.append((name: "alt_server_ip", value: "true")) }
         return HTTPRequest(url: URLQuery.append(parameters, to: url))
-    }
-
-    /// Returns the value of the type parameter in the vendor's own client, which always sends it (providers.md,
-    /// correction C4).
-    private static func text(of families: AddressFamilies) -> String {
-        switch families {
-        case .v4: "ipv4"
-        case .v6: "ipv6"
-        case .both: "dual_stack"
-        }
     }
 
     private func signature(of list: String, until expiry: String) throws(DialectError) -> String {
@@ -135,6 +127,8 @@ package struct Baidu: AddressDialect {
         return .garbage("msg \(shown)")
     }
 
+    package func clientAddress(in reply: HTTPReply) -> Address? { reply.clientAddress(at: "clientip") }
+
     // MARK: the server's side
 
     package func questions(
@@ -145,14 +139,10 @@ package struct Baidu: AddressDialect {
         guard !value("dn").isEmpty, value("tag").isEmpty else { throw .garbage("either dn or tag") }
         guard value("sign") == (try signature(of: value("dn"), until: value("t"))) else { throw .account("sign") }
         guard let expiry = Int64(value("t")), expiry > context.unixSeconds else { throw .clock }
-        let families: AddressFamilies =
-            switch value("type") {
-            case "" where isVersion3: .v4
-            case "", "dual_stack": .both
-            case "ipv4": .v4
-            case "ipv6": .v6
-            default: throw .garbage("type is none of ipv4, ipv6, dual_stack")
-            }
+        let absent: AddressFamilies? = value("type").isEmpty ? isVersion3 ? .v4 : .both : nil
+        guard let families = absent ?? Baidu.types.families(of: value("type")) else {
+            throw .garbage("type is none of ipv4, ipv6, dual_stack")
+        }
         return try questions(about: value("dn"), of: families)
     }
 

@@ -7,8 +7,11 @@ package import Settings
 package protocol Dialect: Sendable {
     /// Creates the dialect for valid settings of a provider.
     ///
+    /// - Parameters:
+    ///   - key: the content of `key-file`; nil: the settings name none, as for `cipherKey`.
+    ///   - cipherKey: the content of `cipher-key-file`.
     /// - Throws: an error that only the dialect detects, such as a wrong key length.
-    init(_ provider: Settings.Provider, _ keys: DialectKeys) throws(DialectFault)
+    init(_ provider: Settings.Provider, key: String?, cipherKey: String?) throws(DialectFault)
 
     /// Returns the list of service nodes that the vendor offers to this provider; nil: none.
     func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)?
@@ -164,17 +167,6 @@ package enum DialectError: Error, Equatable, Sendable {
     case serverFailure(ResponseCode, ExtendedError? = nil)
     /// The dialect cannot carry this question.
     case unsupported
-}
-
-/// The secrets of a provider; nil for key files that its settings do not name.
-package struct DialectKeys {
-    let key: String?
-    let cipherKey: String?
-
-    package init(key: String?, cipherKey: String?) {
-        self.key = key
-        self.cipherKey = cipherKey
-    }
 }
 
 /// Why a provider's settings do not suffice; the end of a complaint.

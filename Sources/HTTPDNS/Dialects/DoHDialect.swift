@@ -16,7 +16,7 @@ package struct DoHDialect: SingleQuestionDialect {
         self.trustsAuthenticData = trustsAuthenticData
     }
 
-    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
+    package init(_ provider: Settings.Provider, key: String?, cipherKey: String?) {
         self.init(
             url: provider.url.path, method: provider.method == .get ? .get : .post,
             trustsAuthenticData: provider.trustAD)

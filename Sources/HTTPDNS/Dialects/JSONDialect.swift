@@ -14,14 +14,14 @@ package struct JSONDialect: SingleQuestionDialect {
         self.account = account
     }
 
-    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
+    package init(_ provider: Settings.Provider, key: String?, cipherKey: String?) {
         guard let account = provider.account, let accessKey = provider.accessKey else {
             self.init(url: provider.url.path)
             return
         }
         self.init(
             url: provider.url.path,
-            account: AliDNSAccount(uid: account, accessKeyID: accessKey, accessKeySecret: keys.key ?? ""))
+            account: AliDNSAccount(uid: account, accessKeyID: accessKey, accessKeySecret: key ?? ""))
     }
 
     package static func inLab(_ request: HTTPRequest, at path: Substring) -> JSONDialect? {
@@ -84,6 +84,9 @@ package struct JSONDialect: SingleQuestionDialect {
             negative: code == .noSuchName ? .noSuchName : .noData, chain: chain.links, authority: authority
         ).aged(bySeconds: reply.headers.ageSeconds).remarked(body.extendedError)
     }
+
+    /// Returns the network for which the resolver chose the answer, such as "203.0.113.0/24".
+    package func clientAddress(in reply: HTTPReply) -> Address? { reply.clientAddress(at: "edns_client_subnet") }
 
     package func question(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> Question {
         try account?.check(request, in: context)

@@ -9,14 +9,12 @@ package struct Recipe: Equatable, Sendable {
         case query
         case headers
         case maxNames = "max-names"
-        case lifetimeSeconds = "lifetime"
         case digest
         case signed
         case v4
         case v6
         case ttl
         case success
-        case nameStatuses = "name-status"
     }
 
     package struct Fault: Error, Equatable, Sendable {
@@ -48,14 +46,8 @@ package struct Recipe: Equatable, Sendable {
     let ttlPath: JSONPath?
     let successRule: Success?
 
-    /// The bounds of `maxNames`: no known service accepts more names.
-    static let maxNamesRange = 1...20
-    /// The bounds of the lifetime: all services with a documented limit refuse more than a day.
-    static let lifetimeRange = 1...86_400
     /// Maximum number of entries: no known service signs or requires as many.
     static let maxEntries = 32
-    /// The bounds of the statuses of a refusal (RFC 9110 section 15.5).
-    static let nameStatusRange = 400...499
 
     package init(_ template: Settings.Provider.Template) throws(Fault) {
         self.template = template
@@ -70,9 +62,6 @@ package struct Recipe: Equatable, Sendable {
         successRule = try Recipe.success(template.success)
         try checkNames()
         try checkSignature()
-        try Recipe.check(template.maxNames, in: Recipe.maxNamesRange, .maxNames)
-        try Recipe.check(template.lifetimeSeconds, in: Recipe.lifetimeRange, .lifetimeSeconds)
-        for status in template.nameStatuses { try Recipe.check(status, in: Recipe.nameStatusRange, .nameStatuses) }
     }
 
     var placeholders: Set<RecipeText.Placeholder> {
@@ -132,11 +121,6 @@ package struct Recipe: Equatable, Sendable {
 // MARK: reading each field
 
 extension Recipe {
-    private static func check(_ number: Int, in range: ClosedRange<Int>, _ field: Field) throws(Fault) {
-        guard !range.contains(number) else { return }
-        throw Fault(field: field, found: "\(number)", allowed: "\(range.lowerBound) to \(range.upperBound)")
-    }
-
     private static func text(
         _ text: String, _ field: Field, without forbidden: [RecipeText.Placeholder]
     ) throws(Fault) -> RecipeText {

@@ -22,7 +22,7 @@ package struct TemplateDialect: AddressDialect {
         self.recipe = recipe
     }
 
-    package init(_ provider: Settings.Provider, _ keys: DialectKeys) throws(DialectFault) {
+    package init(_ provider: Settings.Provider, key: String?, cipherKey: String?) throws(DialectFault) {
         guard let template = provider.template else {
             throw DialectFault("no [provider.template]; dialect template needs one")
         }
@@ -31,7 +31,7 @@ package struct TemplateDialect: AddressDialect {
         } catch {
             throw DialectFault("template.\(error.text)")
         }
-        (url, account, secret) = (provider.url.path, provider.account ?? "", keys.key ?? "")
+        (url, account, secret) = (provider.url.path, provider.account ?? "", key ?? "")
         guard provider.account != nil || !recipe.needsAccount else {
             throw DialectFault("no account; the template has {account}: set it to the id that the vendor gave you")
         }

@@ -19,8 +19,8 @@ package struct UCloud: SingleQuestionDialect {
         self.secret = secret
     }
 
-    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
-        self.init(url: provider.url.path, account: provider.account ?? "", secret: keys.key ?? "")
+    package init(_ provider: Settings.Provider, key: String?, cipherKey: String?) {
+        self.init(url: provider.url.path, account: provider.account ?? "", secret: key ?? "")
     }
 
     package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? {
@@ -94,6 +94,8 @@ package struct UCloud: SingleQuestionDialect {
         default: throw error
         }
     }
+
+    package func clientAddress(in reply: HTTPReply) -> Address? { reply.clientAddress(at: "client_ip") }
 
     // MARK: the server's side
 

@@ -5,9 +5,9 @@ package import DNSWire
 package import Settings
 
 package struct Volcengine: AddressDialect {
-    private let url: String
-    private let account: String
-    private let secret: String
+    let url: String
+    let account: String
+    let secret: String
 
     package init(url: String, account: String, secret: String) {
         self.url = url
@@ -15,13 +15,11 @@ package struct Volcengine: AddressDialect {
         self.secret = secret
     }
 
-    package init(_ provider: Settings.Provider, _ keys: DialectKeys) {
-        self.init(url: provider.url.path, account: provider.account ?? "", secret: keys.key ?? "")
+    package init(_ provider: Settings.Provider, key: String?, cipherKey: String?) {
+        self.init(url: provider.url.path, account: provider.account ?? "", secret: key ?? "")
     }
 
-    package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? {
-        VolcengineNodes(url: url, account: account, secret: secret)
-    }
+    package func nodeListing(_ provider: Settings.Provider) -> (any NodeListing)? { VolcengineNodes(self) }
 
     package static func inLab(_ request: HTTPRequest, at path: Substring) -> Volcengine? {
         guard path == "/resolve", URLQuery.value(of: "account_id", in: request.url) != nil else { return nil }
@@ -32,6 +30,8 @@ package struct Volcengine: AddressDialect {
     package let maxNames = 1
     /// Without a type the service returns both families.
     package let asksBothFamilies = true
+    /// All values but 1 are UNCONFIRMED.
+    private static let types = FamilyTexts(v4: "1", v6: "28", both: "")
     /// A lifetime that every service with an expiry accepts (providers.md 9.5).
     private static let lifetimeMilliseconds: Int64 = 300_000
 
@@ -42,13 +42,7 @@ package struct Volcengine: AddressDialect {
     ) throws(DialectError) -> HTTPRequest {
         let domain = names.joined(separator: ",")
         let ip = context.clientAddress ?? ""
-        // All values but 1 are UNCONFIRMED.
-        let type =
-            switch families {
-            case .v4: "1"
-            case .v6: "28"
-            case .both: ""
-            }
+        let type = Volcengine.types.text(of: families)
         let timestamp = Volcengine.expiry(in: context)
         var parameters = [(name: "domain", value: domain)]
         if !ip.isEmpty { parameters.append((name: "ip", value: ip)) }
@@ -109,6 +103,8 @@ package struct Volcengine: AddressDialect {
         return [body]
     }
 
+    package func clientAddress(in reply: HTTPReply) -> Address? { reply.clientAddress(at: "cip") }
+
     // MARK: the server's side
 
     package func questions(
@@ -122,13 +118,9 @@ package struct Volcengine: AddressDialect {
             domain: value("domain"), timestamp: timestamp, ip: value("ip"), type: value("type"))
         guard value("sign") == expected else { throw .account("sign") }
         guard let expiry = Int64(timestamp), expiry > context.unixMilliseconds else { throw .clock }
-        let families: AddressFamilies =
-            switch value("type") {
-            case "": .both
-            case "1": .v4
-            case "28": .v6
-            default: throw .garbage("type is neither absent nor 1 nor 28")
-            }
+        guard let families = Volcengine.types.families(of: value("type")) else {
+            throw .garbage("type is neither absent nor 1 nor 28")
+        }
         return try questions(about: value("domain"), of: families)
     }
 

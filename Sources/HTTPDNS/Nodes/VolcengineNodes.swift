@@ -2,16 +2,9 @@
 // normal use first.
 
 package struct VolcengineNodes: NodeListing {
-    private let url: String
-    private let account: String
-    private let secret: String
+    private let dialect: Volcengine
 
-    /// - Parameter url: the URL for questions; the list is at `svc_meta` beside it.
-    package init(url: String, account: String, secret: String) {
-        self.url = VolcengineNodes.sibling("svc_meta", of: url)
-        self.account = account
-        self.secret = secret
-    }
+    package init(_ dialect: Volcengine) { self.dialect = dialect }
 
     /// The `ts` of the list that the client has; 0 asks for the whole list.
     private static let noList = "0"
@@ -19,14 +12,14 @@ package struct VolcengineNodes: NodeListing {
     /// The signature is UNCONFIRMED; it follows the rule for questions, with the values of this request.
     package func request(in context: DialectContext) throws(DialectError) -> HTTPRequest {
         let expiry = Volcengine.expiry(in: context)
-        let values = Signature.sorted([secret, expiry, account, VolcengineNodes.noList])
+        let values = Signature.sorted([dialect.secret, expiry, dialect.account, VolcengineNodes.noList])
         return HTTPRequest(
             url: URLQuery.append(
                 [
-                    (name: "account_id", value: account), (name: "svc_meta_ts", value: VolcengineNodes.noList),
+                    (name: "account_id", value: dialect.account), (name: "svc_meta_ts", value: VolcengineNodes.noList),
                     (name: "timestamp", value: expiry),
                     (name: "sign", value: try Signature.md5(values.joined(separator: "_"))),
-                ], to: url))
+                ], to: VolcengineNodes.sibling("svc_meta", of: dialect.url)))
     }
 
     package func nodes(in reply: HTTPReply, allowsPrivate: Bool) throws(DialectError) -> ServiceAddresses {
