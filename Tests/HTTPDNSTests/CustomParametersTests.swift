@@ -3,16 +3,26 @@
 
 import DNSWire
 import HTTPDNS
+import Settings
 import Testing
 
 @Suite("Parameters of custom resolution")
 struct CustomParametersTests {
-    private static let all = CustomParameters(
-        query: [("sdns-city", "a=b"), ("sdns-level", "vip")], tags: ["ios", "beta-2"], appID: "com.demo")
+    private static let all = parameters(
+        query: ["sdns-city": "a=b", "sdns-level": "vip"], tags: ["ios", "beta-2"], appID: "com.demo")
     private static let secret = "a0b1c2d3e4f5061728394a5b6c7d8e9f"
 
+    private static func parameters(
+        query: [String: String] = [:], tags: [String], appID: String? = nil
+    ) -> Settings.RequestParameters {
+        var parameters = Settings.RequestParameters()
+        (parameters.query, parameters.tags, parameters.appID) = (query, tags, appID)
+        return parameters
+    }
+
     private func context(
-        _ parameters: CustomParameters = all, unixSeconds: Int64 = 1_755_525_250, nonce: [UInt8] = Array(0x20...0x2F)
+        _ parameters: Settings.RequestParameters = all, unixSeconds: Int64 = 1_755_525_250,
+        nonce: [UInt8] = Array(0x20...0x2F)
     ) -> DialectContext {
         DialectContext(unixMilliseconds: unixSeconds * 1000, nonce: nonce, parameters: parameters)
     }
@@ -46,7 +56,7 @@ struct CustomParametersTests {
     func alibabaEncrypted() throws {
         let key = "000102030405060708090a0b0c0d0e0f"
         let dialect = try AliCloudV2(url: "", account: "100000", secret: Self.secret, cipher: .gcm(key))
-        let few = CustomParameters(query: [("sdns-level", "vip")], tags: ["beta"])
+        let few = Self.parameters(query: ["sdns-level": "vip"], tags: ["beta"])
         let request = try dialect.request(for: aliyun(), in: context(few))
         #expect(
             request.url == "/v2/d?id=100000&m=2&enc=202122232425262728292a2bbbd776caa4ca5b7ecc3fa1b51da6ed0ba69f16f1eb"
@@ -60,8 +70,8 @@ struct CustomParametersTests {
     func volcengine() throws {
         let dialect = Volcengine(url: "/resolve", account: "1023", secret: "QlgAuFMwNUwN")
         let asked = [try question("www.a.com")]
-        let plain = try dialect.request(for: asked, in: context(CustomParameters()))
-        let one = CustomParameters(tags: ["beta"], appID: "com.demo")
+        let plain = try dialect.request(for: asked, in: context(Settings.RequestParameters()))
+        let one = Self.parameters(tags: ["beta"], appID: "com.demo")
         let request = try dialect.request(for: asked, in: context(one))
         #expect(request.url == plain.url + "&appid=com.demo")
         #expect(request.headers["Am-Tag"] == "beta" && plain.headers["Am-Tag"] == nil)

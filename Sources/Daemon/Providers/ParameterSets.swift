@@ -1,21 +1,20 @@
 // The parameters of requests to one provider: the provider's own, and those of names with a rule.
 
 import DNSWire
-import HTTPDNS
 import Settings
 
 struct ParameterSets {
     /// The parameter sets, the provider's own first.
-    private let sets: [CustomParameters]
+    private let sets: [Settings.RequestParameters]
     private let setOfName: [Name: Int]
     /// The sets as text, equal on every machine with the same settings.
     private let texts: [String]
 
     init(_ settings: Settings.Provider) {
         let ofNames = settings.parametersOfNames.sorted { $0.key.description < $1.key.description }
-        sets = [CustomParameters(settings.parameters)] + ofNames.map { CustomParameters($0.value) }
-        texts = ([settings.parameters] + ofNames.map(\.value)).map { parameters in
-            let query = parameters.query.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        sets = [settings.parameters] + ofNames.map(\.value)
+        texts = sets.map { parameters in
+            let query = parameters.sortedQuery.map { "\($0.name)=\($0.value)" }
             return "\(query) \(parameters.tags) \(parameters.appID ?? "")"
         }
         setOfName = Dictionary(uniqueKeysWithValues: ofNames.enumerated().map { ($1.key, $0 + 1) })
@@ -29,13 +28,5 @@ struct ParameterSets {
 
     func text(for name: Name) -> String { texts[number(for: name)] }
 
-    subscript(number: Int) -> CustomParameters { sets[number] }
-}
-
-extension CustomParameters {
-    fileprivate init(_ parameters: Settings.RequestParameters) {
-        self.init(
-            query: parameters.query.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) },
-            tags: parameters.tags, appID: parameters.appID)
-    }
+    subscript(number: Int) -> Settings.RequestParameters { sets[number] }
 }

@@ -51,7 +51,7 @@ package struct AliCloud: AddressDialect {
         // The address is at this position, as in the vendor's example (providers.md 2.2); it is not part of the
         // signature.
         if let client = context.clientAddress { parameters.append((name: "ip", value: client)) }
-        parameters += context.parameters.query
+        parameters += context.parameters.sortedQuery
         if let secret {
             let expiry = AliCloudRequest.expiry(in: context)
             parameters.append((name: "t", value: expiry))

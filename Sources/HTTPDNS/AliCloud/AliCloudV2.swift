@@ -73,7 +73,7 @@ package struct AliCloudV2: AddressDialect {
             (name: "q", value: AliCloudRequest.families.text(of: families)),
         ]
         if let client = context.clientAddress { question.append((name: "cip", value: client)) }
-        question += context.parameters.query
+        question += context.parameters.sortedQuery
         let tags = context.parameters.tags
         if !tags.isEmpty { question.append((name: "tags", value: tags.joined(separator: ","))) }
         if seal.isEncrypting {

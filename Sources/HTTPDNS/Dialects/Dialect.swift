@@ -105,11 +105,13 @@ package struct DialectContext: Sendable {
     package let makeNonce: @Sendable () -> [UInt8]
     /// The subnet of the clients; nil: the provider uses the request's source address.
     package let clientSubnet: Prefix?
-    package let parameters: CustomParameters
+    /// The parameters of a vendor's custom resolution. A dialect sends those that the vendor documents, and ignores
+    /// others.
+    package let parameters: Settings.RequestParameters
 
     package init(
         unixMilliseconds: Int64, nonce: @escaping @autoclosure @Sendable () -> [UInt8], clientSubnet: Prefix? = nil,
-        parameters: CustomParameters = CustomParameters()
+        parameters: Settings.RequestParameters = .init()
     ) {
         self.unixMilliseconds = unixMilliseconds
         makeNonce = nonce
@@ -120,20 +122,6 @@ package struct DialectContext: Sendable {
     package func withClientSubnet(_ subnet: Prefix) -> DialectContext {
         DialectContext(
             unixMilliseconds: unixMilliseconds, nonce: makeNonce(), clientSubnet: subnet, parameters: parameters)
-    }
-}
-
-/// Parameters of a vendor's custom resolution. A dialect sends those that the vendor documents, and ignores others.
-package struct CustomParameters: Sendable {
-    /// Alibaba's parameters, with names "sdns-NAME", in the order in which they are sent.
-    package var query: [(name: String, value: String)]
-    package var tags: [String]
-    package var appID: String?
-
-    package init(query: [(name: String, value: String)] = [], tags: [String] = [], appID: String? = nil) {
-        self.query = query
-        self.tags = tags
-        self.appID = appID
     }
 }
 

@@ -13,6 +13,11 @@ extension Settings {
 
         package var isEmpty: Bool { self == RequestParameters() }
 
+        /// The custom parameters in the order in which they are sent.
+        package var sortedQuery: [(name: String, value: String)] {
+            query.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
+        }
+
         package init() {}
 
         /// Returns these parameters with those of `other` added. Those of `other` replace tags, an app id and a query
@@ -30,7 +35,7 @@ extension Settings {
 extension Settings.RequestParameters: CustomStringConvertible {
     /// The text, equal for equal parameters, in this and every other process.
     package var description: String {
-        let query = query.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
+        let query = sortedQuery.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
         return "\(query) \(tags.joined(separator: ",")) \(appID ?? "")"
     }
 }

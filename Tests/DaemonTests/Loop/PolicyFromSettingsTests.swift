@@ -1,7 +1,6 @@
 // What the operator says about probes and parameters, in the words of the resolver and of dialects.
 
 import DNSWire
-import HTTPDNS
 import Resolver
 import Serving
 import Settings
@@ -15,7 +14,7 @@ struct PolicyFromSettingsTests {
     /// The partition without a network, and the parameters that a request about the name has.
     private func keyAndParameters(
         _ lines: String, rules: String = "", name: String = "www.corp.example"
-    ) throws -> (Partition, CustomParameters) {
+    ) throws -> (Partition, Settings.RequestParameters) {
         let text = """
             [[provider]]
             name = "emas"
@@ -252,8 +251,8 @@ struct PolicyFromSettingsTests {
             + rule("corp.example", #"query = {"sdns-c" = "late", "sdns-d" = "late"}"#)
         let own = #"query = {"sdns-a" = "o", "sdns-b" = "o"}"#
         let parameters = { (name: String) in try keyAndParameters(own, rules: rules, name: name).1 }
-        let text = { (parameters: CustomParameters) in
-            (parameters.query.map { "\($0.name)=\($0.value)" } + parameters.tags).joined(separator: " ")
+        let text = { (parameters: Settings.RequestParameters) in
+            (parameters.sortedQuery.map { "\($0.name)=\($0.value)" } + parameters.tags).joined(separator: " ")
         }
         #expect(text(try parameters("other.example")) == "sdns-a=o sdns-b=o")
         #expect(text(try parameters("corp.example")) == "sdns-a=o sdns-b=c sdns-c=c sdns-d=late t")
