@@ -1,6 +1,7 @@
 // httpdnsd.toml(5) against the settings: which keys there are, what they are without a file, what they may be, and
 // which need a restart. All of it is asked of the program, so that no key changes without the page.
 
+import TestSupport
 import Testing
 
 @testable import Settings
@@ -57,16 +58,20 @@ struct SettingsPageTests {
         ("[[rule]]", Settings.Rule.keys.map(\.name)),
     ]
 
-    @Test("httpdnsd-providers(7) has each dialect with the keys that it needs, and httpdnsctl(1) each service of setup")
+    @Test("each dialect is in httpdnsd-providers(7), each service of setup in httpdnsctl(1) and the completions")
     func dialects() throws {
         let lines = try ManualPage("httpdnsd-providers.7").lines
-        let services = try #require(
-            try ManualPage("httpdnsctl.1").entries.first { $0.tag.hasPrefix("--account ") }?.text)
+        let top = TestFile.folder(of: TestFile.folder(of: TestFile.folder(of: #filePath)))
+        let completions = try ["httpdnsctl.bash", "_httpdnsctl"].map { name in
+            String(decoding: try TestFile.bytes(at: "\(top)/etc/completion/\(name)"), as: UTF8.self)
+        }
+        let account = try ManualPage("httpdnsctl.1").entries.first { $0.tag.hasPrefix("--account ") }?.text
+        let lists = try completions + [#require(account)]
         for (dialect, facts) in Settings.Provider.Dialect.rows {
             let row = try #require(lines.first { $0.hasPrefix("\(dialect.rawValue)|") }, "\(dialect)")
             #expect(facts.needs.allSatisfy { row.contains($0.rawValue) }, "\(dialect)")
             guard let service = facts.service else { continue }
-            #expect(services.contains(service.name ?? dialect.rawValue))
+            #expect(lists.allSatisfy { $0.contains(service.name ?? dialect.rawValue) }, "\(dialect)")
         }
     }
 
