@@ -87,8 +87,8 @@ enum UnexplainedReason: Error {
     }
 }
 
-/// Who may ask for explanations by DNS, and how often: all users together, over DNS and the control socket. Control users
-/// with all rights are exempt from the rate.
+/// Who may ask for explanations by DNS, and how often all users together may, over DNS and the control socket. Control
+/// users with all rights are exempt from the rate.
 struct ExplanationLimit {
     let key = ExplanationKey(SystemEntropy())
     var pace = ExplanationPace()

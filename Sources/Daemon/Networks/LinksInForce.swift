@@ -1,5 +1,5 @@
-// The links whose nameservers rules may ask: reads what `LinkMonitor` follows, and puts it in force. The kernel's tables
-// tell which links are tunnels, and which have ended.
+// The links whose nameservers rules may ask: reads what `LinkMonitor` follows, and puts it in force. The tables of the
+// kernel tell which links are tunnels, and which have ended.
 
 import DNSWire
 import LinuxIO

@@ -38,7 +38,7 @@ struct ResolvingStand {
                     loop: loop,
                     outbox: outbox)
             }, answers: CachedAnswers(cache, serving),
-                seed: 1, fastPath: makeFastPath(), recorder: recorder)
+            seed: 1, fastPath: makeFastPath(), recorder: recorder)
     }
 
     /// As after a reload.
