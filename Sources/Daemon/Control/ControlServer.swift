@@ -20,14 +20,10 @@ final class ControlServer: TimedPart {
     private let loop: EventLoop
     private let answer: Answer
     private let isTrusted: (LocalPeer) -> Bool
-    private var clients: [Int32: ControlClient] = [:] {
-        didSet { timer.changed() }
-    }
+    private var clients: [Int32: ControlClient] = [:] { didSet { timer.changed() } }
     /// Clients admitted since the start.
     private var admitted: UInt64 = 0
-    private var acceptPause: AcceptPause {
-        didSet { timer.changed() }
-    }
+    private var acceptPause: AcceptPause { didSet { timer.changed() } }
 
     /// Produces the answer to a request line from its sender.
     typealias Answer = (_ line: [UInt8], _ peer: LocalPeer) -> ControlAnswer

@@ -15,13 +15,9 @@ final class MetricsListener: TimedPart {
 
     private let listener: Listener
     private let server: HTTPServer
-    private var acceptPause: AcceptPause {
-        didSet { timer.changed() }
-    }
+    private var acceptPause: AcceptPause { didSet { timer.changed() } }
     /// The server's deadline after its last call.
-    private var serverDueAt: Instant? {
-        didSet { timer.changed() }
-    }
+    private var serverDueAt: Instant? { didSet { timer.changed() } }
     private var registration: EventLoop.Registration?
     private let loop: EventLoop
     private let isTrusted: (UInt32) -> Bool

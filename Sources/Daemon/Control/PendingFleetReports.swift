@@ -39,9 +39,7 @@ final class PendingFleetReports: TimedPart {
     /// Numbers the readings, so that a late report is not taken for a new one.
     private var reading = 0
     /// When the reading ends; nil: none is in progress.
-    private var readUntil: Instant? {
-        didSet { timer.changed() }
-    }
+    private var readUntil: Instant? { didSet { timer.changed() } }
     private var kept: (report: FleetReport, until: Instant)?
 
     init(own: @escaping Own, read: @escaping Read) { (self.own, self.read) = (own, read) }

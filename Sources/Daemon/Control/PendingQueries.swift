@@ -11,9 +11,7 @@ import Resolver
 final class PendingQueries: TimedPart {
     let timer = PartTimer()
     private let resolving: ResolvingLoop
-    private var running: [Int: Running] = [:] {
-        didSet { timer.changed() }
-    }
+    private var running: [Int: Running] = [:] { didSet { timer.changed() } }
     private var nextNumber = 0
 
     private struct Running {

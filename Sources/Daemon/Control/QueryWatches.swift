@@ -37,9 +37,7 @@ final class QueryWatches: TimedPart {
     private var watches: [QueryWatch] = []
     /// The position in the flight recorder; nil without watches and logging.
     private var walk: FlightWalk?
-    private(set) var nextDeadline: Instant? {
-        didSet { timer.changed() }
-    }
+    private(set) var nextDeadline: Instant? { didSet { timer.changed() } }
     private var logs: Logging?
     /// Queries for the log.
     private var lines: [LogEvent] = []

@@ -10,9 +10,7 @@ final class StatisticsSampler: TimedPart {
     private let statistics: (Instant) -> Statistics
     private(set) var history = StatisticsHistory()
     /// When the next sample is due: the first one at once, others at whole intervals since boot.
-    private var dueAt = Instant.atOnce {
-        didSet { timer.changed() }
-    }
+    private var dueAt = Instant.atOnce { didSet { timer.changed() } }
 
     /// - Parameter statistics: returns the statistics of a moment.
     init(_ statistics: @escaping (Instant) -> Statistics) {

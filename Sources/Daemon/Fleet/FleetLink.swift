@@ -33,9 +33,7 @@ final class FleetLink: TimedPart {
     /// The rules that answers have to satisfy, as in `Policy.acceptanceDigest`.
     private var rules: String?
     /// Requests by the numbers of their fetches.
-    private var requests: [UInt64: Request] = [:] {
-        didSet { timer.changed() }
-    }
+    private var requests: [UInt64: Request] = [:] { didSet { timer.changed() } }
     /// Fingerprint of `Settings.commonInFleet`, 8 hexadecimal digits.
     private(set) var fingerprint: String?
     let startedAt = Clock.now()

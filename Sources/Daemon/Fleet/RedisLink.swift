@@ -62,18 +62,12 @@ final class RedisLink {
     private let timer: PartTimer
     private let loop: EventLoop
     private let outbox: Outbox
-    private var account: Account? {
-        didSet { timer.changed() }
-    }
-    private var breaker = RedisBreaker(now: Instant(nanoseconds: 0)) {
-        didSet { timer.changed() }
-    }
+    private var account: Account? { didSet { timer.changed() } }
+    private var breaker = RedisBreaker(now: Instant(nanoseconds: 0)) { didSet { timer.changed() } }
     private var commands: RedisConnection?
     private var channels: RedisConnection?
     /// The commands that wait for a reply, in the order of sending.
-    private var open: [Command] = [] {
-        didSet { timer.changed() }
-    }
+    private var open: [Command] = [] { didSet { timer.changed() } }
     /// The digests of the scripts; nil for a script that is not loaded.
     private var digests: [String?] = []
     /// Why a script was not loaded.
@@ -82,15 +76,11 @@ final class RedisLink {
     /// Number of the server that is used or tried.
     private(set) var server = 0
     private var trial: RedisTrial?
-    private var trialAt: Instant? {
-        didSet { timer.changed() }
-    }
+    private var trialAt: Instant? { didSet { timer.changed() } }
     private var trialInterval = RedisLink.firstTrialInterval
     /// Number of the server that was tried last.
     private var lastTried = -1
-    private var news: [News] = [] {
-        didSet { timer.changed() }
-    }
+    private var news: [News] = [] { didSet { timer.changed() } }
     /// Why Redis is not used; nil if it is used, or was not tried yet.
     private(set) var fault: String?
     /// Why Redis is not used; without a known fault, that it has not answered yet.

@@ -8,12 +8,8 @@ import Settings
 
 final class Log: TimedPart {
     let timer = PartTimer()
-    private var levels: LogLevels {
-        didSet { timer.changed() }
-    }
-    private var folding = LogFolding() {
-        didSet { timer.changed() }
-    }
+    private var levels: LogLevels { didSet { timer.changed() } }
+    private var folding = LogFolding() { didSet { timer.changed() } }
     private var form: LogForm
     private let writer = LogWriter()
 

@@ -163,9 +163,7 @@ final class NameLists: TimedPart {
     /// Longest wait for a thread at the end of the process: a file system may not answer.
     private static let patience: Duration = .seconds(1)
     /// When lease files that changed are read; nil: none has changed.
-    private(set) var nextDeadline: Instant? {
-        didSet { timer.changed() }
-    }
+    private(set) var nextDeadline: Instant? { didSet { timer.changed() } }
     private var changedLeases: Set<String> = []
     private var leasesNotBefore = Instant(nanoseconds: 0)
 

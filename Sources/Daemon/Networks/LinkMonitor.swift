@@ -15,30 +15,18 @@ final class LinkMonitor: TimedPart {
     private let outbox: Outbox
     private var bus: SystemBus?
     private var busWatch: EventLoop.Registration?
-    private var isBusReady = false {
-        didSet { timer.changed() }
-    }
-    private var busDeadline: Instant? {
-        didSet { timer.changed() }
-    }
+    private var isBusReady = false { didSet { timer.changed() } }
+    private var busDeadline: Instant? { didSet { timer.changed() } }
     /// When to connect again; nil while connected.
-    private var retryAt: Instant? {
-        didSet { timer.changed() }
-    }
+    private var retryAt: Instant? { didSet { timer.changed() } }
     /// When systemd-resolved is asked again.
-    private var rereadAt: Instant? {
-        didSet { timer.changed() }
-    }
+    private var rereadAt: Instant? { didSet { timer.changed() } }
     private var rereads = 0
     private var files: FileWatch?
     private var filesWatch: EventLoop.Registration?
     /// Reports from the bus, by program. They are kept while the bus is not connected.
-    private var ofManager = HeldReports() {
-        didSet { timer.changed() }
-    }
-    private var ofResolved = HeldReports() {
-        didSet { timer.changed() }
-    }
+    private var ofManager = HeldReports() { didSet { timer.changed() } }
+    private var ofResolved = HeldReports() { didSet { timer.changed() } }
     private var reportsOfFiles: [LinkReport] = []
 
     private static let properties = [

@@ -14,9 +14,7 @@ final class NAT64: TimedPart {
     private let resolving: ResolvingLoop
     private let cache: AnswerCache
     private let serving: ServingState
-    private var discovery = NAT64Discovery() {
-        didSet { timer.changed() }
-    }
+    private var discovery = NAT64Discovery() { didSet { timer.changed() } }
     private var reach = NetworkReach.everything
     private var settings = Settings.defaults.server
     private var request: SystemFetches.OwnRequest?

@@ -25,27 +25,17 @@ final class NetworkMonitor {
     private let salt: [UInt8]
     private let routes: RouteWatch
     private let clocks: ClockWatch
-    private var changes: NetworkChanges {
-        didSet { timer.changed() }
-    }
+    private var changes: NetworkChanges { didSet { timer.changed() } }
     private var wakes: WakeWatch
     /// Netlink messages are waiting.
     private var hasNews = false
     /// The tables have changed since the last evaluation.
-    private var hasChanges = false {
-        didSet { timer.changed() }
-    }
-    private var concludedAt: Instant? {
-        didSet { timer.changed() }
-    }
+    private var hasChanges = false { didSet { timer.changed() } }
+    private var concludedAt: Instant? { didSet { timer.changed() } }
     /// Pause between two evaluations, derived from the duration of the last one.
-    private var conclusionPause: Duration = .zero {
-        didSet { timer.changed() }
-    }
+    private var conclusionPause: Duration = .zero { didSet { timer.changed() } }
     /// When to read the kernel again after a failed read; nil otherwise.
-    private var retryAt: Instant? {
-        didSet { timer.changed() }
-    }
+    private var retryAt: Instant? { didSet { timer.changed() } }
     /// Since when neither family has a default route; nil while one has.
     private(set) var lostAt: Instant?
     /// Routes and NAT64 prefixes at the last `takeReachNews` that returned true.

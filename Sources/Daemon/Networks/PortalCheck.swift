@@ -14,9 +14,7 @@ final class PortalCheck: TimedPart {
     /// The network in use; nil if there is none.
     private let network: () -> NetworkIdentity?
     /// When to ask next; nil while no portal is suspected.
-    private var askAt: Instant? {
-        didSet { timer.changed() }
-    }
+    private var askAt: Instant? { didSet { timer.changed() } }
     private var request: SystemFetches.OwnRequest?
 
     /// Pause between two checks. A portal may redirect to another host after its first page has been shown.

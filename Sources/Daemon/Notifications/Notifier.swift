@@ -22,9 +22,7 @@ final class Notifier: TimedPart {
     private let host = Machine.hostName
     /// A random number of this process, so that its batch numbers differ from those of another process.
     private let run = SystemEntropy().next()
-    private var receivers: [Receiver] = [] {
-        didSet { timer.changed() }
-    }
+    private var receivers: [Receiver] = [] { didSet { timer.changed() } }
 
     private static let timeout: Duration = .seconds(10)
     private static let connectTimeout: Duration = .seconds(5)

@@ -9,9 +9,7 @@ import Resolver
 final class PendingProbes: TimedPart {
     let timer = PartTimer()
     private let resolving: ResolvingLoop
-    private var running: [Running] = [] {
-        didSet { timer.changed() }
-    }
+    private var running: [Running] = [] { didSet { timer.changed() } }
     private var nextNumber = 0
     private var allowance = ReportAllowance()
     private(set) var reportsAccepted: UInt64 = 0

@@ -18,9 +18,7 @@ package final class Probes: TimedPart {
     private let wallMilliseconds: () -> Int64
     private var doubt = ClockDoubt(releasedAt: programReleasedAt)
     private var setup = ProbeSetup.off
-    private var connections: [ProbeID: ProbeConnection] = [:] {
-        didSet { timer.changed() }
-    }
+    private var connections: [ProbeID: ProbeConnection] = [:] { didSet { timer.changed() } }
     /// Durations from a probe's first packet to its result; refused and abandoned probes are not included.
     private(set) var durations = LatencyHistogram()
     private var finished: [(id: ProbeID, result: ProbeResult)] = []

@@ -54,9 +54,7 @@ final class AddressLists: TimedPart {
     }
 
     private let resolving: ResolvingLoop
-    private var tracked: [Key: Tracked] = [:] {
-        didSet { timer.changed() }
-    }
+    private var tracked: [Key: Tracked] = [:] { didSet { timer.changed() } }
     /// The stored lists by the names of their notes; nil until the store is loaded, empty without a store.
     private(set) var notes: [String: String]?
     /// Host names whose failure is already logged.

@@ -18,9 +18,7 @@ final class Billing: TimedPart {
     private var unsaved: Set<String> = []
     private var isRestored: Bool
     /// When counts are stored and periods are compared with the clock.
-    private(set) var nextDeadline: Instant? {
-        didSet { timer.changed() }
-    }
+    private(set) var nextDeadline: Instant? { didSet { timer.changed() } }
 
     /// Interval of storing: a crash loses the counts of this time at most. The clock may be set meanwhile, too.
     private static let interval: Duration = .seconds(60)

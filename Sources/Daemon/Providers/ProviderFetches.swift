@@ -23,13 +23,9 @@ final class ProviderFetches: TimedPart {
     private var nextProviderID = 0
     var reachability = Reachability()
     /// Fetches that wait to share a request.
-    private var batches = FetchBatches() {
-        didSet { timer.changed() }
-    }
+    private var batches = FetchBatches() { didSet { timer.changed() } }
     /// Decides which requests run; one-off requests (`ownRequests`) are not included.
-    private(set) var queue = RequestQueue() {
-        didSet { timer.changed() }
-    }
+    private(set) var queue = RequestQueue() { didSet { timer.changed() } }
     /// Requests by number. Free numbers are reused.
     private var requests: [Request?] = []
     private var freeNumbers: [RequestQueue.ID] = []

@@ -13,9 +13,7 @@ final class ProviderSwitches: TimedPart {
     private let cache: AnswerCache
     private var state = ProviderSwitch()
     /// The next time at which a switch expires.
-    private(set) var nextDeadline: Instant? {
-        didSet { timer.changed() }
-    }
+    private(set) var nextDeadline: Instant? { didSet { timer.changed() } }
     private var isRestored: Bool
 
     private static let note = "providers switched off"

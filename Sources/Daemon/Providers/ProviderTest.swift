@@ -23,9 +23,7 @@ final class ProviderTest {
     /// When the waiting step is due.
     /// The timer of the tests that run.
     private let timer: PartTimer
-    private(set) var nextDeadline: Instant? {
-        didSet { timer.changed() }
-    }
+    private(set) var nextDeadline: Instant? { didSet { timer.changed() } }
     private(set) var isDone = false
     private var hasFailed = false
 
@@ -208,9 +206,7 @@ extension Answer {
 /// The running tests.
 final class ProviderTests: TimedPart {
     let timer = PartTimer()
-    private var running: [ProviderTest] = [] {
-        didSet { timer.changed() }
-    }
+    private var running: [ProviderTest] = [] { didSet { timer.changed() } }
 
     /// Bound on tests; operators start them at terminals.
     static let maxRunning = 8

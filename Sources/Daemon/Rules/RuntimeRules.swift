@@ -10,9 +10,7 @@ final class RuntimeRules: TimedPart {
     private let resolving: ResolvingLoop
     private var added = AddedRules()
     /// The next time at which a rule runs out.
-    private(set) var nextDeadline: Instant? {
-        didSet { timer.changed() }
-    }
+    private(set) var nextDeadline: Instant? { didSet { timer.changed() } }
     /// Called after every change, to put the rules into force.
     var onChange: (Instant) -> Void = { _ in }
     /// False until the stored rules were read: a rule that is added earlier would replace them.

@@ -24,24 +24,16 @@ final class AddressSets: TimedPart {
     private var rules = RuleTable([])
     private var cache: AnswerCache?
     private var path = ""
-    private var elements = SetElements() {
-        didSet { timer.changed() }
-    }
-    private var connection: PacketSocket? {
-        didSet { timer.changed() }
-    }
+    private var elements = SetElements() { didSet { timer.changed() } }
+    private var connection: PacketSocket? { didSet { timer.changed() } }
     private var registration: EventLoop.Registration?
     /// When to connect; only without a connection.
-    private var nextAttempt: Instant? {
-        didSet { timer.changed() }
-    }
+    private var nextAttempt: Instant? { didSet { timer.changed() } }
     private var pause = AddressSets.firstPause
     /// The helper has answered on this connection.
     private var hasAnswered = false
     /// Where the walk through the cache continues; nil: there is none.
-    private var walk: AnswerCache.Cursor? {
-        didSet { timer.changed() }
-    }
+    private var walk: AnswerCache.Cursor? { didSet { timer.changed() } }
     private(set) var refills: UInt64 = 0
     /// Why the helper is not reached; nil: it is.
     private(set) var helperFault: String?

@@ -26,9 +26,7 @@ final class StoreThread: TimedPart {
     private var partitions: [PartitionRemoval] = []
     private var collectedNotes: [String: String?] = [:]
     /// When the batch is posted; nil if and only if nothing is collected.
-    private var postAt: Instant? {
-        didSet { timer.changed() }
-    }
+    private var postAt: Instant? { didSet { timer.changed() } }
     private let flushes = FlushesWhileLoading()
     /// Notes that were set while the file was read, and take precedence over the file's notes; nil once the file was
     /// read.

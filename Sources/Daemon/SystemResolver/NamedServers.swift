@@ -76,9 +76,7 @@ final class NamedServers: TimedPart {
     private let outbox: Outbox
     /// Providers count up from 0.
     private var nextID = -1
-    private var running: [FetchID: Running] = [:] {
-        didSet { timer.changed() }
-    }
+    private var running: [FetchID: Running] = [:] { didSet { timer.changed() } }
     private var finished: [(id: FetchID, result: FetchResult)] = []
 
     private struct Running {

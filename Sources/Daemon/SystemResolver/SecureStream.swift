@@ -64,9 +64,7 @@ final class SecureStream {
     /// Queries that were given to this connection, and messages of the server.
     private(set) var carried = 0, replies = 0
     /// When the connection counts as stalled, unless the server is heard before; nil: nothing is expected of it.
-    private(set) var deadline: Instant? {
-        didSet { timer.changed() }
-    }
+    private(set) var deadline: Instant? { didSet { timer.changed() } }
     private let tell: (SecureStream, News) -> Void
 
     /// The kernel ends the connection if the server's kernel acknowledges nothing for this time: less than a client

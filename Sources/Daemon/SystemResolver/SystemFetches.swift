@@ -33,14 +33,10 @@ final class SystemFetches: TimedPart {
     /// The queue of deadlines takes small numbers: places, which are used again after the end of their job.
     private var jobOfPlace: [UInt64] = []
     private var freePlaces: [Int] = []
-    private var deadlines = DeadlineQueue() {
-        didSet { timer.changed() }
-    }
+    private var deadlines = DeadlineQueue() { didSet { timer.changed() } }
     /// Waiting fetches per question, without DO and CD: a server that forwards to the daemon may set them.
     private var awaited: [Question: Int] = [:]
-    private var loopChecks = LoopChecks() {
-        didSet { timer.changed() }
-    }
+    private var loopChecks = LoopChecks() { didSet { timer.changed() } }
     /// Connections of servers with DNS over TLS.
     private(set) lazy var secure = SecureStreams(loop, timer) { [unowned self] in advance($0, $1, now: Clock.now()) }
     private var finished: [(id: FetchID, result: FetchResult)] = []

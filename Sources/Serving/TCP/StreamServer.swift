@@ -34,29 +34,19 @@ package final class StreamServer: TimedPart {
     private let loop: EventLoop
     private let access: AccessList
     private let listeners: [Listener]
-    private var acceptPause: AcceptPause {
-        didSet { timer.changed() }
-    }
+    private var acceptPause: AcceptPause { didSet { timer.changed() } }
     /// The connections by place.
     private var members: [Member?] = []
     private var freePlaces: [Int] = []
     /// The deadlines by place. Always up to date, because the loop reads the earliest one in every turn.
-    private var deadlines = DeadlineQueue() {
-        didSet { timer.changed() }
-    }
+    private var deadlines = DeadlineQueue() { didSet { timer.changed() } }
     private var unsentBytes = 0
     private var quota: ConnectionQuota
     private var nextNumber: UInt64 = 0
     private var fastPath: FastPath
-    private var misses: [Miss] = [] {
-        didSet { timer.changed() }
-    }
-    private var due: [Question] = [] {
-        didSet { timer.changed() }
-    }
-    private var awaited: [Question] = [] {
-        didSet { timer.changed() }
-    }
+    private var misses: [Miss] = [] { didSet { timer.changed() } }
+    private var due: [Question] = [] { didSet { timer.changed() } }
+    private var awaited: [Question] = [] { didSet { timer.changed() } }
     package private(set) var refusedConnections: UInt64 = 0
     /// Connections that were closed to make room for a new one.
     package private(set) var evictedConnections: UInt64 = 0
