@@ -74,7 +74,7 @@ final class ConnectionPool {
 
     var deadline: Instant? {
         var earliest = dormantAt
-        // Read in every turn of the loop, so without temporary arrays.
+        // Read after every call, so without temporary arrays.
         if let current { earliest = Instant.earliest(earliest, current.dueAt) }
         for set in retired { earliest = Instant.earliest(earliest, set.dueAt) }
         return exchanges.isEmpty ? earliest : Instant.earliest(earliest, exchangesDueAt)

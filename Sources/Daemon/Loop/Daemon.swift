@@ -166,7 +166,7 @@ final class Daemon {
         log(.stopped)
     }
 
-    /// All that have deadlines. What happens in `resolving` is watched and logged in the same turn.
+    /// The parts that have deadlines. What happens in `resolving` is watched and logged in the same turn.
     private var timedParts: [any TimedPart] {
         let others: [(any TimedPart)?] = [networkChanges, supervision]
         return resolving.timedParts + policy.timedParts + upstreamsInForce.timedParts
@@ -176,8 +176,11 @@ final class Daemon {
 
     /// Whether each part with a deadline is among `timedParts`. For debug builds: finds the parts by reflection.
     private var hasAllParts: Bool {
-        let owners: [AnyObject] = [self, resolving, policy, upstreamsInForce, operators, operators.pending]
-        let owned = owners.flatMap { (owner: AnyObject) in
+        let owners: [Any] = [
+            self, resolving, resolving.upstreams, policy, upstreamsInForce, linksInForce, flight, operators,
+            operators.pending,
+        ]
+        let owned = owners.flatMap { owner in
             Mirror(reflecting: owner).children.compactMap { $0.value as? any TimedPart }
         }
         return owned.allSatisfy { part in timedParts.contains { $0 === part } }
@@ -264,7 +267,7 @@ final class Daemon {
             flight.recorder.settingsReloaded(now: Clock.now())
         case .failure(let fault): log(.settingsRefused(complaints: fault.complaints))
         }
-        supervision?.ready(ports.addresses, resolving.upstreams.providers.providers, now: Clock.now())
+        supervision?.reloaded(ports.addresses, resolving.upstreams.providers.providers, now: Clock.now())
         reload.end(result)
     }
 

@@ -17,6 +17,7 @@ extension Daemon {
             networkChanges.follow(lateBy: lateBy, now: now)
             listening.news(routeChanges: networkChanges.network.routeChanges).forEach { outbox.log($0) }
         }
+        resolving.probes.readClock(now: now)
         timetable.timePassed(now: now)
         dispatch(now: now)
         linksInForce.followRoutes(now: now)

@@ -143,14 +143,11 @@ final class NameLists: TimedPart {
     /// When a lease file is copied again: its server may write it every second.
     private var leaseCopiesAt = Instant(nanoseconds: 0)
     private static let leaseCopyInterval: Duration = .seconds(60)
-    private let loop: EventLoop
     private let outbox: Outbox
     private let finished: Mailbox<Batch>
     private var finishedWatch: EventLoop.Registration?
-    private var watch: FileWatch?
-    private var fileWatch: EventLoop.Registration?
-    private var leaseWatch: FileWatch?
-    private var leaseFileWatch: EventLoop.Registration?
+    private let files: WatchedFiles
+    private let leases: WatchedFiles
     /// The files to read in the next batch.
     private var requestedFiles = NameFilePaths.none
     private var batches = 0
@@ -168,7 +165,8 @@ final class NameLists: TimedPart {
     private var leasesNotBefore = Instant(nanoseconds: 0)
 
     init(loop: EventLoop, outbox: Outbox) throws(SystemError) {
-        (self.loop, self.outbox) = (loop, outbox)
+        self.outbox = outbox
+        (files, leases) = (WatchedFiles(loop, seesWrites: false), WatchedFiles(loop, seesWrites: true))
         finished = try Mailbox(capacity: 1)
         finishedWatch = try loop.watch(finished.descriptor, for: .readable) { [outbox] _ in outbox.changed(.names) }
     }
@@ -372,41 +370,13 @@ final class NameLists: TimedPart {
         let directories = hosts.filter { $0.file.kind == .hostsDirectory }.map(\.path)
         let paths =
             lists.keys.sorted() + directories.map { $0.hasSuffix("/") ? $0 : $0 + "/" } + hosts.flatMap(\.file.files)
-        if paths != watch?.paths ?? [] {
-            let former = watch
-            if let fileWatch { loop.unwatch(fileWatch) }
-            (watch, fileWatch) = try NameLists.begin(paths, seesWrites: false, loop) { [unowned self] in changed($0) }
-            changed(NameLists.unseen(former, paths))
-        }
-        let leases = names.local.filter { $0.value.isLeases }.keys.sorted()
-        if leases != leaseWatch?.paths ?? [] {
-            let former = leaseWatch
-            if let leaseFileWatch { loop.unwatch(leaseFileWatch) }
-            (leaseWatch, leaseFileWatch) = try NameLists.begin(leases, seesWrites: true, loop) { [unowned self] in
-                leasesChanged($0)
-            }
-            leasesChanged(NameLists.unseen(former, leases))
-        }
-    }
-
-    /// Returns the paths that may have changed between their reading and the begin of a new watch.
-    private static func unseen(_ former: FileWatch?, _ paths: [String]) -> Set<String> {
-        let new = Set(paths).subtracting(former?.paths ?? [])
-        return new.union((try? former?.takeChangedPaths()) ?? [])
-    }
-
-    private static func begin(
-        _ paths: [String], seesWrites: Bool, _ loop: EventLoop, _ take: @escaping (Set<String>) -> Void
-    ) throws(SystemError) -> (FileWatch?, EventLoop.Registration?) {
-        guard !paths.isEmpty else { return (nil, nil) }
-        let watch = try FileWatch(paths, seesWrites: seesWrites, isUsed: LocalNameFile.isUsed)
-        let registration = try loop.watch(watch.descriptor, for: .readable) { [unowned watch] _ in
-            if let changed = try? watch.takeChangedPaths(), !changed.isEmpty { take(changed) }
-        }
-        return (watch, registration)
+        changed(try files.watch(paths) { [unowned self] in changed($0) })
+        let leasePaths = names.local.filter { $0.value.isLeases }.keys.sorted()
+        leasesChanged(try leases.watch(leasePaths) { [unowned self] in leasesChanged($0) })
     }
 
     private func changed(_ paths: Set<String>) {
+        guard !paths.isEmpty else { return }
         let directories = names.local.filter { path, file in
             file.kind == .hostsDirectory && paths.contains { $0.hasPrefix(path) }
         }

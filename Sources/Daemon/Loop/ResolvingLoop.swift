@@ -58,7 +58,7 @@ final class ResolvingLoop: TimedPart {
     /// Waiting clients, without those still in the mailbox.
     var clientsWaiting: Int { clients.count }
 
-    /// All that have deadlines. The resolver's has its turn last: it takes what the others report.
+    /// The parts that have deadlines. The resolver's has its turn last: it takes what the others report.
     var timedParts: [any TimedPart] {
         upstreams.timedParts + [probes, streams] + (store.map { [$0] } ?? []) + [addressSets, self]
     }
@@ -88,8 +88,9 @@ final class ResolvingLoop: TimedPart {
         }
         repeat {
             for (outcome, request) in upstreams.fleet.takeOutcomes() { carryOut(outcome, request, now: now) }
-            let heard = upstreams.takeEvents()
+            let heard = upstreams.providers.takeEvents()
             for event in heard { handle(event, now: now) }
+            for (id, result) in upstreams.takeNameserverResults() { handle(.fetchFinished(id, result), now: now) }
             for (id, result) in probes.takeFinished() { handle(.probeFinished(id, result), now: now) }
             sendReplies()
             // After the replies: clients do not wait for other members.

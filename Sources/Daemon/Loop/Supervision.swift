@@ -12,6 +12,8 @@ final class Supervision: TimedPart {
     /// When the manager gets signs of life; nil: it expects none.
     private var watchdog: Watchdog? { didSet { timer.changed() } }
     /// A message that the manager had no room for, and the time of the retry.
+    /// The start is over: until then, the manager is told of no reload.
+    private var isReady = false
     private var unheard: (news: ServiceNotice.News, next: Instant)? { didSet { timer.changed() } }
 
     /// The manager empties its queue as soon as it runs.
@@ -34,6 +36,7 @@ final class Supervision: TimedPart {
 
     /// Reports that every socket serves.
     func ready(_ addresses: [SocketAddress], _ providers: [Provider], now: Instant) {
+        isReady = true
         let (places, names) = (addresses.map(\.description), providers.map(\.name))
         let line = "serving on \(places.joined(separator: ", ")) from \(names.joined(separator: ", "))"
         insist(on: .ready(line), now: now)
@@ -46,7 +49,14 @@ final class Supervision: TimedPart {
     }
 
     /// Reports a reload; `ready` follows, whatever its result.
-    func reloading() { notice.tell(.reloading) }
+    func reloading() {
+        if isReady { notice.tell(.reloading) }
+    }
+
+    /// Ends a reload.
+    func reloaded(_ addresses: [SocketAddress], _ providers: [Provider], now: Instant) {
+        if isReady { ready(addresses, providers, now: now) }
+    }
 
     func stopping() {
         unheard = nil

@@ -23,19 +23,10 @@ final class NetworkMonitor {
     private(set) var recovery = NetworkRecovery()
 
     private let salt: [UInt8]
-    private let routes: RouteWatch
+    private let tables: KernelTables
     private let clocks: ClockWatch
     private var changes: NetworkChanges { didSet { timer.changed() } }
     private var wakes: WakeWatch
-    /// Netlink messages are waiting.
-    private var hasNews = false
-    /// The tables have changed since the last evaluation.
-    private var hasChanges = false { didSet { timer.changed() } }
-    private var concludedAt: Instant? { didSet { timer.changed() } }
-    /// Pause between two evaluations, derived from the duration of the last one.
-    private var conclusionPause: Duration = .zero { didSet { timer.changed() } }
-    /// When to read the kernel again after a failed read; nil otherwise.
-    private var retryAt: Instant? { didSet { timer.changed() } }
     /// Since when neither family has a default route; nil while one has.
     private(set) var lostAt: Instant?
     /// Routes and NAT64 prefixes at the last `takeReachNews` that returned true.
@@ -43,18 +34,9 @@ final class NetworkMonitor {
     /// Whether a default route of any family leads out. Stored, because each turn of the loop reads it.
     private(set) var hasWayOut: Bool
     private var actions: [NetworkChanges.Action] = []
-    /// Number of evaluations in which the routes or local addresses differed from those of the previous evaluation.
-    private(set) var routeChanges = 0
-    /// The tables of the last evaluation.
-    private var tables: NetworkTables
 
     /// Key of the store's note that holds the network history.
     static let note = "networks"
-    /// Longest pause between two evaluations. A machine that creates containers changes its tables hundreds of times a
-    /// second. Up to this bound, the pause limits evaluations to a fifth of this thread's time.
-    private static let longestConclusionPause: Duration = .milliseconds(20)
-    private static let conclusionPauseFactor = 4
-    private static let retryPause: Duration = .seconds(1)
     /// machine-id(5) requires hashing the ID with an application-specific string.
     private static let machineID = "/etc/machine-id"
     private static let purpose = Array("httpdnsd network".utf8)
@@ -67,10 +49,9 @@ final class NetworkMonitor {
         let now = Clock.now()
         let machine = (try? TextFile.read(NetworkMonitor.machineID, maxBytes: 4096)) ?? []
         salt = machine.isEmpty ? Array(String(seed).utf8) : machine
-        routes = try RouteWatch()
+        tables = try KernelTables(loop, timer)
         clocks = try ClockWatch()
-        tables = routes.tables
-        changes = NetworkChanges(tables: tables, searchDomains: searchDomains.map(\.description), now: now)
+        changes = NetworkChanges(tables: tables.latest, searchDomains: searchDomains.map(\.description), now: now)
         wakes = WakeWatch(sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(Clock.now())), awake: Clock.awake())
         id = NetworkMonitor.id(of: changes.identity, salt)
         enteredAt = now
@@ -78,7 +59,6 @@ final class NetworkMonitor {
         hasWayOut = changes.reach.hasSomeWayOut
         lostAt = hasWayOut ? nil : now
         _ = history.entered(id, changes.identity, cause: nil, wallSeconds: Clock.wallMilliseconds() / 1000)
-        _ = try loop.watch(routes.descriptor, for: .readable) { [unowned self] _ in hasNews = true }
         // `timePassed` reads the clocks in every turn, so the event only needs to be rearmed.
         _ = try loop.watch(clocks.descriptor, for: .readable) { [unowned self] _ in try? clocks.rearm() }
     }
@@ -88,12 +68,12 @@ final class NetworkMonitor {
     var isChanging: Bool { changes.isChanging }
 
     /// Returns the use of the interface as of the last evaluation of the tables.
-    func use(of interface: String) -> LinkUse? { tables.use(of: interface) }
+    func use(of interface: String) -> LinkUse? { tables.latest.use(of: interface) }
 
-    var nextDeadline: Instant? {
-        let conclusion = hasChanges ? concludedAt.map { $0 + conclusionPause } : nil
-        return [changes.nextDeadline, conclusion, retryAt].compactMap { $0 }.min()
-    }
+    /// Grows with each change of the routes or local addresses.
+    var routeChanges: Int { tables.routeChanges }
+
+    var nextDeadline: Instant? { Instant.earliest(changes.nextDeadline, tables.nextDeadline) }
 
     /// Called in every turn of the event loop.
     ///
@@ -102,42 +82,19 @@ final class NetworkMonitor {
         // Read the clocks first: time spent below must not count as suspension.
         let absence = wakes.read(
             sinceBoot: .milliseconds(Clock.millisecondsSinceBoot(now)), awake: Clock.awake(), lateBy: lateBy)
-        if hasNews || retryAt.map({ $0 <= now }) ?? false { readRoutes(now: now) }
-        if hasChanges, concludedAt.map({ now - $0 >= conclusionPause }) ?? true {
-            hasChanges = false
-            concludedAt = now
-            let former = tables
-            tables = routes.tables
-            if tables.routes != former.routes || tables.addresses != former.addresses { routeChanges += 1 }
-            handle(.tables(tables), now: now)
-            conclusionPause = min(
-                now.duration(to: Clock.now()) * NetworkMonitor.conclusionPauseFactor,
-                NetworkMonitor.longestConclusionPause)
+        tables.read(now: now) {
+            handle(.tables($0), now: now)
             lostAt = hasWayOut ? nil : lostAt ?? now
         }
         if absence != nil { handle(.woke, now: now) }
         if let deadline = changes.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
     }
 
-    /// Reads the routes; retries after 1 s if the kernel is short of memory.
-    private func readRoutes(now: Instant) {
-        hasNews = false
-        do throws(SystemError) {
-            retryAt = nil
-            if try routes.takeChanges() { hasChanges = true }
-        } catch {
-            retryAt = now + NetworkMonitor.retryPause
-        }
-    }
-
     func found(searchDomains: [Name], now: Instant) {
         handle(.searchDomains(searchDomains.map(\.description)), now: now)
     }
 
-    /// The NAT64 prefixes from router advertisements (RFC 8781) that have not expired.
-    func advertisedPrefixes(now: Instant) -> [NAT64Prefix] {
-        routes.nat64Prefixes.filter { $0.end > now }.map(\.prefix)
-    }
+    func advertisedPrefixes(now: Instant) -> [NAT64Prefix] { tables.advertisedPrefixes(now: now) }
 
     /// True if the routes or the NAT64 prefixes have changed since the last call.
     func takeReachNews(now: Instant) -> Bool {

@@ -56,7 +56,10 @@ package final class Probes: TimedPart {
         }
     }
 
-    /// Ends probes that have timed out. Also samples the wall clock, so call it in each turn of the loop.
+    /// Notices that the wall clock was set. Call it in each turn of the loop.
+    func readClock(now: Instant) { doubt.read(wallMilliseconds: wallMilliseconds(), now: now) }
+
+    /// Ends probes that have timed out.
     package func timePassed(now: Instant) {
         let reading = read(now: now)
         let late = connections.filter { $0.value.deadline <= now }

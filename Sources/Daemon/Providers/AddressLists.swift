@@ -177,7 +177,7 @@ final class AddressLists: TimedPart {
             return
         }
         if listing.comesWithAnswers {
-            tracked[key]?.plan.asked(now: now)
+            tracked[key]?.plan.awaited()
             provider.wantsNodes = true
             return
         }
@@ -237,8 +237,11 @@ final class AddressLists: TimedPart {
 
     private func askForName(_ name: String, now: Instant) {
         let key = Key.hostName(name)
-        guard let owner = Name(name) else { return }
         tracked[key]?.plan.asked(now: now)
+        guard let owner = Name(name) else {
+            tracked[key]?.plan.failed(now: now)
+            return
+        }
         let others = providers.filter { canResolve(name, $0) }.map(\.id)
         let lookup = HostLookup(
             hasSystem: resolving.upstreams.system.hasReachableServer, providers: others,

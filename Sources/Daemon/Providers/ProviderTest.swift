@@ -20,11 +20,11 @@ final class ProviderTest {
     private let wantsJSON: Bool
     private var steps: [Step]
     private var requestID: TransferID?
-    /// When the waiting step is due.
     /// The timer of the tests that run.
     private let timer: PartTimer
+    /// When the waiting step is due.
     private(set) var nextDeadline: Instant? { didSet { timer.changed() } }
-    private(set) var isDone = false
+    private(set) var isDone = false { didSet { timer.changed() } }
     private var hasFailed = false
 
     private struct Step {
@@ -211,7 +211,10 @@ final class ProviderTests: TimedPart {
     /// Bound on tests; operators start them at terminals.
     static let maxRunning = 8
 
-    var nextDeadline: Instant? { running.compactMap(\.nextDeadline).min() }
+    /// A test that is done is removed at once.
+    var nextDeadline: Instant? {
+        running.contains(where: \.isDone) ? .atOnce : running.compactMap(\.nextDeadline).min()
+    }
 
     /// Returns false if too many tests run.
     func begin(_ test: ProviderTest, now: Instant) -> Bool {

@@ -166,6 +166,8 @@ final class NamedServers: TimedPart {
         if elapsed >= NamedServer.timeout { fetch.server.finished(with: .failure(.timeout), after: elapsed) }
     }
 
+    var hasFinished: Bool { !finished.isEmpty }
+
     /// Call it after the client's `takeFinished`.
     func takeFinished() -> [(id: FetchID, result: FetchResult)] {
         defer { finished = [] }

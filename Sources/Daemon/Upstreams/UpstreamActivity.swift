@@ -1,4 +1,4 @@
-// What upstreams did lately.
+// The latest events of all upstreams together.
 
 import DNSWire
 

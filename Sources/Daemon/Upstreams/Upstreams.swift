@@ -49,15 +49,14 @@ final class Upstreams {
         fleet.abandon(id)
     }
 
-    /// Whether `takeEvents` or the fleet's outcomes have to be taken in this turn.
-    var hasFinished: Bool { providers.hasFinished || system.hasFinished || fleet.hasOutcomes }
+    /// Whether there are events of providers, results of nameservers or outcomes of the fleet to take.
+    var hasFinished: Bool {
+        providers.hasFinished || system.hasFinished || nameservers.hasFinished || fleet.hasOutcomes
+    }
 
-    /// Returns what has happened to the fetches, and what else the replies tell.
-    func takeEvents() -> [Event] {
-        var events = providers.takeEvents()
-        for (id, result) in system.takeFinished() { events.append(.fetchFinished(id, result)) }
-        for (id, result) in nameservers.takeFinished() { events.append(.fetchFinished(id, result)) }
-        return events
+    /// Returns the results of the system's and the operator's nameservers.
+    func takeNameserverResults() -> [(id: FetchID, result: FetchResult)] {
+        system.takeFinished() + nameservers.takeFinished()
     }
 
     /// Sends the requests of this turn; several share one write.

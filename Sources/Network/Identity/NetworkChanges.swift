@@ -93,7 +93,7 @@ package struct NetworkChanges: Sendable {
     }
 
     /// Deadline for `timePassed`.
-    package var nextDeadline: Instant? { overdue?.since ?? settlesAt }
+    package var nextDeadline: Instant? { overdue?.since ?? endsAt }
 
     package mutating func handle(_ event: Event, now: Instant, actions: inout [Action]) {
         if let overdue { actions.append(overdue.action) }
@@ -110,7 +110,7 @@ package struct NetworkChanges: Sendable {
         case .timePassed:
             break
         }
-        if let settlesAt, settlesAt <= now { settle(actions: &actions) }
+        if let endsAt, endsAt <= now { end(actions: &actions) }
     }
 }
 
@@ -143,7 +143,7 @@ extension NetworkChanges {
         guard case .stable = phase else {
             // A gateway that reveals its hardware address does not prolong the change.
             if let present, let before, before.isCompleted(by: present) { return }
-            if present != before { unsettle(now, actions: &actions) }
+            if present != before { changing(now, actions: &actions) }
             return
         }
         guard let present, present != inForce || reasonToBegin != nil else { return }
@@ -152,7 +152,7 @@ extension NetworkChanges {
             usableSince = now
             begin(present, actions: &actions)
         } else {
-            unsettle(now, actions: &actions)
+            changing(now, actions: &actions)
         }
     }
 
@@ -166,11 +166,11 @@ extension NetworkChanges {
         if present.identity.isComplete {
             begin(present, actions: &actions)
         } else {
-            unsettle(now, actions: &actions)
+            changing(now, actions: &actions)
         }
     }
 
-    private mutating func unsettle(_ now: Instant, actions: inout [Action]) {
+    private mutating func changing(_ now: Instant, actions: inout [Action]) {
         steps += 1
         if case .changing(let since, _) = phase {
             phase = .changing(since: since, lastStep: now)
@@ -182,14 +182,14 @@ extension NetworkChanges {
         }
     }
 
-    private var settlesAt: Instant? {
+    private var endsAt: Instant? {
         guard case .changing(let since, let lastStep) = phase else { return nil }
         let latest = since + NetworkBounds.settleLimit
         guard present?.identity.isComplete ?? true else { return latest }
         return min(lastStep + NetworkBounds.quiet, latest)
     }
 
-    private mutating func settle(actions: inout [Action]) {
+    private mutating func end(actions: inout [Action]) {
         if let present, present != inForce || reasonToBegin != nil {
             begin(present, actions: &actions)
         } else {

@@ -39,7 +39,7 @@ package struct Resolver {
     /// The instant at which `timePassed` is due; nil: none.
     package var nextDeadline: Instant? {
         var earliest = deadlines.earliest
-        // Read in every turn of the loop, so without a temporary array.
+        // Read after every event, so without a temporary array.
         func consider(_ instant: Instant?) {
             if let instant { earliest = min(instant, earliest ?? instant) }
         }

@@ -12,7 +12,7 @@ package struct AddressListPlan: Equatable, Sendable {
         case hostName
     }
 
-    /// Time of the next request; nil while one is in flight.
+    /// Time of the next request; nil while one is in flight, or an answer with the list is awaited.
     package private(set) var askAt: Instant?
     /// The addresses of the system resolver do not suffice: other providers are asked for the host name as well.
     package private(set) var doubtsSystem = false
@@ -39,6 +39,9 @@ package struct AddressListPlan: Equatable, Sendable {
         askAt = nil
         askedAt = now
     }
+
+    /// The list is to come with an answer to another request.
+    package mutating func awaited() { askAt = nil }
 
     package mutating func answered(for lifetime: Duration, now: Instant) {
         failuresInARow = 0

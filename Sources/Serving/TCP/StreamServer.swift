@@ -38,7 +38,7 @@ package final class StreamServer: TimedPart {
     /// The connections by place.
     private var members: [Member?] = []
     private var freePlaces: [Int] = []
-    /// The deadlines by place. Always up to date, because the loop reads the earliest one in every turn.
+    /// The deadlines by place. Always up to date, because the loop reads the earliest one after each change.
     private var deadlines = DeadlineQueue() { didSet { timer.changed() } }
     private var unsentBytes = 0
     private var quota: ConnectionQuota
