@@ -34,6 +34,20 @@ struct AddressListsTests {
         return try Settings.parse(bytes: Array(text.utf8), file: "test").providers
     }
 
+    /// A provider whose list comes with answers.
+    private func baidu() throws -> [Settings.Provider] {
+        let text = """
+            [[provider]]
+            name = "baidu"
+            dialect = "baidu"
+            url = "http://192.0.2.1/"
+            account = "1"
+            key-file = "/k"
+            service-nodes = true
+            """
+        return try Settings.parse(bytes: Array(text.utf8), file: "test").providers
+    }
+
     private var dialled: [String] {
         stand.resolving.upstreams.providers.providers.flatMap { $0.endpoints.map(\.address) }
     }
@@ -87,16 +101,7 @@ struct AddressListsTests {
 
     @Test("the first answer is read for its list: the store may be loaded later")
     func listsInAnswers() throws {
-        let text = """
-            [[provider]]
-            name = "baidu"
-            dialect = "baidu"
-            url = "http://192.0.2.1/"
-            account = "1"
-            key-file = "/k"
-            service-nodes = true
-            """
-        try stand.setProviders(Settings.parse(bytes: Array(text.utf8), file: "test").providers, now: now)
+        try stand.setProviders(baidu(), now: now)
         #expect(stand.resolving.upstreams.providers.providers.map(\.wantsNodes) == [true])
         try stand.setProviders(providers(), now: now)
         #expect(
@@ -106,16 +111,7 @@ struct AddressListsTests {
     @Test("a list that comes with answers is read again at the end of its time, from the first answer after that")
     func listsInLaterAnswers() throws {
         let lists = AddressLists(stand.resolving)
-        let text = """
-            [[provider]]
-            name = "baidu"
-            dialect = "baidu"
-            url = "http://192.0.2.1/"
-            account = "1"
-            key-file = "/k"
-            service-nodes = true
-            """
-        try stand.setProviders(Settings.parse(bytes: Array(text.utf8), file: "test").providers, now: now)
+        try stand.setProviders(baidu(), now: now)
         let scope = "baidu/1//http://192.0.2.1:80/public"
         lists.begin(["nodes of baidu": "\(inAnHour) \(scope) 203.0.113.1"], now: now)
         let provider = try #require(stand.resolving.upstreams.providers.providers.first)
