@@ -147,6 +147,14 @@ struct ProbeHandshakeTests {
         #expect(try stand.found(stand.target(server.port)).verdict == .timeDoubtful)
     }
 
+    @Test("a clock that is set before the first probe makes its time doubtful")
+    func jumpBefore() throws {
+        stand.probes.readClock(now: Clock.now())
+        wall.seconds += 3600
+        stand.probes.readClock(now: Clock.now())
+        #expect(try found(servers([good])).verdict == .timeDoubtful)
+    }
+
     @Test("a server that does not know the name says so with an alert")
     func unknownName() throws {
         let result = try found(servers([good], MemoryServer.Terms(onlyName: "other.example")))
