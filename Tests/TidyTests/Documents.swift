@@ -31,6 +31,35 @@ enum Documents {
         }
     }
 
+    /// Recipes of CONTRIBUTING.md, each with the name of something that was made by it. What names that is a place for
+    /// the next one, too.
+    static let recipes = [("A dialect", "ucloud"), ("A metric", "unsent_responses")]
+
+    /// Files and folders of a recipe, by its title.
+    static func places(of recipe: String, in document: SourceFile) -> [Substring] {
+        let lines = document.lines.drop { $0 != "**\(recipe)**" }.dropFirst().prefix {
+            !$0.hasPrefix("**") && !$0.hasPrefix("#")
+        }
+        return lines.flatMap { codeSpans(of: $0) }.filter(isPath)
+    }
+
+    /// Files outside of Tests that name what a recipe has made, and are not in the recipe. Comments are no places.
+    static func missingPlaces(of recipe: String, whichMade name: String, in files: [SourceFile]) -> [Complaint] {
+        guard let document = files.first(where: { $0.path == "CONTRIBUTING.md" }) else { return [] }
+        let places = places(of: recipe, in: document)
+        let candidates = files.filter { file in
+            ["Sources/", "etc/", "scripts/"].contains { file.path.hasPrefix($0) }
+                && !places.contains { file.path == $0 || file.path.hasPrefix($0 + "/") }
+        }
+        return candidates.flatMap { file in
+            Rules.complaints(file, file.lines) { line in
+                let isComment = file.isSwift && line.drop { $0 == " " }.hasPrefix("//")
+                guard !isComment, line.lowercased().contains(name.lowercased()) else { return nil }
+                return "\(recipe) (\(name)): CONTRIBUTING.md does not name this place"
+            }
+        }
+    }
+
     private static func codeSpans(of line: Substring) -> [Substring] {
         let parts = line.split(separator: "`", omittingEmptySubsequences: false)
         return parts.indices.filter { !$0.isMultiple(of: 2) }.compactMap { parts[$0].split(separator: " ").first }

@@ -66,6 +66,18 @@ struct RuleTests {
         #expect(Rules.timedParts(file("final class Part {\n" + body)).isEmpty)
     }
 
+    @Test("a place that a recipe lacks is found; a comment is none")
+    func recipes() {
+        let recipe = "**A thing**\n\n1. Add it to `Sources/One/Things.swift` and `etc/man`.\n\n## Code\n`Sources/Two`\n"
+        let files = [
+            file(recipe, "CONTRIBUTING.md"), file("case Sample\n", "Sources/One/Things.swift"),
+            file("let a = \"sample\"\n", "Sources/Two/Other.swift"), file("// a sample\n", "Sources/Two/Comment.swift"),
+            file(".B sample\n", "etc/man/a.1"), file("sample\n", "etc/completion/b"),
+        ]
+        let found = Documents.missingPlaces(of: "A thing", whichMade: "sample", in: files)
+        #expect(found.map(\.path) == ["Sources/Two/Other.swift", "etc/completion/b"])
+    }
+
     @Test("a class of the daemon writes log events to the outbox")
     func outbox() {
         let path = "Sources/Daemon/Loop/Sample.swift"

@@ -130,6 +130,15 @@ struct TidyTests {
         for complaint in Documents.missing(in: repository.files) { Issue.record("\(complaint)") }
     }
 
+    @Test("a recipe names each place that something made by it needs", arguments: Documents.recipes)
+    func recipes(_ recipe: String, _ name: String) throws {
+        let document = try #require(repository.files.first { $0.path == "CONTRIBUTING.md" })
+        #expect(!Documents.places(of: recipe, in: document).isEmpty)
+        for complaint in Documents.missingPlaces(of: recipe, whichMade: name, in: repository.files) {
+            Issue.record("\(complaint)")
+        }
+    }
+
     @Test("the top level has nothing but what belongs there")
     func topLevel() {
         #expect(TopLevel.strangers(among: repository.topLevel).isEmpty)
