@@ -19,6 +19,8 @@ struct ScenarioRun {
     private var now: Instant
     private var running: [Fetch] = []
     private var ended: [Fetch] = []
+    /// Fetches that are not sent yet.
+    private var held: Set<FetchID> = []
     private var probes: [(id: ProbeID, target: ProbeTarget)] = []
     private var happened: [(what: Expectation, at: Instant)] = []
 
@@ -153,8 +155,8 @@ struct ScenarioRun {
             try handle(.requested(try questions(&line)))
         } else if line.take("restored") {
             try restore(&line)
-        } else if line.take("flush") {
-            try forget(&line)
+        } else if let event = try fromElsewhere(&line) {
+            try handle(event)
         } else if line.take("volunteers") {
             try handle(try vocabulary.volunteered(&line))
         } else if line.take("switch") {
@@ -177,7 +179,8 @@ struct ScenarioRun {
         } else if try policy.change(&line, providers: vocabulary.providerNames) {
             try handle(.policyChanged(policy.policy))
         } else {
-            try handle(try fetchFinished(&line))
+            let upstream = try vocabulary.upstreamName(&line)
+            try handle(try held(upstream, &line) ?? fetchFinished(upstream, &line))
         }
         try line.end()
     }
@@ -237,10 +240,26 @@ struct ScenarioRun {
         try handle(.restored(restored))
     }
 
-    private mutating func forget(_ line: inout ScenarioLine) throws {
+    /// "flush NAME TYPE|all", "flush-all-members NAME TYPE|all", "demand-elsewhere NAME TYPE PER-HOUR", "evidence NAME
+    /// ADDRESS" or "answered-from-cache CLIENT"; else nil.
+    private mutating func fromElsewhere(_ line: inout ScenarioLine) throws -> Event? {
+        if line.take("flush") { return .forgotten(try forgotten(&line)) }
+        if line.take("flush-all-members") { return .flushed(try forgotten(&line)) }
+        if line.take("evidence") { return .evidence(try vocabulary.name(&line), try vocabulary.address(&line)) }
+        if line.take("answered-from-cache") {
+            return .answeredFromCache([Waiter(try line.number("a client's number"))])
+        }
+        guard line.take("demand-elsewhere") else { return nil }
+        let question = try vocabulary.newQuestion(&line)
+        let perHour: Int = try line.number("questions per hour")
+        return .demandElsewhere(question, perSecond: Double(perHour) / 3600)
+    }
+
+    /// "NAME TYPE" or "all"
+    private mutating func forgotten(_ line: inout ScenarioLine) throws -> QuestionScope {
         let question = line.take("all") ? nil : try vocabulary.newQuestion(&line)
         cache.forget(question)
-        try handle(.forgotten(question.map { QuestionScope($0.name, type: $0.type) } ?? .everything))
+        return question.map { QuestionScope($0.name, type: $0.type) } ?? .everything
     }
 
     /// "on" or "off NAME|all [until TIME]"
@@ -254,8 +273,7 @@ struct ScenarioRun {
 
     /// "UPSTREAM answers [late] [for NAME TYPE] ANSWER", likewise "fails ... FAILURE" and "replies ... RCODE
     /// [ede CODE]"; late means that the resolver has the result already or does not want it.
-    private mutating func fetchFinished(_ line: inout ScenarioLine) throws -> Event {
-        let upstream = try vocabulary.upstreamName(&line)
+    private mutating func fetchFinished(_ upstream: String, _ line: inout ScenarioLine) throws -> Event {
         let isAnswer = line.take("answers")
         let isReply = !isAnswer && line.take("replies")
         let isRefusal = !isAnswer && !isReply && line.take("refuses")
@@ -273,6 +291,30 @@ struct ScenarioRun {
         let word = try line.word("a failure")
         guard let failure = FetchFailure(rawValue: word) else { throw line.error("\"\(word)\" is no failure") }
         return .fetchFinished(fetch.id, .failure(failure))
+    }
+
+    /// "waits [overdue]", "awaits-fleet", "is-sent", "shares ANSWER" or "deferred until TIME", each with "for NAME
+    /// TYPE" behind the word where it is not clear; else nil. What is shared or deferred ends a fetch that is not sent.
+    private mutating func held(_ upstream: String, _ line: inout ScenarioLine) throws -> Event? {
+        let words = ["waits", "awaits-fleet", "is-sent", "shares", "deferred"]
+        guard let word = words.first(where: { line.take($0) }) else { return nil }
+        let isOverdue = line.take("overdue")
+        let question = try vocabulary.meantQuestion(&line)
+        guard let fetch = running.last(where: { $0.upstream == upstream && $0.question == question }) else {
+            throw line.error("no fetch from \(upstream) runs for \(question)")
+        }
+        switch word {
+        case "waits", "awaits-fleet":
+            held.insert(fetch.id)
+            return word == "waits" ? .fetchWaits(fetch.id, isOverdue: isOverdue) : .fetchAwaitsFleet(fetch.id)
+        case "is-sent":
+            held.remove(fetch.id)
+            return .fetchSent(fetch.id)
+        default: if held.remove(fetch.id) != nil { end(fetch) }
+        }
+        guard word == "deferred" else { return .fetchShared(fetch.id, try vocabulary.answer(&line, to: question)) }
+        try line.require("until")
+        return .fetchDeferred(fetch.id, until: origin + (try line.duration()))
     }
 
     /// "throttled PROVIDER for TIME", "unacknowledged PROVIDER" or "over-quota PROVIDER [until TIME]"; else nil.
