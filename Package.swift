@@ -124,7 +124,7 @@ let package = Package(
             [
                 "Control", "Crypto", "Daemon", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
                 "Resolver", "Serving", "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
-            ], resources: ["Control/Explanations", "Control/Statistics"]),
+            ], resources: ["Control/Explanations", "Statistics/Expected"]),
         tests("DayTests", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Serving", "Store", "TestSupport"]),
         tests("TakeoverTests", ["httpdnsctl", "DNSWire", "Resolver", "TestSupport"]),
         tests("DoctorTests", ["httpdnsctl", "Control", "DNSWire", "Resolver", "TestSupport"]),

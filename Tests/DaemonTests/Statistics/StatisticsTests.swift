@@ -72,8 +72,8 @@ struct StatisticsTests {
     }
 }
 
-/// A file of the folder Statistics beside this one.
+/// A file of the folder Expected beside this one.
 func golden(_ file: String) throws -> String {
-    let path = "\(TestFile.folder(of: #filePath))/Statistics/\(file)"
+    let path = "\(TestFile.folder(of: #filePath))/Expected/\(file)"
     return String(decoding: try TestFile.bytes(at: path), as: UTF8.self)
 }
