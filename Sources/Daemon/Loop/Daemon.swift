@@ -252,9 +252,8 @@ final class Daemon {
             policy.localNamesChanged(batch.local, now: now)
         }
         // A walk through the cache takes the main thread too long.
-        let hosts = policy.hosts
-        let removal = { @Sendable [cache = resolving.answers.cache] in PolicyInForce.removeNames(of: hosts, from: cache)
-        }
+        let (hosts, cache) = (policy.hosts, resolving.answers.cache)
+        let removal = { @Sendable in PolicyInForce.removeNames(of: hosts, from: cache) }
         policy.lists.finish(batch, hosts == formerHosts ? nil : removal)
     }
 

@@ -20,7 +20,7 @@ struct ScenarioRun {
     private var running: [Fetch] = []
     private var ended: [Fetch] = []
     /// Fetches that are not sent yet.
-    private var held: Set<FetchID> = []
+    private var unsent: Set<FetchID> = []
     private var probes: [(id: ProbeID, target: ProbeTarget)] = []
     private var happened: [(what: Expectation, at: Instant)] = []
 
@@ -305,12 +305,12 @@ struct ScenarioRun {
         }
         switch word {
         case "waits", "awaits-fleet":
-            held.insert(fetch.id)
+            unsent.insert(fetch.id)
             return word == "waits" ? .fetchWaits(fetch.id, isOverdue: isOverdue) : .fetchAwaitsFleet(fetch.id)
         case "is-sent":
-            held.remove(fetch.id)
+            unsent.remove(fetch.id)
             return .fetchSent(fetch.id)
-        default: if held.remove(fetch.id) != nil { end(fetch) }
+        default: if unsent.remove(fetch.id) != nil { end(fetch) }
         }
         guard word == "deferred" else { return .fetchShared(fetch.id, try vocabulary.answer(&line, to: question)) }
         try line.require("until")
