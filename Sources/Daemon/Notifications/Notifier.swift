@@ -12,12 +12,7 @@ import Settings
 
 final class Notifier: TimedPart {
     let timer = PartTimer()
-    private let client: HTTPClient
-    /// The client for a call that may change its deadline.
-    private var http: HTTPClient {
-        timer.changed()
-        return client
-    }
+    private let http: HTTPClient
     private let resolving: ResolvingLoop
     private let host = Machine.hostName
     /// A random number of this process, so that its batch numbers differ from those of another process.
@@ -46,7 +41,7 @@ final class Notifier: TimedPart {
 
     init(_ resolving: ResolvingLoop) {
         self.resolving = resolving
-        client = HTTPClient(on: resolving.loop, timer)
+        http = HTTPClient(on: resolving.loop, timer)
     }
 
     /// Receivers whose URL is still configured keep their queues, also with another key or other addresses.
@@ -101,8 +96,8 @@ final class Notifier: TimedPart {
     // MARK: time
 
     var nextDeadline: Instant? {
-        if client.hasFinished { return .atOnce }
-        return receivers.reduce(client.nextDeadline) { Instant.earliest($0, $1.queue.nextDeadline) }
+        if http.hasFinished { return .atOnce }
+        return receivers.reduce(http.nextDeadline) { Instant.earliest($0, $1.queue.nextDeadline) }
     }
 
     func timePassed(now: Instant) {

@@ -36,12 +36,11 @@ final class DescriptorWatcher {
 extension HTTPClient {
     /// Creates a client whose sockets this loop watches.
     ///
-    /// - Parameter timer: told when a socket was ready; the owner tells it of its own calls.
+    /// - Parameter timer: the owner's.
     convenience init(on loop: EventLoop, _ timer: PartTimer) {
         let watcher = DescriptorWatcher(loop)
-        self.init { descriptor, wants in watcher.update(descriptor, wants) }
+        self.init(interest: watcher.update) { timer.changed() }
         watcher.onReady = { [unowned self] descriptor, readiness in
-            timer.changed()
             socketReady(
                 descriptor, readable: readiness.contains(.readable), writable: readiness.contains(.writable),
                 failed: readiness.contains(.failed) || readiness.contains(.hangUp), now: Clock.now())

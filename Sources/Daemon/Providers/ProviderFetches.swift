@@ -13,12 +13,7 @@ final class ProviderFetches: TimedPart {
     let timer = PartTimer()
     private let loop: EventLoop
     private let outbox: Outbox
-    private let client: HTTPClient
-    /// The client for a call that may change its deadline.
-    private var http: HTTPClient {
-        timer.changed()
-        return client
-    }
+    private let http: HTTPClient
     private(set) var providers: [Provider] = []
     private var nextProviderID = 0
     var reachability = Reachability()
@@ -58,18 +53,18 @@ final class ProviderFetches: TimedPart {
 
     init(loop: EventLoop, outbox: Outbox) {
         (self.loop, self.outbox) = (loop, outbox)
-        client = HTTPClient(on: loop, timer)
+        http = HTTPClient(on: loop, timer)
     }
 
     var nextDeadline: Instant? {
         let ofBatches = Instant.earliest(batches.nextDeadline, inPlace { $0.nextDeadline })
-        return Instant.earliest(client.nextDeadline, ofBatches)
+        return Instant.earliest(http.nextDeadline, ofBatches)
     }
 
     /// Requests in flight, and those that wait for a place.
     var requestCounts: (running: Int, waiting: Int) { (queue.runningCount, queue.waitingCount) }
     var hasFinished: Bool {
-        !finished.isEmpty || !placeNews.isEmpty || client.hasFinished || hasFreePlace && queue.waitingCount > 0
+        !finished.isEmpty || !placeNews.isEmpty || http.hasFinished || hasFreePlace && queue.waitingCount > 0
     }
 
     /// Replaces the providers. Those with unchanged endpoints and secrets keep their state.
@@ -136,18 +131,18 @@ final class ProviderFetches: TimedPart {
     /// Returns the events for the resolver.
     func takeEvents() -> [Event] {
         let now = Clock.now()
-        for setback in client.takeAttemptFailures() {
+        for setback in http.takeAttemptFailures() {
             guard let id = requestOfTransfer[setback.id], let request = requests[id], let flight = request.flight
             else { continue }
             let (failure, endpoint) = (setback.failure, flight.endpoint(dialledAs: setback.endpoint))
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
         }
         var silent: [ProviderID] = []
-        for transfer in client.takeUnacknowledged() {
+        for transfer in http.takeUnacknowledged() {
             guard let id = requestOfTransfer[transfer], let provider = requests[id]?.provider else { continue }
             if !silent.contains(provider) { silent.append(provider) }
         }
-        for ended in client.takeFinished() {
+        for ended in http.takeFinished() {
             if let id = requestOfTransfer[ended.id] {
                 bill(requests[id], at: ended.reached)
                 conclude(id, ended.result, dialled: ended.endpoint, now: now)
@@ -560,7 +555,7 @@ final class ProviderFetches: TimedPart {
         var places = (now: 1, most: 1)
         for index in provider.endpoints.indices {
             let dialled = provider.ways[index] ?? provider.endpoints[index]
-            let parallel = client.parallelRequests(to: dialled)
+            let parallel = http.parallelRequests(to: dialled)
             places = (max(places.now, parallel.now), max(places.most, parallel.most))
         }
         return places
@@ -571,9 +566,9 @@ final class ProviderFetches: TimedPart {
         guard let provider = provider(id) else { return }
         let pool = pool(of: provider)
         if status == 429 || status == 503 {
-            client.wantsFewer(of: dialled, now: now)
+            http.wantsFewer(of: dialled, now: now)
         } else if queue.wantsMore(at: pool) {
-            client.wantsMore(of: dialled, now: now)
+            http.wantsMore(of: dialled, now: now)
         }
         queue.set(places(at: provider), of: pool)
     }
@@ -654,7 +649,7 @@ final class ProviderFetches: TimedPart {
     func connections(of provider: Provider) -> ConnectionCounts {
         provider.endpoints.reduce(ConnectionCounts()) { counts, endpoint in
             guard providers.first(where: { $0.endpoints.contains(endpoint) }) === provider else { return counts }
-            return counts + client.connections(to: reachability.way(to: endpoint) ?? endpoint)
+            return counts + http.connections(to: reachability.way(to: endpoint) ?? endpoint)
         }
     }
 
