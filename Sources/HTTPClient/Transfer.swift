@@ -3,14 +3,9 @@
 import DNSWire
 
 final class Transfer {
-    /// Maximum size of a body. An HTTPDNS reply has a few hundred bytes and a DNS message at most 65,535. The bound
-    /// applies before and after decoding, which also stops compression bombs.
-    static let maxBodyBytes = 65_536
     /// Providers send about a dozen headers; the bounds leave room for a CDN in front of them.
     static let maxHeaders = 64
     static let maxHeaderBytes = 16_384
-    /// Maximum size of a reason: it fits OpenSSL's longest error text and a log line.
-    static let maxReasonBytes = 120
 
     /// The carrier of the request.
     enum Carrier {
@@ -128,7 +123,7 @@ final class Transfer {
 
     /// Receives a part of the body. Each `received` function that returns false aborts the transfer.
     func received(body bytes: UnsafeRawBufferPointer) -> Bool {
-        guard body.count + bytes.count <= Transfer.maxBodyBytes else {
+        guard body.count + bytes.count <= TransferReply.maxBodyBytes else {
             isOversized = true
             return false
         }
@@ -238,7 +233,7 @@ final class Transfer {
         guard encodings == ["gzip"] || encodings == ["x-gzip"] else {
             throw .garbage("an unknown content encoding")
         }
-        return try GzipBody.decoded(body, maxBytes: Transfer.maxBodyBytes)
+        return try GzipBody.decoded(body, maxBytes: TransferReply.maxBodyBytes)
     }
 
     /// Returns the values of all headers of that name, in lower case.

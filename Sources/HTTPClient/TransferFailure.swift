@@ -34,6 +34,9 @@ package enum TransferFailure: Error, Hashable, Sendable {
     /// The machine has no memory or descriptors left, or libcurl lacks a feature.
     case local(String)
 
+    /// Returns the start of a reason: up to 120 bytes, which fit OpenSSL's longest error text and a log line.
+    static func shortened(_ reason: String) -> String { String(decoding: reason.utf8.prefix(120), as: UTF8.self) }
+
     /// True if another address of the same provider may work.
     package var isAddress: Bool {
         switch self {

@@ -82,11 +82,15 @@ package struct TransferReply: Sendable {
         case http1, http2
     }
 
+    /// Maximum size of a body. An HTTPDNS reply has a few hundred bytes and a DNS message at most 65,535. The bound
+    /// applies before and after decoding, which also stops compression bombs.
+    static let maxBodyBytes = 65_536
+
     /// The status, 100 to 999, as the server sent it. Redirects are not followed; error codes are not failures here.
     package let status: Int
     /// The headers in order of arrival, names as received (lower case in HTTP/2).
     package let headers: [(name: String, value: String)]
-    /// The decoded body, at most `Transfer.maxBodyBytes`.
+    /// The decoded body, at most `maxBodyBytes`.
     package let body: [UInt8]
     package let httpVersion: HTTPVersion
     /// Number of connections opened; 0 for a reused connection.

@@ -205,7 +205,7 @@ final class HTTP2Connection {
         case .failed(let reason)?:
             // The write sends the alert.
             _ = write(now: now)
-            failHandshake(String(decoding: reason.utf8.prefix(Transfer.maxReasonBytes), as: UTF8.self))
+            failHandshake(TransferFailure.shortened(reason))
         case .done?:
             guard tls?.protocolName == TLSClient.http2 else { return close(.speaksHTTP1) }
             openedAt = now

@@ -24,15 +24,8 @@ import CNghttp2
         let end: StreamEnd
     }
 
-    /// Bytes that one TLS record can carry.
-    static let outputBytes = 16 << 10
-
-    /// Number of streams that the server accepts until its SETTINGS say otherwise, as RFC 9113 section 6.5.2
-    /// recommends.
-    static let usualStreams = 100
-
-    /// The largest window. The windows and `Transfer.maxBodyBytes` bound each stream, and all data is read at once, so
-    /// a smaller window of the connection would only let one stream hinder the others.
+    /// The largest window. The windows and `TransferReply.maxBodyBytes` bound each stream, and all data is read at
+    /// once, so a smaller window of the connection would only let one stream hinder the others.
     private static let connectionWindowBytes: Int32 = .max
     /// Bytes that a server which ignores resets may waste before other connections take its place. A reset stream has
     /// at most a window of 64 KiB in flight.
@@ -56,7 +49,7 @@ import CNghttp2
     private var fields = FieldBuffer()
 
     /// - Parameter maxStreams: the number of streams that the server allows until its SETTINGS arrive; at least 1.
-    init(maxStreams: Int = usualStreams) throws(TransferFailure) {
+    init(maxStreams: Int = TLSClient.usualStreams) throws(TransferFailure) {
         var made: OpaquePointer?
         let callbacks = try unsafe HTTP2Session.callbacks()
         defer { unsafe nghttp2_session_callbacks_del(callbacks) }
@@ -160,11 +153,11 @@ import CNghttp2
         return taken < 0 ? unsafe String(cString: nghttp2_strerror(Int32(taken))) : nil
     }
 
-    /// Appends the next frames to send; more than `outputBytes` only by the last frame.
+    /// Appends the next frames to send; more than `TLSClient.recordBytes` only by the last frame.
     ///
     /// - Returns: libnghttp2's text of a failure; nil otherwise.
     func appendOutput(to bytes: inout [UInt8]) -> String? {
-        while bytes.count < HTTP2Session.outputBytes {
+        while bytes.count < TLSClient.recordBytes {
             var frame: UnsafePointer<UInt8>?
             let count = unsafe nghttp2_session_mem_send(session, &frame)
             guard count >= 0 else { return unsafe String(cString: nghttp2_strerror(Int32(count))) }

@@ -22,6 +22,11 @@ enum Resumption {
 
 final class TLSClient {
     static let http2 = "h2"
+    /// Bytes that one TLS record can carry.
+    static let recordBytes = 16 << 10
+    /// Number of streams that the server accepts until its SETTINGS say otherwise, as RFC 9113 section 6.5.2
+    /// recommends.
+    static let usualStreams = 100
 
     /// Age of a verification at which the certificate is verified again, since a server can extend its sessions without
     /// end (RFC 8446 section 4.6.1). An expired certificate is therefore rejected within an hour.
@@ -31,12 +36,12 @@ final class TLSClient {
     private(set) var resumption: Resumption
     /// The last connection's limit, at least 1. The next connection begins with it, since its requests precede the
     /// SETTINGS.
-    var maxStreams = HTTP2Session.usualStreams
+    var maxStreams = TLSClient.usualStreams
     /// Bytes from the socket, overwritten by each read. A reply has a few hundred bytes, a server's handshake flight 2
     /// to 8 KiB.
-    var received = [UInt8](repeating: 0, count: HTTP2Session.outputBytes)
+    var received = [UInt8](repeating: 0, count: TLSClient.recordBytes)
     /// Decrypted bytes, overwritten by each read.
-    var room = [UInt8](repeating: 0, count: HTTP2Session.outputBytes)
+    var room = [UInt8](repeating: 0, count: TLSClient.recordBytes)
     /// Bytes before their encryption, overwritten by each write.
     var frames: [UInt8] = []
 

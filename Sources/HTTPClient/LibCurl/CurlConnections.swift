@@ -31,7 +31,8 @@ final class CurlConnections: Connections {
 
     func start(_ transfer: Transfer, now: Instant) throws(TransferFailure) {
         let timeout = transfer.request.timeout - transfer.startedAt.duration(to: now)
-        let easy = try EasyHandle(transfer, timeout: timeout, ledger: ledger)
+        let easy = try EasyHandle(transfer.request, timeout: timeout, ledger: ledger)
+        try easy.deliver(to: transfer)
         guard unsafe curl_multi_add_handle(multi?.raw, easy.raw) == CURLM_OK else {
             throw .local("libcurl accepts no more transfers")
         }
@@ -119,6 +120,33 @@ final class CurlConnections: Connections {
 extension Transfer {
     fileprivate var easy: EasyHandle? {
         if case .libcurl(let easy) = carrier { easy } else { nil }
+    }
+}
+
+extension EasyHandle {
+    /// - Parameter transfer: receives the reply; must outlive the handle's use.
+    fileprivate func deliver(to transfer: Transfer) throws(TransferFailure) {
+        let context = unsafe Unmanaged.passUnretained(transfer).toOpaque()
+        try check(unsafe ccurl_set_pointer(raw, CURLOPT_WRITEDATA, context))
+        try check(unsafe ccurl_set_pointer(raw, CURLOPT_HEADERDATA, context))
+        try check(
+            unsafe ccurl_set_receiver(raw, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+                unsafe EasyHandle.passing(bytes, size * count, context) { unsafe $0.received(body: $1) }
+            })
+        try check(
+            unsafe ccurl_set_receiver(raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+                unsafe EasyHandle.passing(bytes, size * count, context) { unsafe $0.received(headerLine: $1) }
+            })
+    }
+
+    /// Returns the number of bytes taken; libcurl aborts the transfer if this is less than `count`.
+    private static func passing(
+        _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?,
+        to receive: (Transfer, UnsafeRawBufferPointer) -> Bool
+    ) -> Int {
+        guard let context = unsafe context, count > 0 else { return 0 }
+        let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+        return unsafe receive(transfer, UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
     }
 }
 

@@ -12,13 +12,10 @@ import DNSWire
     var headerLines = LineList()
     var dialRules = LineList()
 
-    /// - Parameters:
-    ///   - transfer: receives the reply; must outlive the handle's use.
-    ///   - timeout: the remaining time of the request.
-    init(_ transfer: Transfer, timeout: Duration, ledger: SocketLedger) throws(TransferFailure) {
+    /// - Parameter timeout: the remaining time of the request.
+    init(_ request: TransferRequest, timeout: Duration, ledger: SocketLedger) throws(TransferFailure) {
         guard let raw = unsafe curl_easy_init() else { throw .local("no memory for a transfer") }
         unsafe self.raw = raw
-        let request = transfer.request
         endpoint = request.endpoint
         unsafe errorText = UnsafeMutablePointer.allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -26,7 +23,7 @@ import DNSWire
         try configureRequest(request, timeout: timeout)
         try configureConnection(request, ledger: ledger)
         if endpoint.scheme == .https { try configureTLS(request) }
-        try configureReceiving(transfer)
+        try configureReceiving()
     }
 
     deinit {
@@ -89,10 +86,7 @@ import DNSWire
         }
     }
 
-    private var recordedError: String {
-        let text = unsafe String(cString: errorText)
-        return String(decoding: text.utf8.prefix(Transfer.maxReasonBytes), as: UTF8.self)
-    }
+    private var recordedError: String { TransferFailure.shortened(unsafe String(cString: errorText)) }
 
     private func number(_ field: CURLINFO) -> Int {
         var value = 0

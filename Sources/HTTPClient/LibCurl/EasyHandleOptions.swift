@@ -73,33 +73,12 @@ extension EasyHandle {
         }
     }
 
-    func configureReceiving(_ transfer: Transfer) throws(TransferFailure) {
-        let context = unsafe Unmanaged.passUnretained(transfer).toOpaque()
+    func configureReceiving() throws(TransferFailure) {
         try set(CURLOPT_ACCEPT_ENCODING, "gzip")
         // Compression is accepted from the server, but decoded by `GzipBody`.
         try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
-        try check(unsafe ccurl_set_off(raw, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(Transfer.maxBodyBytes)))
+        try check(unsafe ccurl_set_off(raw, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(TransferReply.maxBodyBytes)))
         try check(unsafe ccurl_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText))
-        try check(unsafe ccurl_set_pointer(raw, CURLOPT_WRITEDATA, context))
-        try check(unsafe ccurl_set_pointer(raw, CURLOPT_HEADERDATA, context))
-        try check(
-            unsafe ccurl_set_receiver(raw, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
-                unsafe EasyHandle.passing(bytes, size * count, context) { unsafe $0.received(body: $1) }
-            })
-        try check(
-            unsafe ccurl_set_receiver(raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
-                unsafe EasyHandle.passing(bytes, size * count, context) { unsafe $0.received(headerLine: $1) }
-            })
-    }
-
-    /// Returns the number of bytes taken; libcurl aborts the transfer if this is less than `count`.
-    private static func passing(
-        _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?,
-        to receive: (Transfer, UnsafeRawBufferPointer) -> Bool
-    ) -> Int {
-        guard let context = unsafe context, count > 0 else { return 0 }
-        let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-        return unsafe receive(transfer, UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
     }
 
     private func set(_ option: CURLoption, _ value: Int) throws(TransferFailure) {
@@ -110,7 +89,7 @@ extension EasyHandle {
         try check(unsafe ccurl_set_string(raw, option, value))
     }
 
-    private func check(_ code: CURLcode) throws(TransferFailure) {
+    func check(_ code: CURLcode) throws(TransferFailure) {
         guard code == CURLE_OK else { throw .local(unsafe String(cString: curl_easy_strerror(code))) }
     }
 }
