@@ -390,16 +390,6 @@ struct SettingsErrors {
     }
 }
 
-/// Missing or conflicting keys of a table, with the key concerned, or nil for the whole table.
-typealias Contradiction = (key: String?, text: String)
-
-/// A table of an array of tables, as written in the file, before its keys are checked together.
-protocol TableDraft {
-    static var keys: [Key<Self>] { get }
-    /// The contradictions; empty if the table's value can be made.
-    var contradictions: [Contradiction] { get }
-}
-
 extension TOMLNode {
     /// True for the value of [[headers]].
     fileprivate var hasTables: Bool {

@@ -9,7 +9,7 @@ struct Layers {
     /// the new one here.
     static let largestCircles = [
         "Control": 4, "Crypto": 3, "DNSWire": 2, "Daemon": 4, "HTTPClient": 3, "HTTPDNS": 3, "LinuxIO": 2,
-        "Resolver": 3, "Serving": 4, "Settings": 8, "Telemetry": 2, "httpdns-lab": 2, "httpdnsctl": 3,
+        "Resolver": 3, "Serving": 4, "Settings": 3, "Telemetry": 2, "httpdns-lab": 2, "httpdnsctl": 3,
         "httpdnsd-nftset": 2,
     ]
 
