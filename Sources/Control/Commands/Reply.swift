@@ -1,7 +1,5 @@
 // The answer on the control socket, as text or as one line of JSON.
 
-import FoundationEssentials
-
 package enum Reply: Sendable {
     case status(StatusReport)
     case stats(StatsReport)
@@ -69,7 +67,7 @@ package enum Reply: Sendable {
         case .reloaded(let report): asJSON ? json(report) : report.text + "\n"
         case .notReloaded(let complaints): Reply.notReloaded(complaints, asJSON: asJSON)
         case .help(let word): asJSON ? json(CommandGuide.report(word)) : CommandGuide.text(word)
-        case .refusal(let refusal): asJSON ? json(["error": refusal.reason]) : "error: \(refusal.reason)\n"
+        case .refusal(let refusal): refusal.text(asJSON: asJSON)
         }
     }
 
@@ -90,23 +88,4 @@ package enum Reply: Sendable {
 
     /// Maximum size of a complaint: enough for a path and an excerpt of the file.
     private static let maxComplaintBytes = 4096
-}
-
-/// Decodes JSON; nil if the text does not have the form of `Value`.
-func decoded<Value: Decodable>(_ text: String) -> Value? {
-    try? JSONDecoder().decode(Value.self, from: Data(text.utf8))
-}
-
-package func counted(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }
-
-/// Encodes a report. Reports hold only numbers and strings, so encoding should not fail; if it does, the result says
-/// so.
-func json(_ value: some Encodable) -> String {
-    let encoder = JSONEncoder()
-    // A share with a zero denominator is encoded as text, so that the rest of the report is still shown.
-    encoder.nonConformingFloatEncodingStrategy = .convertToString(
-        positiveInfinity: "infinite", negativeInfinity: "-infinite", nan: "none")
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard let data = try? encoder.encode(value) else { return "{\"error\":\"the report cannot be written\"}\n" }
-    return String(decoding: data, as: UTF8.self) + "\n"
 }

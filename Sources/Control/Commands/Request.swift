@@ -122,4 +122,6 @@ package struct Refusal: Error, Equatable, Sendable {
         self.reason = reason
         self.wantsJSON = wantsJSON
     }
+
+    func text(asJSON: Bool) -> String { asJSON ? json(["error": reason]) : "error: \(reason)\n" }
 }

@@ -47,5 +47,5 @@ struct PagedListing: Sendable {
     }
 
     /// Returns the only page of an empty list, as an error, so that scripts can detect it.
-    func refusal(_ reason: String) -> String { Reply.refusal(Refusal(reason)).rendered(asJSON: wantsJSON) }
+    func refusal(_ reason: String) -> String { Refusal(reason).text(asJSON: wantsJSON) }
 }

@@ -116,3 +116,5 @@ package enum LineFormat {
         number < 10 ? "0\(number)" : "\(number)"
     }
 }
+
+package func counted(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }

@@ -62,10 +62,4 @@ package struct TopReport: Codable, Equatable, Sendable {
         guard let report: TopReport = decoded(String(decoding: json, as: UTF8.self)) else { return nil }
         self = report
     }
-
-    /// Returns plain text for output that is not a terminal: the rates between two polls, or since the start.
-    package func text(since earlier: TopReport?) -> String {
-        let size = TopScreen.Size(columns: TopScreen.plainColumns)
-        return TopScreen(self, since: earlier).lines(size).map { "\($0)\n" }.joined()
-    }
 }

@@ -142,3 +142,11 @@ package struct TopScreen {
         }
     }
 }
+
+extension TopReport {
+    /// Returns plain text for output that is not a terminal: the rates between two polls, or since the start.
+    package func text(since earlier: TopReport?) -> String {
+        let size = TopScreen.Size(columns: TopScreen.plainColumns)
+        return TopScreen(self, since: earlier).lines(size).map { "\($0)\n" }.joined()
+    }
+}
