@@ -24,8 +24,8 @@ struct TopScreenTests {
         stats["prefetch.started"] = 50 + second
         stats.latencyMicroseconds["cache"] = percentiles(12, 40, 99)
         stats.latencyMicroseconds["provider"] = percentiles(18_000, 41_500, 1_250_000)
-        stats.probe.verdicts = ["verified": 1_204, "name-mismatch": 2, "refused": 0]
-        stats.probe.quarantined = 2
+        stats[group: "probe.verdicts"] = ["verified": 1_204, "name-mismatch": 2, "refused": 0]
+        stats["probe.quarantined"] = 2
         var alidns = StatsReport.Provider(name: "alidns", dialect: "json", state: "up")
         alidns.share = 0.9
         alidns.success = 1
@@ -128,7 +128,7 @@ struct TopScreenTests {
         var report = TopScreenTests.report(second: 1)
         report.hottest = [TopReport.HotName(name: evil, type: evil, perSecond: 1)]
         report.stats.providers = [StatsReport.Provider(name: evil, dialect: evil, state: evil)]
-        report.stats.probe.verdicts = [evil: 1]
+        report.stats[group: "probe.verdicts"] = [evil: 1]
         report.portal = evil
         report.network = NetworkReport.Current(id: evil, words: evil, state: .unsettled, seconds: 1)
         report.switches = [SwitchReport(scope: evil)]

@@ -186,10 +186,16 @@ extension StatsReport.Histogram: MetricValues {
     }
 }
 
-extension StatsReport.Network.Recovery: MetricValues {
-    package func samples(by label: String) -> [MetricSample] {
-        let bounds = atMost.compactMap { key, count in Int(key).map { (bound: Double($0) / 1000, count: count) } }
+/// The times from a usable route to the first fresh answer, by upper bound in milliseconds.
+struct Recovery: MetricValues {
+    let tree: StatsTree
+
+    func samples(by label: String) -> [MetricSample] {
+        let bounds = (tree["at_most"]?.members ?? [:]).compactMap { key, count in
+            Int(key).map { (bound: Double($0) / 1000, count: count.number ?? 0) }
+        }
         return .init(
-            histogram: bounds.sorted { $0.bound < $1.bound }, total: count, sumSeconds: Double(sumMilliseconds) / 1000)
+            histogram: bounds.sorted { $0.bound < $1.bound }, total: tree["count"]?.number ?? 0,
+            sumSeconds: Double(tree["sum"]?.number ?? 0) / 1000)
     }
 }

@@ -61,16 +61,12 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var providers: [Provider] = []
         /// The operator's nameservers, with "dns" as dialect.
         package var nameservers: [Provider] = []
-        package var probe = Probe()
-        package var network = Network()
         package var notify: [Receiver] = []
-        /// The counters of nftables sets; nil without rules that name sets.
-        package var nftset: NFTSets?
         /// The counters of the fleet; nil without [fleet].
         package var fleet: Fleet?
 
         package enum CodingKeys: String, CodingKey {
-            case durations, providers, nameservers, probe, network, notify, nftset, fleet
+            case durations, providers, nameservers, notify, fleet
             case latencyMicroseconds = "latency_us"
         }
     }
@@ -97,6 +93,12 @@ package struct StatsReport: Codable, Equatable, Sendable {
         package var counts = [Int](repeating: 0, count: boundsMicroseconds.count + 1)
         package var sumMicroseconds = 0
         package init() {}
+
+        /// - Parameter tree: the histogram as a figure.
+        init(_ tree: StatsTree) {
+            counts = (tree["counts"]?.list ?? []).compactMap(\.number)
+            sumMicroseconds = tree["sum_us"]?.number ?? 0
+        }
 
         var hasSome: Bool { counts.contains { $0 > 0 } }
 

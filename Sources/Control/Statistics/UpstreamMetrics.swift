@@ -1,5 +1,5 @@
-// Prometheus metrics of the sections of `stats`: upstreams, probes and networks. Sources are labelled with their names
-// in the settings; "system" cannot be a provider's name.
+// Prometheus metrics of the sections of `stats`: upstreams and receivers; and histograms in figures. Sources are
+// labelled with their names in the settings; "system" cannot be a provider's name.
 
 // Omitted: the budget that remains, because its bucket refills continuously (`over-budget` is a state); connection
 // resets, which libcurl does not tell from other ends (`provider_retries` counts their cost).
@@ -13,13 +13,22 @@ extension StatsReport {
         (Provider.metrics + Provider.connectionMetrics(of: "provider") + Provider.shadowMetrics)
         .map { $0.each("provider") { $0.providers } }
 
-    /// The metrics of the other sections.
-    package static let sectionMetrics: [MetricFamily<Self>] =
+    package static let nameserverMetrics: [MetricFamily<Self>] =
         (Provider.nameserverMetrics + Provider.connectionMetrics(of: "nameserver"))
         .map { $0.each("nameserver") { $0.nameservers } }
-        + Probe.metrics.map { $0.of { $0.probe } } + sourceMetrics + Network.metrics.map { $0.of { $0.network } }
-        + Receiver.metrics.map { $0.each("receiver") { $0.notify } } + NFTSets.metrics.map { $0.of { $0.nftset } }
-        + Fleet.metrics.map { $0.of { $0.fleet } }
+
+    package static let receiverMetrics: [MetricFamily<Self>] =
+        Receiver.metrics.map { $0.each("receiver") { $0.notify } }
+
+    package static let fleetMetrics: [MetricFamily<Self>] = Fleet.metrics.map { $0.of { $0.fleet } }
+
+    package static let probeDurationMetric: MetricFamily<Self> = .histogram(
+        "probe_duration_seconds", "Time from the first packet of a probe to its verdict."
+    ) { $0.figures["probe.durations"].map(Histogram.init) }
+
+    package static let recoveryMetric: MetricFamily<Self> = .histogram(
+        "network_recovery_seconds", "Time from a usable route to the first fresh answer, by cause.", by: "cause"
+    ) { $0.figures["network.recovery_ms"]?.members.mapValues(Recovery.init) }
 }
 
 extension StatsReport.Provider {
@@ -99,28 +108,8 @@ extension StatsReport.Provider {
     }
 }
 
-extension StatsReport.Probe {
-    fileprivate static let metrics: [MetricFamily<Self>] = [
-        .counter("probe", "Probes that ended, by verdict.", by: "verdict") { $0.verdicts },
-        .histogram("probe_duration_seconds", "Time from the first packet of a probe to its verdict.") { $0.durations },
-        .gauge("probes_running", "Probes running.") { $0.running },
-        .gauge("probes_waiting", "Due probes waiting to start.") { $0.waiting },
-        .gauge("probes_dropped", "Addresses left out of answers as unreachable.") { $0.dropped },
-        .counter("probes_skipped", "Due probes that were not started, by reason.", by: "reason") { $0.skipped },
-        .counter("probes_lost", "Probes that ended without a result.") { $0.lost },
-        .counter("probe_forgotten_names", "Names evicted from the full table of verdicts.") { $0.forgottenNames },
-        .counter("probe_reports", "Reports of failed addresses, by result.", by: "result") {
-            ["accepted": $0.reports.accepted, "refused": $0.reports.refused]
-        },
-        .gauge("quarantined_addresses", "Addresses left out of answers as mismatched.") { $0.quarantined },
-        .counter("divergence", "Mismatched addresses of a source while another source's address was verified.") {
-            $0.divergences
-        },
-    ]
-}
-
 extension StatsReport {
-    private static let sourceMetrics: [MetricFamily<Self>] = [
+    package static let sourceMetrics: [MetricFamily<Self>] = [
         .counter("source_divergence", "Divergences, by source of the mismatched address.") {
             $0.bySource("system.divergences") { $0.divergences }
         },
@@ -130,10 +119,6 @@ extension StatsReport {
         .gauge("source_trust_ratio", "Credibility of a source, from 0 to 1.") {
             $0.bySource("system.trust") { $0.trust }
         },
-        .gauge("evidence_entries", "Divergences stored as evidence.") { $0.probe.evidence },
-        .gauge("evidence_broken_notes", "Evidence notes of the store that could not be read.") {
-            $0.probe.brokenEvidence
-        },
     ]
 
     /// A number of each provider and nameserver, and that of the system resolver.
@@ -142,21 +127,6 @@ extension StatsReport {
         let all = upstreams + [("system", figures[system]?.samples(by: "") ?? [])]
         return all.flatMap { name, samples in samples.map { $0.with(("source", name)) } }
     }
-}
-
-extension StatsReport.Network {
-    fileprivate static let metrics: [MetricFamily<Self>] = [
-        .gauge("network_info", "The network in use; always 1.") {
-            $0.id.isEmpty ? nil : [MetricSample(1, ("id", $0.id), ("kind", $0.kind))]
-        },
-        .counter("network_changes", "Changes of the network, by cause.", by: "cause") { $0.causes },
-        .gauge("network_last_recovery_seconds", "Time from a usable route to the first fresh answer, latest.") {
-            $0.lastRecoveryMilliseconds > 0 ? Double($0.lastRecoveryMilliseconds) / 1000 : nil
-        },
-        .histogram(
-            "network_recovery_seconds", "Time from a usable route to the first fresh answer, by cause.", by: "cause"
-        ) { $0.recoveryMilliseconds },
-    ]
 }
 
 extension StatsReport.Provider {

@@ -104,9 +104,9 @@ package struct TopScreen {
     }
 
     private var verdicts: [(String, StyledLine.Style)] {
-        let probe = report.stats.probe
-        let known = probe.verdicts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        let kept = ("quarantined \(probe.quarantined)", probe.quarantined > 0 ? StyledLine.Style.bad : .quiet)
+        let (verdicts, quarantined) = (report.stats[group: "probe.verdicts"], report.stats["probe.quarantined"])
+        let known = verdicts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let kept = ("quarantined \(quarantined)", quarantined > 0 ? StyledLine.Style.bad : .quiet)
         return spaced(known.map { ("\($0.key) \(LineFormat.grouped($0.value))", .plain) } + [kept])
     }
 

@@ -54,34 +54,21 @@ extension Statistics {
                     cause: change.cause.rawValue, recoveryMilliseconds: change.recovery?.wholeMilliseconds)
             })
     }
-
-    var networkStats: StatsReport.Network {
-        var stats = StatsReport.Network()
-        guard let network else { return stats }
-        if network.hasWayOut { (stats.id, stats.kind) = (network.id.description, "\(network.identity.kind)") }
-        stats.changes = Int(clamping: network.history.changeCount)
-        stats.lastRecoveryMilliseconds = network.history.lastRecovery?.wholeMilliseconds ?? 0
-        for cause in NetworkCause.allCases {
-            stats.causes[cause.rawValue] = Int(clamping: network.history.countByCause[cause] ?? 0)
-            let times = network.recovery.times(cause)
-            guard times.count > 0 else { continue }
-            var recovery = StatsReport.Network.Recovery()
-            recovery.count = Int(clamping: times.count)
-            recovery.p50 = times.bound(ofShare: 0.50).wholeMilliseconds
-            recovery.p95 = times.bound(ofShare: 0.95).wholeMilliseconds
-            recovery.sumMilliseconds = times.sum.wholeMilliseconds
-            for (bound, count) in zip(NetworkRecovery.bounds, times.atMost) {
-                recovery.atMost[String(bound.wholeMilliseconds)] = Int(clamping: count)
-            }
-            stats.recoveryMilliseconds[cause.rawValue] = recovery
-        }
-        return stats
-    }
 }
 
-extension NetworkRecovery.Times {
+extension NetworkRecovery.Times: Figure {
+    /// The histogram, with the median and the 95th percentile.
+    var tree: StatsTree {
+        let bounds = zip(NetworkRecovery.bounds, atMost).map { ("\($0.wholeMilliseconds)", $1.tree) }
+        return .members([
+            "count": count.tree, "sum": sum.wholeMilliseconds.tree,
+            "p50": bound(ofShare: 0.50).wholeMilliseconds.tree, "p95": bound(ofShare: 0.95).wholeMilliseconds.tree,
+            "at_most": .members(Dictionary(uniqueKeysWithValues: bounds)),
+        ])
+    }
+
     /// Returns the lowest histogram bound that covers this share of the recoveries, or the highest bound if none does.
-    fileprivate func bound(ofShare share: Double) -> Duration {
+    private func bound(ofShare share: Double) -> Duration {
         let index = atMost.firstIndex { Double($0) >= share * Double(count) } ?? NetworkRecovery.bounds.count - 1
         return NetworkRecovery.bounds[index]
     }

@@ -115,19 +115,3 @@ extension ProbeRefusal {
         }
     }
 }
-
-extension StatsReport.Probe {
-    init(_ counts: ProbeCounts) {
-        self.init()
-        done = Int(counts.done)
-        for verdict in Verdict.allCases { verdicts[verdict.rawValue] = Int(counts.verdicts[verdict] ?? 0) }
-        quarantined = counts.quarantined
-        dropped = counts.dropped
-        divergences = Int(counts.divergences)
-        running = counts.running
-        waiting = counts.waiting
-        lost = Int(counts.lost)
-        forgottenNames = Int(counts.forgottenNames)
-        for reason in ProbeRefusal.allCases { skipped[reason.rawValue] = Int(counts.skipped[reason] ?? 0) }
-    }
-}

@@ -2,11 +2,13 @@
 
 import Control
 import LinuxIO
+import Resolver
 import Serving
 import Telemetry
 
 struct Metric: Sendable {
-    typealias Read = @Sendable (StatisticsReading) -> any Figure
+    /// Returns nil for a part of the daemon that the settings leave out.
+    typealias Read = @Sendable (StatisticsReading) -> (any Figure)?
 
     /// The family in Prometheus text; nil: Prometheus computes the number, or has no use for it.
     let family: MetricFamily<StatsReport>?
@@ -35,8 +37,11 @@ struct Metric: Sendable {
             family: .counter(name ?? path.underscored, help, by: label) { $0.figures[path] }, parts: [.at(path, read)])
     }
 
-    static func gauge(_ path: String, as name: String? = nil, _ help: String, _ read: @escaping Read) -> Metric {
-        Metric(family: .gauge(name ?? path.underscored, help) { $0.figures[path] }, parts: [.at(path, read)])
+    static func gauge(
+        _ path: String, as name: String? = nil, _ help: String, by label: String = "", _ read: @escaping Read
+    ) -> Metric {
+        Metric(
+            family: .gauge(name ?? path.underscored, help, by: label) { $0.figures[path] }, parts: [.at(path, read)])
     }
 
     /// Several numbers in one family, in this order, by the value of the label.
@@ -45,7 +50,11 @@ struct Metric: Sendable {
     ) -> Metric {
         let paths = parts.map { ($0.key, $0.value.path) }
         return Metric(
-            family: .counter(name, help) { report in paths.map { MetricSample(report[$1], (label, $0)) } },
+            family: .counter(name, help) { report in
+                paths.compactMap { value, path in
+                    report.figures[path]?.number.map { MetricSample($0, (label, value)) }
+                }
+            },
             parts: parts.map(\.value))
     }
 
@@ -68,7 +77,9 @@ extension [Metric] {
 
     func figures(_ reading: StatisticsReading) -> StatsTree {
         var tree = StatsTree.members([:])
-        for part in flatMap(\.parts) { tree[part.path] = part.read(reading).tree }
+        for part in flatMap(\.parts) {
+            if let figure = part.read(reading) { tree[part.path] = figure.tree }
+        }
         return tree
     }
 
@@ -83,6 +94,7 @@ struct StatisticsReading {
     let sum: Tally
     let cached: AnswerCache.Counts
     let stored: StoreThread.Counts
+    var probes: ProbeCounts
     let process = ProcessStatus.current()
 
     /// - Parameter sum: the counts of all threads.
@@ -90,6 +102,7 @@ struct StatisticsReading {
         (self.statistics, self.sum) = (statistics, sum)
         cached = statistics.cache.counts()
         stored = statistics.resolving.store?.counts ?? StoreThread.Counts()
+        probes = statistics.resolving.probeCounts
     }
 
     /// Queries of clients, without the daemon's own checks that came back to it.
@@ -97,6 +110,9 @@ struct StatisticsReading {
         let returned = statistics.resolving.counted.returnedChecks
         return (sum[.udpQueries] - returned.udp, sum[.tcpQueries] - returned.tcp)
     }
+
+    /// The sets of nftables; nil without rules that name sets.
+    var sets: AddressSets? { statistics.resolving.addressSets.isOn ? statistics.resolving.addressSets : nil }
 
     subscript<Value>(dynamicMember path: KeyPath<Statistics, Value>) -> Value { statistics[keyPath: path] }
 }
@@ -122,6 +138,10 @@ extension String: Figure {
     var tree: StatsTree { .text(self) }
 
     fileprivate var underscored: String { String(map { $0 == "." ? "_" : $0 }) }
+}
+
+extension StatsReport.Histogram: Figure {
+    var tree: StatsTree { .members(["counts": counts.tree, "sum_us": sumMicroseconds.tree]) }
 }
 
 extension Array: Figure where Element: Figure {

@@ -13,8 +13,9 @@ import Telemetry
 
 extension Metric {
     static let all: [Metric] =
-        ofQueries + ofCache + .init(StatsReport.providerMetrics) + ofSystem + .init(StatsReport.sectionMetrics)
-        + ofProcess
+        ofQueries + ofCache + .init(StatsReport.providerMetrics) + ofSystem + .init(StatsReport.nameserverMetrics)
+        + ofProbes + .init(StatsReport.sourceMetrics) + ofEvidence + ofNetwork + .init(StatsReport.receiverMetrics)
+        + ofSets + .init(StatsReport.fleetMetrics) + ofProcess
 
     private static let ofQueries: [Metric] = [
         .only("queries.total") { $0.clientQueries.udp + $0.clientQueries.tcp },
@@ -194,7 +195,7 @@ extension Metric {
         .gauge("process.threads", "Number of OS threads in the process.") { $0.process.threads },
     ]
 
-    private static func byName<Case: CaseIterable & RawRepresentable<String>>(
+    static func byName<Case: CaseIterable & RawRepresentable<String>>(
         _ count: (Case) -> UInt64
     ) -> [String: UInt64] {
         Dictionary(uniqueKeysWithValues: Case.allCases.map { ($0.rawValue, count($0)) })

@@ -83,16 +83,8 @@ struct Statistics {
         report.figures = Metric.all.figures(StatisticsReading(self, resolving.counts(with: threads.tally)))
         report.providers = providers
         report.nameservers = nameservers
-        report.network = networkStats
         report.notify = notifier.statistics
-        report.nftset = resolving.addressSets.statistics
         report.fleet = resolving.upstreams.fleet.statistics
-        report.probe = StatsReport.Probe(resolving.probeCounts)
-        report.probe.durations = StatsReport.Histogram(resolving.probes.durations)
-        report.probe.evidence = evidence.count
-        report.probe.brokenEvidence = evidence.brokenNotes
-        report.probe.reports.accepted = Int(pendingProbes.reportsAccepted)
-        report.probe.reports.refused = Int(pendingProbes.reportsRefused)
         report.durations = durations.mapValues { StatsReport.Histogram($0) }
         report.latencyMicroseconds = durations.mapValues(\.percentiles)
         return report

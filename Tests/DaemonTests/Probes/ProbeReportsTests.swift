@@ -96,19 +96,4 @@ struct ProbeReportsTests {
         let words = ProbeRefusal.allCases.map { $0.words(name, address) }
         #expect(Set(words).count == words.count)
     }
-
-    @Test("statistics have a number for every verdict and every refusal, counted or not")
-    func counters() {
-        var counts = ProbeCounts()
-        (counts.done, counts.verdicts, counts.skipped) = (3, [.verified: 2, .notTLS: 1], [.overload: 5])
-        (counts.quarantined, counts.dropped, counts.divergences) = (6, 7, 8)
-        (counts.running, counts.waiting, counts.lost, counts.forgottenNames) = (9, 10, 11, 12)
-        let report = StatsReport.Probe(counts)
-        #expect(report.done == 3 && report.verdicts.count == Verdict.allCases.count)
-        #expect(report.verdicts["verified"] == 2 && report.verdicts["not-tls"] == 1)
-        #expect(report.verdicts.values.reduce(0, +) == 3)
-        #expect(report.skipped.count == ProbeRefusal.allCases.count && report.skipped["overload"] == 5)
-        #expect((report.quarantined, report.dropped, report.divergences) == (6, 7, 8))
-        #expect((report.running, report.waiting, report.lost, report.forgottenNames) == (9, 10, 11, 12))
-    }
 }

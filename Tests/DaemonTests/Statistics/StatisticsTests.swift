@@ -48,6 +48,21 @@ struct StatisticsTests {
         }
     }
 
+    @Test("statistics have a number for every verdict and every refusal, counted or not")
+    func probes() throws {
+        var reading = StatisticsReading(try statistics(of: try ResolvingStand()), Tally())
+        reading.probes.verdicts = [.verified: 2, .notTLS: 1]
+        reading.probes.skipped = [.overload: 5]
+        (reading.probes.quarantined, reading.probes.dropped, reading.probes.divergences) = (6, 7, 8)
+        let figures = Metric.all.figures(reading)
+        let verdicts = try #require(figures["probe.verdicts"]).members
+        #expect(Set(verdicts.keys) == Set(Verdict.allCases.map(\.rawValue)))
+        #expect(verdicts.filter { $0.value != .number(0) } == ["verified": .number(2), "not-tls": .number(1)])
+        #expect(figures["probe.skipped"]?.members.count == ProbeRefusal.allCases.count)
+        #expect(figures["probe.skipped.overload"] == .number(5))
+        #expect(["quarantined", "dropped", "divergences"].map { figures["probe.\($0)"]?.number } == [6, 7, 8])
+    }
+
     @Test("each source of responses is in a chart of the status page")
     func charts() throws {
         let stats = try statistics(of: try ResolvingStand()).stats
