@@ -126,7 +126,7 @@ let package = Package(
                 "Resolver", "Serving", "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
             ], resources: ["Control/Explanations", "Statistics/Expected"]),
         tests("DayTests", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Serving", "Store", "TestSupport"]),
-        tests("TakeoverTests", ["httpdnsctl", "DNSWire", "Resolver", "TestSupport"]),
+        tests("TakeoverTests", ["httpdnsctl", "DNSWire", "LinuxIO", "Resolver", "TestSupport"]),
         tests("DoctorTests", ["httpdnsctl", "Control", "DNSWire", "Resolver", "TestSupport"]),
         tests("SetupTests", ["httpdnsctl", "DNSWire", "LinuxIO", "Settings"]),
         tests("BugReportTests", ["httpdnsctl", "Settings"]),

@@ -11,7 +11,7 @@ struct NewFileTests {
     func new() throws {
         let path = directory("a")
         try NewFile.write(Array("text".utf8), at: path)
-        let (content, _) = try TextFile.readWithAccess(path, maxBytes: 100)
+        let (content, _) = try TextFile.readWithRights(path, maxBytes: 100)
         #expect(content == Array("text".utf8))
         #expect(try FileStatus(at: path).mode == 0o600)
     }

@@ -121,7 +121,7 @@ struct TextFileTests {
     }
 }
 
-struct FileAccessTests {
+struct FileRightsTests {
     private let directory = TemporaryDirectory()
 
     @Test(arguments: [
@@ -131,17 +131,17 @@ struct FileAccessTests {
     func `who may read a file comes with its content`(mode: UInt32, group: Bool, others: Bool) throws {
         directory.write("x", to: "file")
         try #require(unsafe chmod(directory("file"), mode) == 0)
-        let (content, access) = try TextFile.readWithAccess(directory("file"), maxBytes: 1)
+        let (content, rights) = try TextFile.readWithRights(directory("file"), maxBytes: 1)
         #expect(content == Array("x".utf8))
-        #expect(access.isReadableByGroup == group && access.isReadableByOthers == others)
-        #expect(access.ownerID == Machine.user.userID && access.groupID == Machine.user.groupID)
+        #expect(rights.isReadableByGroup == group && rights.isReadableByOthers == others)
+        #expect(rights.userID == Machine.user.userID && rights.groupID == Machine.user.groupID)
     }
 
     @Test func `a symbolic link has the access of the file behind it`() throws {
         directory.write("x", to: "file")
         directory.link("link", to: directory("file"))
         try #require(unsafe chmod(directory("file"), 0o600) == 0)
-        #expect(try !TextFile.readWithAccess(directory("link"), maxBytes: 1).access.isReadableByOthers)
+        #expect(try !TextFile.readWithRights(directory("link"), maxBytes: 1).rights.isReadableByOthers)
     }
 }
 

@@ -1,6 +1,7 @@
 // What is written down comes back the same, and what is damaged is noticed.
 
 @testable import httpdnsctl
+import LinuxIO
 import TestSupport
 import Testing
 
@@ -25,7 +26,7 @@ struct RecordTextTests {
             let bytes = (0..<Int.random(in: 0...300, using: &random)).map { _ in
                 UInt8.random(in: 0...255, using: &random)
             }
-            let owner = FileOwner(
+            let owner = FileRights(
                 userID: .random(in: 0 ... .max, using: &random), groupID: .random(in: 0 ... .max, using: &random),
                 mode: .random(in: 0...0o7777, using: &random))
             let path = TakenPath(

@@ -1,6 +1,7 @@
 // A machine is given back as it was found, from every point that a takeover, or giving back, can stop at.
 
 @testable import httpdnsctl
+import LinuxIO
 import Testing
 
 @Suite("Giving back")
@@ -97,7 +98,7 @@ struct RestorePlanTests {
         let (before, plan) = taken(.plainFile)
         var machine = after(plan, before)
         let target = "/run/systemd/resolve/stub-resolv.conf"
-        let link = FileState.link(target: Array(target.utf8), SampleMachine.owner)
+        let link = FileSnapshot.link(target: Array(target.utf8), SampleMachine.owner)
         machine.files[SystemPaths.resolvConf] = link
         machine.files[target] = SampleMachine.text("nameserver 127.0.0.53\n")
         machine.restore(plan.record)
@@ -110,7 +111,7 @@ struct RestorePlanTests {
     func linkToOurs(text: String) {
         let (before, plan) = taken(.plainFile)
         var machine = after(plan, before)
-        let link = FileState.link(target: Array("/run/moved".utf8), SampleMachine.owner)
+        let link = FileSnapshot.link(target: Array("/run/moved".utf8), SampleMachine.owner)
         machine.files[SystemPaths.resolvConf] = link
         machine.files["/run/moved"] = SampleMachine.text(text)
         machine.restore(plan.record)

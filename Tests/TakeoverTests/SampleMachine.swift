@@ -1,16 +1,17 @@
 // Machines of each kind, as files in memory: seen, changed by the steps of a plan, and compared.
 
+import LinuxIO
 @testable import httpdnsctl
 
 struct SampleMachine: Equatable {
-    var files: [String: FileState]
+    var files: [String: FileSnapshot]
 
     static let addresses = ["127.0.0.1", "::1"]
-    static let owner = FileOwner(userID: 0, groupID: 0, mode: 0o640)
+    static let owner = FileRights(userID: 0, groupID: 0, mode: 0o640)
 
     static let guarded = DaemonUnit("ActiveState=active\nUnitFileState=enabled\nOnFailure=httpdnsd-restore.service\n")
 
-    static func text(_ text: String) -> FileState { .file(Array(text.utf8), owner) }
+    static func text(_ text: String) -> FileSnapshot { .file(Array(text.utf8), owner) }
 
     static func survey(_ manager: ResolvConfWriter) -> Survey {
         var survey = Survey()
@@ -47,7 +48,7 @@ struct SampleMachine: Equatable {
 
     init(_ survey: Survey) { files = survey.states.filter { $0.value != .absent } }
 
-    var states: [String: FileState] { files }
+    var states: [String: FileSnapshot] { files }
 
     /// A step of the way there. Programs do nothing here, but openresolv writes what it is told.
     mutating func take(_ step: TakeoverPlan.Step) {
@@ -91,7 +92,7 @@ struct SampleMachine: Equatable {
         return files[path]?.bytes ?? []
     }
 
-    private mutating func put(_ state: FileState, at path: String) { files[path] = state == .absent ? nil : state }
+    private mutating func put(_ state: FileSnapshot, at path: String) { files[path] = state == .absent ? nil : state }
 
     private mutating func generate() {
         guard case .file(let bytes, _) = files["/etc/resolvconf.conf"] else { return }

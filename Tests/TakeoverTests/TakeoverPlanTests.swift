@@ -1,6 +1,7 @@
 // What is written for each kind of machine, and what people are warned of.
 
 @testable import httpdnsctl
+import LinuxIO
 import Testing
 
 @Suite("The plan of a takeover")
@@ -34,7 +35,7 @@ struct TakeoverPlanTests {
     func untouchable() {
         var survey = SampleMachine.survey(.plainFile)
         #expect(plan(survey).untouchable.isEmpty)
-        for state in [FileState.other, .directory] {
+        for state in [FileSnapshot.other, .directory] {
             survey.states[SystemPaths.resolvConf] = state
             #expect(plan(survey).untouchable == [SystemPaths.resolvConf])
         }
@@ -67,7 +68,7 @@ struct TakeoverPlanTests {
     func recordMode() {
         var survey = SampleMachine.survey(.openresolv)
         #expect(plan(survey).record.mode == 0o640)
-        survey.states["/etc/resolvconf.conf"] = .file([], FileOwner(userID: 0, groupID: 0, mode: 0o400))
+        survey.states["/etc/resolvconf.conf"] = .file([], FileRights(userID: 0, groupID: 0, mode: 0o400))
         #expect(plan(survey).record.mode == 0o600)
     }
 

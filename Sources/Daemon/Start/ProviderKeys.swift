@@ -86,7 +86,7 @@ struct ProviderKeys {
             let content = try read(
                 file, remedyIfMissing: "write only the secret into it",
                 ifForbidden: user.remedyForOwn(path: file))
-            if let remedy = user.remedy(for: content.access, path: file) {
+            if let remedy = user.remedy(for: content.rights, path: file) {
                 throw Misfit(finding: "other users can read it", remedy: remedy)
             }
             return try word(in: content.bytes)
@@ -107,10 +107,10 @@ struct ProviderKeys {
 
     private static func read(
         _ path: String, remedyIfMissing: String, ifForbidden: String
-    ) throws(Misfit) -> (bytes: [UInt8], access: FileAccess) {
+    ) throws(Misfit) -> (bytes: [UInt8], rights: FileRights) {
         do throws(SystemError) {
-            let (content, access) = try TextFile.readWithAccess(path, maxBytes: maxFileBytes)
-            return (content, access)
+            let (content, rights) = try TextFile.readWithRights(path, maxBytes: maxFileBytes)
+            return (content, rights)
         } catch {
             let remedy =
                 switch error {
@@ -150,13 +150,13 @@ struct FileReader {
 
     /// Returns the command that excludes other users and lets this process read the file; nil if permissions are
     /// right. Group root counts as private: its members can read everything anyway.
-    func remedy(for access: FileAccess, path: String) -> String? {
-        let isOurs = access.groupID == groupID && !isGroupShared
-        let isOursOrRoots = isOurs || access.groupID == 0
-        guard access.isReadableByOthers || (access.isReadableByGroup && !isOursOrRoots) else { return nil }
+    func remedy(for rights: FileRights, path: String) -> String? {
+        let isOurs = rights.groupID == groupID && !isGroupShared
+        let isOursOrRoots = isOurs || rights.groupID == 0
+        guard rights.isReadableByOthers || (rights.isReadableByGroup && !isOursOrRoots) else { return nil }
         let name = shellWord(path)
         if isOurs, groupID != 0 { return "run: chmod 0640 \(name)" }
-        if access.ownerID == userID || userID == 0 { return "run: chmod 0600 \(name)" }
+        if rights.userID == userID || userID == 0 { return "run: chmod 0600 \(name)" }
         return commandToHaveIt(name)
     }
 

@@ -16,8 +16,7 @@ package enum FileCopy {
         let (digest, count) = try contents(of: path, maxBytes: maxBytes)
         if let old = try? contents(of: copy, maxBytes: count), old == (digest, count) { return count }
         try FileReplacement.remove(unfinished)
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        let file = FileDescriptor(owning: try SystemCall.run("open") { unsafe open(unfinished, flags, 0o600) })
+        let file = try NewFile.create(unfinished)
         var failure: SystemError?
         try TextFile.readPieces(path, maxBytes: maxBytes) { piece in
             guard failure == nil else { return }

@@ -8,7 +8,7 @@ package enum FileSnapshot: Equatable, Sendable {
     case file([UInt8], FileRights)
     case link(target: [UInt8], FileRights)
     case directory
-    /// A device, a socket or another kind.
+    /// A device, a socket or another kind; also an object that the caller may not read.
     case other
 
     /// - Throws: EACCES, ELOOP and the like; EFBIG when a file has more than `maxBytes` bytes.
@@ -21,7 +21,7 @@ package enum FileSnapshot: Equatable, Sendable {
             self = .absent
             return
         }
-        let rights = FileRights(userID: status.st_uid, groupID: status.st_gid, mode: status.st_mode & 0o7777)
+        let rights = FileRights(status)
         switch status.st_mode & S_IFMT {
         case S_IFREG: self = .file(try TextFile.read(path, maxBytes: maxBytes), rights)
         case S_IFDIR: self = .directory
@@ -33,6 +33,12 @@ package enum FileSnapshot: Equatable, Sendable {
         default: self = .other
         }
     }
+
+    /// The content of a file; nil for other objects.
+    package var bytes: [UInt8]? { if case .file(let bytes, _) = self { bytes } else { nil } }
+
+    /// The target of a link as raw bytes, whose encoding is unknown; nil for other objects.
+    package var target: [UInt8]? { if case .link(let target, _) = self { target } else { nil } }
 
     /// Returns the final target of a link, even if it does not exist; nil if the path is not a link.
     package static func destination(ofLinkAt path: String) -> String? {
@@ -49,9 +55,16 @@ package struct FileRights: Equatable, Sendable {
     package let groupID: UInt32
     package let mode: UInt32
 
+    init(_ status: stat) {
+        (userID, groupID, mode) = (status.st_uid, status.st_gid, status.st_mode & 0o7777)
+    }
+
     package init(userID: UInt32, groupID: UInt32, mode: UInt32) {
         self.userID = userID
         self.groupID = groupID
         self.mode = mode
     }
+
+    package var isReadableByGroup: Bool { mode & 0o040 != 0 }
+    package var isReadableByOthers: Bool { mode & 0o004 != 0 }
 }

@@ -26,7 +26,7 @@ package enum NewFile {
     }
 
     /// Creates an empty file with mode 0600, to be written.
-    private static func create(_ path: String) throws(SystemError) -> FileDescriptor {
+    static func create(_ path: String) throws(SystemError) -> FileDescriptor {
         guard !path.utf8.contains(0) else { throw SystemError(call: "open", code: ENOENT) }
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         return FileDescriptor(owning: try SystemCall.run("open") { unsafe open(path, flags, 0o600) })

@@ -5,20 +5,19 @@ import Glibc
 package enum TextFile {
     /// - Throws: ENOENT, EACCES, EISDIR and the like; EFBIG if the file has more than `maxBytes` bytes.
     package static func read(_ path: String, maxBytes: Int) throws(SystemError) -> [UInt8] {
-        try readWithAccess(path, maxBytes: maxBytes).content
+        try readWithRights(path, maxBytes: maxBytes).content
     }
 
-    /// Like `read`, and returns the permissions of the file that was read, even if the path was replaced meanwhile.
-    package static func readWithAccess(
+    /// Like `read`, and returns the rights of the file that was read, even if the path was replaced meanwhile.
+    package static func readWithRights(
         _ path: String, maxBytes: Int
-    ) throws(SystemError) -> (content: [UInt8], access: FileAccess) {
+    ) throws(SystemError) -> (content: [UInt8], rights: FileRights) {
         let descriptor = try opened(path)
         var status = stat()
         try SystemCall.run("fstat") { unsafe fstat(descriptor.raw, &status) }
-        let access = FileAccess(ownerID: status.st_uid, groupID: status.st_gid, mode: status.st_mode)
         var content: [UInt8] = []
         try readPieces(descriptor, maxBytes: maxBytes) { content += $0 }
-        return (content, access)
+        return (content, FileRights(status))
     }
 
     /// Throws unless the path has a regular file or a directory. Call it before a file is opened that may be of another
@@ -64,19 +63,4 @@ package enum TextFile {
 
     /// Bytes per read. Files in /proc report no size.
     private static let chunkBytes = 16 * 1024
-}
-
-/// Owner and read permissions of a file.
-package struct FileAccess: Equatable, Sendable {
-    package let ownerID: UInt32
-    package let groupID: UInt32
-    package let isReadableByGroup: Bool
-    package let isReadableByOthers: Bool
-
-    package init(ownerID: UInt32, groupID: UInt32, mode: UInt32) {
-        self.ownerID = ownerID
-        self.groupID = groupID
-        isReadableByGroup = mode & 0o040 != 0
-        isReadableByOthers = mode & 0o004 != 0
-    }
 }

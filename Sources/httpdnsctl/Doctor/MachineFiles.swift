@@ -47,8 +47,8 @@ enum MachineFiles {
 
     static func resolvConfFile() -> ResolvConfCheck.File {
         do throws(SystemError) {
-            let read = try TextFile.readWithAccess(resolvConf, maxBytes: maxBytes)
-            return .text(read.content, isForEverybody: read.access.isReadableByOthers)
+            let read = try TextFile.readWithRights(resolvConf, maxBytes: maxBytes)
+            return .text(read.content, isForEverybody: read.rights.isReadableByOthers)
         } catch {
             guard error.isNoSuchFile else { return .unreadable(error.description) }
             return SymbolicLinks.target(ofLinkAt: resolvConf).map { .dangling(to: $0) } ?? .missing

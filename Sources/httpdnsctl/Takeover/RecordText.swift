@@ -4,6 +4,8 @@
 //     former link 0777 0 0 "../run/systemd/resolve/stub-resolv.conf"
 //     ours file 0644 0 0 "nameserver 127.0.0.1\n"
 
+import LinuxIO
+
 struct RecordFault: Error, Equatable, CustomStringConvertible {
     /// The number of the faulty line, counted from 1; 0: the record is incomplete.
     let line: Int
@@ -55,7 +57,7 @@ extension TakeoverRecord {
         var paths: [TakenPath] = []
         var calls: [ProgramCall] = []
         /// A path before its states have been read.
-        var open: (path: String, role: TakenPath.Role, isWrittenOver: Bool, former: FileState?)?
+        var open: (path: String, role: TakenPath.Role, isWrittenOver: Bool, former: FileSnapshot?)?
 
         /// - Returns: false if the line is not valid at this point.
         mutating func take(_ words: [[UInt8]]) -> Bool {
@@ -86,13 +88,13 @@ extension TakeoverRecord {
         }
 
         private mutating func takeFormer(_ words: ArraySlice<[UInt8]>) -> Bool {
-            guard open?.former == nil, let state = FileState(words) else { return false }
+            guard open?.former == nil, let state = FileSnapshot(words) else { return false }
             open?.former = state
             return open != nil
         }
 
         private mutating func takeOurs(_ words: ArraySlice<[UInt8]>) -> Bool {
-            guard let begun = open, let former = begun.former, let ours = FileState(words) else { return false }
+            guard let begun = open, let former = begun.former, let ours = FileSnapshot(words) else { return false }
             paths.append(
                 TakenPath(begun.path, begun.role, former: former, ours: ours, isWrittenOver: begun.isWrittenOver))
             open = nil
@@ -101,7 +103,7 @@ extension TakeoverRecord {
     }
 }
 
-extension FileState {
+extension FileSnapshot {
     fileprivate var text: String {
         switch self {
         case .absent: "absent"
@@ -120,14 +122,14 @@ extension FileState {
         case ("directory", 1): self = .directory
         case ("other", 1): self = .other
         case ("file", 5), ("link", 5):
-            guard let owner = FileOwner(Array(texts[1...3])), let last = words.last else { return nil }
+            guard let owner = FileRights(Array(texts[1...3])), let last = words.last else { return nil }
             self = texts[0] == "file" ? .file(last, owner) : .link(target: last, owner)
         default: return nil
         }
     }
 }
 
-extension FileOwner {
+extension FileRights {
     fileprivate var text: String { "0\(String(mode, radix: 8)) \(userID) \(groupID)" }
 
     fileprivate init?(_ texts: [String]) {

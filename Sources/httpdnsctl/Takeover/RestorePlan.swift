@@ -1,13 +1,15 @@
 // The steps that undo a takeover, also an interrupted takeover or restore. Later changes by other programs are kept
 // unless they would still point to the daemon.
 
+import LinuxIO
+
 struct RestorePlan: Equatable, Sendable {
     enum Step: Equatable, Sendable {
-        case put(String, FileState, isWrittenOver: Bool)
+        case put(String, FileSnapshot, isWrittenOver: Bool)
         /// Removes the directory only if it is empty.
         case removeFolder(String)
         /// Saves a copy of content that another program changed.
-        case keep(FileState, at: String)
+        case keep(FileSnapshot, at: String)
         case run(ProgramCall)
     }
 
@@ -20,7 +22,7 @@ struct RestorePlan: Equatable, Sendable {
     /// - Parameters:
     ///   - states: current states of all paths in `looked`.
     ///   - resolvConfContent: content that programs read at /etc/resolv.conf, links resolved.
-    init(_ record: TakeoverRecord, _ states: [String: FileState], resolvConfContent: [UInt8]) {
+    init(_ record: TakeoverRecord, _ states: [String: FileSnapshot], resolvConfContent: [UInt8]) {
         var draft = Draft(addresses: record.addresses, states: states, resolvConfContent: resolvConfContent)
         for path in record.paths.reversed() { draft.giveBack(path, states[path.path] ?? .absent) }
         steps = draft.steps + record.calls.map { .run($0) }
@@ -30,7 +32,7 @@ struct RestorePlan: Equatable, Sendable {
 
     /// Returns the steps that follow the program calls: replaces generated files that still point to the daemon.
     static func afterwards(
-        _ record: TakeoverRecord, _ states: [String: FileState], resolvConfContent: [UInt8]
+        _ record: TakeoverRecord, _ states: [String: FileSnapshot], resolvConfContent: [UInt8]
     ) -> [Step] {
         record.paths.compactMap { path in
             guard path.role == .generated, let now = states[path.path], now != path.former else { return nil }
@@ -64,13 +66,13 @@ struct RestorePlan: Equatable, Sendable {
 
     private struct Draft {
         let addresses: [String]
-        let states: [String: FileState]
+        let states: [String: FileSnapshot]
         let resolvConfContent: [UInt8]
         var steps: [Step] = []
         var leftAlone: [String] = []
         var remarks: [String] = []
 
-        mutating func giveBack(_ path: TakenPath, _ now: FileState) {
+        mutating func giveBack(_ path: TakenPath, _ now: FileSnapshot) {
             guard now != path.former, path.role != .generated else { return }
             let back = Step.put(path.path, path.former, isWrittenOver: path.isWrittenOver)
             if path.role == .folder {
@@ -89,11 +91,11 @@ struct RestorePlan: Equatable, Sendable {
             }
         }
 
-        private func isHalfWritten(_ path: TakenPath, _ now: FileState) -> Bool {
+        private func isHalfWritten(_ path: TakenPath, _ now: FileSnapshot) -> Bool {
             path.isWrittenOver && now.isMixture(of: path.former, and: path.ours)
         }
 
-        private mutating func keep(_ state: FileState, of path: String, at place: String, _ words: String) {
+        private mutating func keep(_ state: FileSnapshot, of path: String, at place: String, _ words: String) {
             guard state.bytes != nil || state.target != nil else { return }
             let places = RestorePlan.places(place, of: path)
             let free = places.first { [nil, .absent, state].contains(states[$0]) } ?? places[places.count - 1]
@@ -103,7 +105,7 @@ struct RestorePlan: Equatable, Sendable {
         }
 
         /// Returns the file without our lines; nil if they are not in it as we wrote them.
-        private func withoutOurs(_ path: TakenPath, _ now: FileState) -> FileState? {
+        private func withoutOurs(_ path: TakenPath, _ now: FileSnapshot) -> FileSnapshot? {
             guard case .file(let bytes, let owner) = now, let ours = path.ours.bytes else { return nil }
             let lines = Array(ours.dropFirst(path.former.bytes?.count ?? 0).drop { $0 == UInt8(ascii: "\n") })
             guard !lines.isEmpty, let range = bytes.firstRange(of: lines) else { return nil }
@@ -112,7 +114,17 @@ struct RestorePlan: Equatable, Sendable {
     }
 }
 
-extension FileState {
+extension FileSnapshot {
+    /// Returns true if an interrupted in-place write from `former` to `next` can explain the content. Each byte must
+    /// equal the byte of either file at that offset. Such a write truncates the file at the end.
+    func isMixture(of former: FileSnapshot, and next: FileSnapshot) -> Bool {
+        guard let bytes, let old = former.bytes, let new = next.bytes else { return false }
+        guard bytes.count >= min(old.count, new.count), bytes.count <= max(old.count, new.count) else { return false }
+        return bytes.indices.allSatisfy { index in
+            (index < old.count && bytes[index] == old[index]) || (index < new.count && bytes[index] == new[index])
+        }
+    }
+
     /// Returns true if this file is resolv.conf or links to it, and its nameservers are `addresses`.
     fileprivate func leads(_ content: [UInt8], to addresses: [String]) -> Bool {
         (bytes != nil || target != nil) && ResolvConfText.leads(bytes ?? content, to: addresses)

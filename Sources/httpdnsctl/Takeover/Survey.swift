@@ -1,8 +1,10 @@
 // The observed state of a machine, from which takeover and restore are planned. Does no I/O.
 
+import LinuxIO
+
 struct Survey: Equatable, Sendable {
     /// State of each path in `SystemPaths.looked`.
-    var states: [String: FileState] = [:]
+    var states: [String: FileSnapshot] = [:]
     /// The final target of the link /etc/resolv.conf, existing or not; nil: not a link.
     var resolvConfDestination: String?
     /// Content of /etc/resolv.conf, links resolved; empty if it is missing.
@@ -22,7 +24,7 @@ struct Survey: Equatable, Sendable {
 
     init() {}
 
-    func state(_ path: String) -> FileState { states[path] ?? .absent }
+    func state(_ path: String) -> FileSnapshot { states[path] ?? .absent }
 
     func has(_ path: String) -> Bool { state(path) != .absent }
 

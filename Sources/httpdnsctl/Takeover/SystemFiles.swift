@@ -40,11 +40,11 @@ enum SystemFiles {
     /// The content that programs read at resolv.conf, through a link if it is one.
     static func resolvConfContent() -> [UInt8] { content(of: SystemPaths.resolvConf) }
 
-    static func states(of paths: [String]) throws(SystemError) -> [String: FileState] {
-        var states: [String: FileState] = [:]
+    static func states(of paths: [String]) throws(SystemError) -> [String: FileSnapshot] {
+        var states: [String: FileSnapshot] = [:]
         for path in paths {
             do throws(SystemError) {
-                states[path] = FileState(try FileSnapshot(at: path, maxBytes: TakeoverRecord.maxFileBytes))
+                states[path] = try FileSnapshot(at: path, maxBytes: TakeoverRecord.maxFileBytes)
             } catch {
                 // The file is unreadable without root, or larger than any such file should be.
                 guard error.isPermissionDenied || error.isTooLarge else { throw error }
@@ -58,19 +58,19 @@ enum SystemFiles {
         (try? TextFile.read(path, maxBytes: TakeoverRecord.maxFileBytes)) ?? []
     }
 
-    static func put(_ state: FileState, at path: String, isWrittenOver: Bool) throws(SystemError) {
+    static func put(_ state: FileSnapshot, at path: String, isWrittenOver: Bool) throws(SystemError) {
         let unfinished = SystemPaths.unfinished(path)
         switch state {
         case .absent: try FileReplacement.remove(path)
         case .directory: try FileReplacement.makeDirectory(path)
-        case .link(let target, let owner):
-            try FileReplacement.putLink(to: target, FileRights(owner), at: path, by: unfinished)
-        case .file(let bytes, let owner):
+        case .link(let target, let rights):
+            try FileReplacement.putLink(to: target, rights, at: path, by: unfinished)
+        case .file(let bytes, let rights):
             // A file that was mounted at this path may have been unmounted since.
             if isWrittenOver, MountTable.points().contains(path) {
                 try FileReplacement.writeOver(path, with: bytes)
             } else {
-                try FileReplacement.put(bytes, FileRights(owner), at: path, by: unfinished)
+                try FileReplacement.put(bytes, rights, at: path, by: unfinished)
             }
         case .other: break
         }
@@ -94,27 +94,4 @@ enum SystemFiles {
             return "\(call.line): \(error)"
         }
     }
-}
-
-extension FileState {
-    init(_ look: FileSnapshot) {
-        self =
-            switch look {
-            case .absent: .absent
-            case .file(let bytes, let rights): .file(bytes, FileOwner(rights))
-            case .link(let target, let rights): .link(target: target, FileOwner(rights))
-            case .directory: .directory
-            case .other: .other
-            }
-    }
-}
-
-extension FileOwner {
-    fileprivate init(_ rights: FileRights) {
-        self.init(userID: rights.userID, groupID: rights.groupID, mode: rights.mode)
-    }
-}
-
-extension FileRights {
-    init(_ owner: FileOwner) { self.init(userID: owner.userID, groupID: owner.groupID, mode: owner.mode) }
 }

@@ -1,6 +1,8 @@
 // A path that a takeover changes: its former state, our state, and its role, which decides how a restore treats later
 // changes.
 
+import LinuxIO
+
 struct TakenPath: Equatable, Sendable {
     /// The purpose of the path in the takeover.
     enum Role: String, CaseIterable, Sendable {
@@ -19,20 +21,25 @@ struct TakenPath: Equatable, Sendable {
 
     let path: String
     let role: Role
-    let former: FileState
+    let former: FileSnapshot
     /// The state that the takeover makes. For `generated` it is equal to `former`, since the takeover writes nothing
     /// there.
-    let ours: FileState
+    let ours: FileSnapshot
     /// True for a mount point: it is overwritten in place, since it cannot be replaced.
     let isWrittenOver: Bool
 
-    init(_ path: String, _ role: Role, former: FileState, ours: FileState, isWrittenOver: Bool = false) {
+    init(_ path: String, _ role: Role, former: FileSnapshot, ours: FileSnapshot, isWrittenOver: Bool = false) {
         self.path = path
         self.role = role
         self.former = former
         self.ours = ours
         self.isWrittenOver = isWrittenOver
     }
+}
+
+extension FileRights {
+    static let rootFile = FileRights(userID: 0, groupID: 0, mode: 0o644)
+    static let rootLink = FileRights(userID: 0, groupID: 0, mode: 0o777)
 }
 
 /// A program to run; looked up in the system's standard directories.

@@ -1,5 +1,7 @@
 // The steps that make a machine use the daemon as its resolver. Each step is atomic. Does no I/O.
 
+import LinuxIO
+
 struct TakeoverPlan: Equatable, Sendable {
     enum Step: Equatable, Sendable {
         case put(TakenPath)
@@ -86,7 +88,7 @@ extension Survey {
         return ResolvConfText.nameservers(of: isResolved ? uplinkContent : resolvConfContent)
     }
 
-    fileprivate func taken(_ path: String, _ role: TakenPath.Role, _ ours: FileState) -> TakenPath {
+    fileprivate func taken(_ path: String, _ role: TakenPath.Role, _ ours: FileSnapshot) -> TakenPath {
         TakenPath(path, role, former: state(path), ours: ours, isWrittenOver: mountPoints.contains(path))
     }
 
@@ -95,7 +97,7 @@ extension Survey {
     /// hold a local server that persists across reboots.
     fileprivate func ownResolvConf(_ addresses: [String]) -> TakenPath {
         let path = SystemPaths.resolvConf
-        var owner = FileOwner.rootFile
+        var owner = FileRights.rootFile
         if case .file(_, let former) = state(path) { owner = former }
         let text = ResolvConfText.ours(addresses: addresses, keeping: resolvConfContent)
         return taken(path, .resolvConf, .file(text, owner))
@@ -119,7 +121,7 @@ extension Survey {
         var steps = dropIn(SystemPaths.resolvedSettings, in: SystemPaths.resolvedFolder, text)
         // Programs that read the list of all nameservers would bypass systemd-resolved and the daemon.
         if resolvConfDestination != SystemPaths.resolvedStub, isStubAnswering {
-            let link = FileState.link(target: Array((".." + SystemPaths.resolvedStub).utf8), .rootLink)
+            let link = FileSnapshot.link(target: Array((".." + SystemPaths.resolvedStub).utf8), .rootLink)
             steps.append(.put(taken(SystemPaths.resolvConf, .resolvConf, link)))
         }
         // systemd refuses the sixth start within ten seconds, so the counter is reset first.
@@ -142,7 +144,7 @@ extension Survey {
     fileprivate func openresolvSteps(_ addresses: [String]) -> [TakeoverPlan.Step] {
         let path = SystemPaths.openresolvSettings
         let lines = "name_servers=\"\(addresses.joined(separator: " "))\"\nresolv_conf_local_only=YES\n"
-        let (old, owner): ([UInt8], FileOwner) =
+        let (old, owner): ([UInt8], FileRights) =
             if case .file(let bytes, let owner) = state(path) { (bytes, owner) } else { ([], .rootFile) }
         let newLine = UInt8(ascii: "\n")
         let text = old + (old.last.map { $0 == newLine } ?? true ? [] : [newLine]) + Array((Survey.origin + lines).utf8)

@@ -1,6 +1,8 @@
 // The changes of a takeover, complete enough to undo all of them. The record is on disk before the first change and
 // is removed after the last undo.
 
+import LinuxIO
+
 struct TakeoverRecord: Equatable, Sendable {
     let manager: ResolvConfWriter
     /// The daemon's addresses, at port 53.
@@ -27,7 +29,7 @@ struct TakeoverRecord: Equatable, Sendable {
     }
 
     /// Returns the paths that differ from our state.
-    func changed(_ states: [String: FileState]) -> [String] {
+    func changed(_ states: [String: FileSnapshot]) -> [String] {
         paths.filter { $0.role != .generated && $0.role != .folder && states[$0.path] ?? .absent != $0.ours }
             .map(\.path)
     }

@@ -172,10 +172,10 @@ struct ProviderKeysTests {
             (ungrouped, 0, 65_534, 0o640, "run: chown 998 /k && chmod 0600 /k"),
         ]
         for (reader, owner, group, mode, remedy) in cases {
-            let access = FileAccess(ownerID: owner, groupID: group, mode: mode)
-            #expect(reader.remedy(for: access, path: "/k") == remedy, "\(owner) \(group) \(String(mode, radix: 8))")
+            let rights = FileRights(userID: owner, groupID: group, mode: mode)
+            #expect(reader.remedy(for: rights, path: "/k") == remedy, "\(owner) \(group) \(String(mode, radix: 8))")
         }
-        let open = FileAccess(ownerID: 0, groupID: 0, mode: 0o644)
+        let open = FileRights(userID: 0, groupID: 0, mode: 0o644)
         #expect(root.remedy(for: open, path: "/a b/it's") == #"run: chmod 0600 '/a b/it'\''s'"#)
     }
 
