@@ -68,7 +68,7 @@ struct CommandGuideTests {
                 "Only root and the daemon's own user and group may run it.")
             #expect(isForRoot == (examples[word] != nil), "\(word)")
             guard let line = examples[word] else { continue }
-            #expect(try Request(line: Array(line.utf8)).command.isReserved, "\(line)")
+            #expect(try Request(line: Array(line.utf8)).command.reservedWords == word.rawValue, "\(line)")
         }
     }
 }

@@ -18,8 +18,9 @@ func outcome(_ line: [UInt8]) -> String {
 
 private func words(_ command: Command) -> String {
     switch command {
-    case .status, .stats(asPrometheus: false), .fleet, .evidence, .top, .inflight, .reload: command.word
-    case .help(let word): word.map { "help \($0)" } ?? command.word
+    case .status, .fleet, .evidence, .top, .inflight, .reload: "\(command)"
+    case .help(let word): word.map { "help \($0)" } ?? "help"
+    case .stats(asPrometheus: false): "stats"
     case .stats(asPrometheus: true): "stats for Prometheus"
     case .explain(let name, let type, let client): "explain \(name) \(type)\(client.map { " for \($0)" } ?? "")"
     case .query(let terms):

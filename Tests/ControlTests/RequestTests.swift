@@ -243,7 +243,7 @@ struct CacheRequestTests {
             for (user, group) in [(1000, 1000), (997, 998), (1000, 0), (65_534, 65_534)] as [(UInt32, UInt32)] {
                 let refusal = rights.refusal(of: request, userID: user, groupID: group)
                 #expect(
-                    refusal?.reason == "\(request.command.word) is for root, user 998 and group 997; "
+                    refusal?.reason == "\(request.command.reservedWords ?? "") is for root, user 998 and group 997; "
                         + "you are user \(user), group \(group)")
             }
         }

@@ -60,52 +60,25 @@ package enum Command: Equatable, Sendable {
         var isCarriedOutByClient: Bool { [.system, .doctor, .setup, .reportBug].contains(self) }
     }
 
-    /// The command's first word. The second word is added if only some forms of the command are reserved.
-    package var word: String {
+    /// The words of a command that only root and the daemon's own user and group may run: it changes state, causes
+    /// traffic, or shows clients' queries. Nil for other commands.
+    package var reservedWords: String? {
         switch self {
-        case .status: Word.status.rawValue
-        case .stats: Word.stats.rawValue
-        case .cache: Word.cache.rawValue
-        case .flush: Word.flush.rawValue
-        case .prefetch: Word.prefetch.rawValue
-        case .httpdns: Word.httpdns.rawValue
-        case .rule(let action): "\(Word.rule) \(action.verb.rawValue)"
-        case .providers(.list): Word.providers.rawValue
-        case .providers(.reset): "\(Word.providers) \(ProvidersAction.Verb.reset)"
-        case .providers(.test): "\(Word.providers) \(ProvidersAction.Verb.test)"
-        case .network: Word.network.rawValue
-        case .fleet: Word.fleet.rawValue
-        case .verify: Word.verify.rawValue
-        case .verdicts: Word.verdicts.rawValue
-        case .report: Word.report.rawValue
-        case .evidence: Word.evidence.rawValue
-        case .whois: Word.whois.rawValue
-        case .explain: Word.explain.rawValue
-        case .query(let terms) where terms.isPastTheCache: "\(Word.query) --no-cache or --provider"
-        case .query: Word.query.rawValue
-        case .top: Word.top.rawValue
-        case .inflight: Word.inflight.rawValue
-        case .watch(_, showsClients: true): "\(Word.watch) --clients"
-        case .watch: Word.watch.rawValue
-        case .recorder(showsClients: true): "\(Word.recorder) dump --clients"
-        case .recorder: Word.recorder.rawValue
-        case .log: Word.log.rawValue
-        case .reload: Word.reload.rawValue
-        case .help: Word.help.rawValue
-        }
-    }
-
-    /// Whether only root and the daemon's own user and group may run the command: it changes state, causes traffic, or
-    /// shows clients' queries.
-    package var isReserved: Bool {
-        switch self {
-        case .flush, .prefetch, .httpdns, .providers(.reset), .providers(.test), .verify, .log, .reload: true
-        case .query(let terms): terms.isPastTheCache
-        case .rule(let action): action != .list
-        case .watch(_, let showsClients), .recorder(let showsClients): showsClients
+        case .flush: "flush"
+        case .prefetch: "prefetch"
+        case .httpdns: "httpdns"
+        case .rule(let action): action == .list ? nil : "rule \(action.verb)"
+        case .providers(.reset): "providers reset"
+        case .providers(.test): "providers test"
+        case .verify: "verify"
+        case .query(let terms): terms.isPastTheCache ? "query --no-cache or --provider" : nil
+        case .watch(_, let showsClients): showsClients ? "watch --clients" : nil
+        case .recorder(let showsClients): showsClients ? "recorder dump --clients" : nil
+        case .log: "log"
+        case .reload: "reload"
         case .status, .stats, .cache, .providers(.list), .network, .fleet, .verdicts, .report, .evidence, .whois,
             .explain, .top, .inflight, .help:
-            false
+            nil
         }
     }
 
@@ -174,14 +147,5 @@ package enum ProvidersAction: Equatable, Sendable {
 
     enum Verb: String {
         case reset, test
-    }
-}
-
-extension ProvidersAction.Verb {
-    var usage: String {
-        switch self {
-        case .reset: "providers reset [NAME]"
-        case .test: "providers test NAME"
-        }
     }
 }

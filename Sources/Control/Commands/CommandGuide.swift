@@ -86,6 +86,12 @@ extension Command.Word {
         return usages == [rawValue] ? "--json" : usages.joined(separator: ", ")
     }
 
+    /// The usage of the form with this verb.
+    func usage(_ verb: some RawRepresentable<String>) -> String {
+        let words = "\(rawValue) \(verb.rawValue)"
+        return forms.first { $0.usage == words || $0.usage.hasPrefix("\(words) ") }?.usage ?? usage
+    }
+
     enum Reservation {
         case not, inPart, wholly
     }

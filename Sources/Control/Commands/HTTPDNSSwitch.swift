@@ -27,12 +27,3 @@ package enum HTTPDNSSwitch: Equatable, Sendable {
 
     private static let units = [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400)].map { (name: $0.0, seconds: $0.1) }
 }
-
-extension HTTPDNSSwitch.Verb {
-    var usage: String {
-        switch self {
-        case .off: "httpdns off [NAME] [--for DURATION]"
-        case .on: "httpdns on [NAME]"
-        }
-    }
-}

@@ -33,10 +33,6 @@ struct RequestFields: Decodable {
         case noCache = "no_cache"
     }
 
-    init(command: String) {
-        self.command = command
-    }
-
     /// Parses the words after the command, without `--json`.
     mutating func take(_ arguments: [String], of word: Command.Word) throws(RequestFault) {
         var rest = arguments[...]
@@ -151,20 +147,31 @@ struct RequestFields: Decodable {
         return read
     }
 
-    private func cacheCommand() throws(RequestFault) -> Command {
-        guard let verb else { throw RequestFault("cache needs a verb; allowed: \(Command.Word.cache.usage)") }
-        guard let view = CacheView(rawValue: verb) else {
-            throw RequestFault("unknown verb \(quoted(verb)) of cache; allowed: \(Command.Word.cache.usage)")
+    private func requiredVerb<Verb: RawRepresentable<String>>(_ word: Command.Word) throws(RequestFault) -> Verb {
+        guard let verb else { throw RequestFault("\(word) needs a verb; allowed: \(word.usage)") }
+        guard let known = Verb(rawValue: verb) else {
+            throw RequestFault("unknown verb \(quoted(verb)) of \(word); allowed: \(word.usage)")
         }
+        return known
+    }
+
+    private func tooMany(_ word: Command.Word, _ verb: some RawRepresentable<String>) -> RequestFault {
+        RequestFault("too many arguments of \(word) \(verb.rawValue); allowed: \(word.usage(verb))")
+    }
+
+    private func cacheCommand() throws(RequestFault) -> Command {
+        let view: CacheView = try requiredVerb(.cache)
         let isExcess = view == .dump && name != nil || view != .get && type != nil
-        guard !isExcess else { throw RequestFault("too many arguments of cache \(verb); allowed: \(view.usage)") }
+        guard !isExcess else { throw tooMany(.cache, view) }
         switch view {
         case .dump: return .cache(view, .everything)
         case .list:
             return .cache(
                 view, try name.map(readName).map { QuestionScope($0, includesDescendants: true) } ?? .everything)
         case .get:
-            guard let name else { throw RequestFault("cache get needs a name; allowed: \(view.usage)") }
+            guard let name else {
+                throw RequestFault("cache get needs a name; allowed: \(Command.Word.cache.usage(view))")
+            }
             return .cache(view, QuestionScope(try readName(name), type: try type.map(readType)))
         }
     }
@@ -196,13 +203,9 @@ struct RequestFields: Decodable {
 
     /// Returns the switch. Superfluous arguments are refused, as for a flush. `rule` is the former word for `name`.
     private func httpdnsSwitch() throws(RequestFault) -> HTTPDNSSwitch {
-        let usage = Command.Word.httpdns.usage
-        guard let verb else { throw RequestFault("httpdns needs a verb; allowed: \(usage)") }
-        guard let what = HTTPDNSSwitch.Verb(rawValue: verb) else {
-            throw RequestFault("unknown verb \(quoted(verb)) of httpdns; allowed: \(usage)")
-        }
+        let what: HTTPDNSSwitch.Verb = try requiredVerb(.httpdns)
         guard name == nil || rule == nil, names == nil, what == .off || `for` == nil else {
-            throw RequestFault("too many arguments of httpdns \(verb); allowed: \(what.usage)")
+            throw tooMany(.httpdns, what)
         }
         let named = try (name ?? rule).map(readName).flatMap { $0.isRoot ? nil : $0 }
         switch what {
@@ -212,38 +215,32 @@ struct RequestFields: Decodable {
     }
 
     private func ruleAction() throws(RequestFault) -> RuleAction {
-        let usage = Command.Word.rule.usage
-        guard let verb else { throw RequestFault("rule needs a verb; allowed: \(usage)") }
-        guard let what = RuleAction.Verb(rawValue: verb) else {
-            throw RequestFault("unknown verb \(quoted(verb)) of rule; allowed: \(usage)")
-        }
+        let what: RuleAction.Verb = try requiredVerb(.rule)
+        let usage = Command.Word.rule.usage(what)
         guard what == .add || settings == nil && `for` == nil, what != .ls || name == nil, names == nil, rule == nil
-        else { throw RequestFault("too many arguments of rule \(verb); allowed: \(what.usage)") }
+        else { throw tooMany(.rule, what) }
         guard what != .ls else { return .list }
-        guard let name, !name.isEmpty else { throw RequestFault("rule \(verb) needs a name; allowed: \(what.usage)") }
+        guard let name, !name.isEmpty else { throw RequestFault("rule \(what) needs a name; allowed: \(usage)") }
         let read = try readName(name)
         guard what == .add else { return .remove(read) }
         guard let settings, !settings.isEmpty else {
-            throw RequestFault("rule add needs what the rule says; allowed: \(what.usage)")
+            throw RequestFault("rule add needs what the rule says; allowed: \(usage)")
         }
         return .add(read, settings, seconds: try `for`.map(readDuration))
     }
 
     private func providersAction() throws(RequestFault) -> ProvidersAction {
         let usage = Command.Word.providers.usage
-        guard let verb else {
+        guard verb != nil else {
             guard name == nil else { throw RequestFault("providers needs a verb for a name; allowed: \(usage)") }
             return .list
         }
-        switch ProvidersAction.Verb(rawValue: verb) {
-        case .reset: return .reset(name)
-        case .test:
-            guard let name else {
-                throw RequestFault("providers test needs a name; allowed: \(ProvidersAction.Verb.test.usage)")
-            }
-            return .test(name)
-        case nil: throw RequestFault("unknown verb \(quoted(verb)) of providers; allowed: \(usage)")
+        let what: ProvidersAction.Verb = try requiredVerb(.providers)
+        guard what == .test else { return .reset(name) }
+        guard let name else {
+            throw RequestFault("providers test needs a name; allowed: \(Command.Word.providers.usage(what))")
         }
+        return .test(name)
     }
 
     private func networkView() throws(RequestFault) -> NetworkView {
@@ -319,15 +316,5 @@ struct RequestFault: Error {
 
     init(_ reason: String) {
         self.reason = reason
-    }
-}
-
-extension CacheView {
-    fileprivate var usage: String {
-        switch self {
-        case .list: "cache ls [NAME]"
-        case .get: "cache get NAME [TYPE]"
-        case .dump: "cache dump"
-        }
     }
 }

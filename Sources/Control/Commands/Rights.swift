@@ -14,10 +14,10 @@ package struct Rights: Equatable, Sendable {
 
     /// Returns why the client with these credentials may not run the request; nil if it may.
     package func refusal(of request: Request, userID: UInt32, groupID: UInt32) -> Refusal? {
-        guard request.command.isReserved else { return nil }
+        guard let words = request.command.reservedWords else { return nil }
         guard !isTrusted(userID: userID, groupID: groupID) else { return nil }
         return Refusal(
-            "\(request.command.word) is for \(trusted); you are user \(userID), group \(groupID)",
+            "\(words) is for \(trusted); you are user \(userID), group \(groupID)",
             wantsJSON: request.wantsJSON)
     }
 

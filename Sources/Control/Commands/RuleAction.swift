@@ -22,16 +22,6 @@ package enum RuleAction: Equatable, Sendable {
     }
 }
 
-extension RuleAction.Verb {
-    var usage: String {
-        switch self {
-        case .add: "rule add NAME KEY=VALUE... [--for DURATION]"
-        case .ls: "rule ls"
-        case .rm: "rule rm NAME"
-        }
-    }
-}
-
 /// Words of a line in which double quotes keep blanks together; between quotes, a backslash makes the next character
 /// literal.
 enum QuotedWords {
