@@ -27,14 +27,7 @@ package struct FetchPolicy: Equatable, Sendable {
 
     /// The longest wait for a turn within the budget, which precedes the request: a member with a lease may wait
     /// for as long.
-    package let turnWait: Duration
-
-    package init(
-        entries: [String], lease: Duration, leastLife: Duration, patience: Duration, turnWait: Duration = .zero
-    ) {
-        (self.entries, self.lease, self.leastLife) = (entries, lease, leastLife)
-        (self.patience, self.turnWait) = (patience, turnWait)
-    }
+    package var turnWait = Duration.zero
 
     /// The entry's name for writing; nil: the answer is not shared.
     package var entry: String? { entries.first }

@@ -15,15 +15,6 @@ extension Settings {
         package var clientSubnet: Provider.ClientSubnet?
         /// The number, as in `ClientGroup`: from 1, in the order of the file, until `ViewNumbers` assigns another one.
         package fileprivate(set) var number: UInt32 = 0
-
-        package init(
-            name: String, clients: [Prefix], providers: [String] = [], clientSubnet: Provider.ClientSubnet? = nil
-        ) {
-            self.name = name
-            self.clients = clients
-            self.providers = providers
-            self.clientSubnet = clientSubnet
-        }
     }
 }
 

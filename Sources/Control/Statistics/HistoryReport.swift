@@ -14,10 +14,6 @@ package struct HistoryReport: Encodable, Equatable, Sendable {
     /// The usual latency in milliseconds at the end of the step, by provider.
     package var providers: [String: Column] = [:]
 
-    init(stepSeconds: Int) {
-        self.stepSeconds = stepSeconds
-    }
-
     package enum CodingKeys: String, CodingKey {
         case counts, memory, providers
         case stepSeconds = "step_s"

@@ -4,19 +4,10 @@ package import DNSWire
 
 /// The tables. `RouteWatch` sorts each list, so that equal tables compare as equal.
 package struct NetworkTables: Equatable, Sendable {
-    package var links: [Link]
-    package var addresses: [InterfaceAddress]
-    package var routes: [Route]
-    package var neighbours: [Neighbour]
-
-    package init(
-        links: [Link] = [], addresses: [InterfaceAddress] = [], routes: [Route] = [], neighbours: [Neighbour] = []
-    ) {
-        self.links = links
-        self.addresses = addresses
-        self.routes = routes
-        self.neighbours = neighbours
-    }
+    package var links: [Link] = []
+    package var addresses: [InterfaceAddress] = []
+    package var routes: [Route] = []
+    package var neighbours: [Neighbour] = []
 
     package struct Link: Equatable, Sendable {
         package let index: Int
@@ -29,15 +20,6 @@ package struct NetworkTables: Equatable, Sendable {
         /// The link is administratively up and has a carrier as far as the driver knows (IFF_UP, IFF_LOWER_UP and
         /// IFF_RUNNING).
         package let isUp: Bool
-
-        package init(index: Int, name: String, hardwareType: Int, kind: String, isWireless: Bool, isUp: Bool) {
-            self.index = index
-            self.name = name
-            self.hardwareType = hardwareType
-            self.kind = kind
-            self.isWireless = isWireless
-            self.isUp = isUp
-        }
     }
 
     /// A usable address: neither tentative nor a duplicate.
@@ -45,12 +27,6 @@ package struct NetworkTables: Equatable, Sendable {
         package let link: Int
         package let address: Address
         package let prefixLength: Int
-
-        package init(link: Int, address: Address, prefixLength: Int) {
-            self.link = link
-            self.address = address
-            self.prefixLength = prefixLength
-        }
     }
 
     /// A unicast route of any table but "local". Excludes routes to link-local and multicast IPv6 addresses, which
@@ -63,14 +39,6 @@ package struct NetworkTables: Equatable, Sendable {
         package let link: Int
         package let metric: UInt32
         package let table: UInt32
-
-        package init(destination: Prefix, gateway: Address?, link: Int, metric: UInt32, table: UInt32) {
-            self.destination = destination
-            self.gateway = gateway
-            self.link = link
-            self.metric = metric
-            self.table = table
-        }
     }
 
     /// A gateway with a hardware address that the kernel uses (states reachable, stale, delay, probe, permanent,
@@ -79,12 +47,6 @@ package struct NetworkTables: Equatable, Sendable {
         package let link: Int
         package let address: Address
         package let hardwareAddress: [UInt8]
-
-        package init(link: Int, address: Address, hardwareAddress: [UInt8]) {
-            self.link = link
-            self.address = address
-            self.hardwareAddress = hardwareAddress
-        }
     }
 }
 

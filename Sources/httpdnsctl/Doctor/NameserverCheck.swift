@@ -49,12 +49,7 @@ struct NameserverCheck: Sendable {
     }
 
     let servers: [Server]
-    let named: [Named]
-
-    init(servers: [Server], named: [Named] = []) {
-        self.servers = servers
-        self.named = named
-    }
+    var named: [Named] = []
 
     private static let refusedCode: UInt16 = 5
     private static let serverFailureCode: UInt16 = 2

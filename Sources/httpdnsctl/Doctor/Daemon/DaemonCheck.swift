@@ -81,14 +81,7 @@ struct DaemonCheck: Equatable, Sendable {
     let control: Control
     let socket: String
     let listeners: [Listener]
-    let knowledge: Knowledge
-
-    init(control: Control, socket: String, listeners: [Listener], knowledge: Knowledge = .none) {
-        self.control = control
-        self.socket = socket
-        self.listeners = listeners
-        self.knowledge = knowledge
-    }
+    var knowledge = Knowledge.none
 
     var isUp: Bool {
         control == .answers || control == .startedByQuestions
