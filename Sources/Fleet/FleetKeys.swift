@@ -2,6 +2,7 @@
 // old key and with the new one understand each other.
 
 package import Crypto
+import DNSWire
 
 package struct FleetKeys: Equatable, Sendable {
     /// One key.
@@ -19,8 +20,7 @@ package struct FleetKeys: Equatable, Sendable {
             id = UInt32(
                 truncatingIfNeeded: try authenticator.code(of: Array("httpdnsd fleet key id".utf8))[..<4]
                     .bigEndianNumber)
-            let digits = String(id, radix: 16)
-            prefix = "h1:" + String(repeating: "0", count: 8 - digits.utf8.count) + digits + ":"
+            prefix = "h1:\(id.digits(8, radix: 16)):"
         }
 
         static func == (left: Key, right: Key) -> Bool { left.bytes == right.bytes }

@@ -1,5 +1,7 @@
 // The HTML status page, assembled from the embedded files of `Page`. It is one document without external resources.
 
+import DNSWire
+
 /// The browser runs only scripts and styles with the nonce, which is random for each reply.
 package enum StatusPage {
     /// The document, split at the nonce. It is assembled once, because searching for the marks takes milliseconds.
@@ -21,7 +23,7 @@ package enum StatusPage {
     ///   - nonce: 128 random bits, different for each reply.
     ///   - showsNames: the reader may request names and explanations.
     package static func reply(nonce: (UInt64, UInt64), showsNames: Bool) -> PageReply {
-        let word = hex(nonce.0) + hex(nonce.1)
+        let word = nonce.0.digits(16, radix: 16) + nonce.1.digits(16, radix: 16)
         return PageReply(
             200, Array((showsNames ? parts : partsWithoutNames).joined(separator: word.utf8)),
             contentType: "text/html; charset=utf-8",
@@ -30,11 +32,6 @@ package enum StatusPage {
     }
 
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
-
-    private static func hex(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
 
     private static func pieces(of document: String, at mark: String) -> [Substring] {
         document.split(separator: mark, omittingEmptySubsequences: false)

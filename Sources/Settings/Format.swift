@@ -1,6 +1,8 @@
 // The TOML form of one kind of setting: allowed values, parser and writer. Error messages, the parser and
 // `--print-effective` share it, so they agree.
 
+import DNSWire
+
 struct Format<Value>: Sendable {
     /// Ends the sentence "allowed: ...".
     let allowed: String
@@ -96,9 +98,8 @@ package func tomlString(_ text: String) -> String {
         case "\n": result += "\\n"
         case "\t": result += "\\t"
         case _ where isUnseen(scalar):
-            let digits = String(scalar.value, radix: 16)
-            result += digits.count <= 4 ? "\\u" : "\\U"
-            result += String(repeating: "0", count: (digits.count <= 4 ? 4 : 8) - digits.count) + digits
+            let isShort = scalar.value <= 0xFFFF
+            result += (isShort ? "\\u" : "\\U") + scalar.value.digits(isShort ? 4 : 8, radix: 16)
         default: result.unicodeScalars.append(scalar)
         }
     }

@@ -1,14 +1,15 @@
 // Formats numbers for people, in integer arithmetic, so that equal numbers give equal text.
 
+import DNSWire
 import Glibc
 
 package enum LineFormat {
     /// Returns the two largest units: "3d04h", "4h05m", "5m06s" or "6s".
     static func uptime(seconds: Int) -> String {
         let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60)
-        if days > 0 { return "\(days)d\(twoDigits(hours))h" }
-        if hours > 0 { return "\(hours)h\(twoDigits(minutes))m" }
-        if minutes > 0 { return "\(minutes)m\(twoDigits(seconds % 60))s" }
+        if days > 0 { return "\(days)d\(hours.digits(2))h" }
+        if hours > 0 { return "\(hours)h\(minutes.digits(2))m" }
+        if minutes > 0 { return "\(minutes)m\((seconds % 60).digits(2))s" }
         return "\(seconds)s"
     }
 
@@ -22,8 +23,7 @@ package enum LineFormat {
     /// Returns the number of a network as `network` shows it: "6f2c1a09". If providers are told the client subnet, the
     /// number is that of one subnet's cache partition.
     static func network(_ number: Int) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: max(0, 8 - digits.count)) + digits
+        number.digits(8, radix: 16)
     }
 
     /// Returns a time in UTC: "2026-11-21 12:34:56Z".
@@ -35,24 +35,20 @@ package enum LineFormat {
     static func timestamp(millisecondsSince1970 milliseconds: Int64) -> String {
         let (seconds, rest) = (max(milliseconds, 0) / 1000, Int(max(milliseconds, 0) % 1000))
         let clock = timeOfDay(secondsSince1970: Int(seconds)).dropLast()
-        let digits = String(rest)
-        let padding = String(repeating: "0", count: 3 - digits.count)
-        return "\(day(secondsSince1970: seconds))T\(clock).\(padding)\(digits)Z"
+        return "\(day(secondsSince1970: seconds))T\(clock).\(rest.digits(3))Z"
     }
 
     /// Returns a time in UTC: "2026-11-21 12:34:56.123456Z". Times before 1970 count as 1970.
     static func preciseMoment(microsecondsSince1970: Int64) -> String {
         let microseconds = max(microsecondsSince1970, 0)
         let rest = microseconds % 1_000_000
-        let digits = String(rest)
-        let fraction = String(repeating: "0", count: 6 - digits.count) + digits
-        return "\(moment(secondsSince1970: (microseconds - rest) / 1_000_000).dropLast()).\(fraction)Z"
+        return "\(moment(secondsSince1970: (microseconds - rest) / 1_000_000).dropLast()).\(rest.digits(6))Z"
     }
 
     /// Returns a time of day in UTC: "12:34:56Z".
     static func timeOfDay(secondsSince1970 seconds: Int) -> String {
         let parts = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60]
-        return parts.map(twoDigits).joined(separator: ":") + "Z"
+        return parts.map { $0.digits(2) }.joined(separator: ":") + "Z"
     }
 
     /// Returns a date in UTC: "2026-11-21". A date outside the years 0 to 9999 becomes the nearest day within them.
@@ -61,8 +57,8 @@ package enum LineFormat {
         var time = time_t(min(max(seconds, year0), year9999))
         var date = unsafe tm()
         unsafe gmtime_r(&time, &date)
-        let (year, month, day) = unsafe (String(date.tm_year + 1900), Int(date.tm_mon) + 1, Int(date.tm_mday))
-        return "\(String(repeating: "0", count: 4 - year.count))\(year)-\(twoDigits(month))-\(twoDigits(day))"
+        return unsafe [(date.tm_year + 1900).digits(4), (date.tm_mon + 1).digits(2), date.tm_mday.digits(2)]
+            .joined(separator: "-")
     }
 
     /// Returns a number with thousands separated by commas: "4,812".
@@ -110,10 +106,6 @@ package enum LineFormat {
             guard column < last, column < widths.count else { return cell }
             return cell + String(repeating: " ", count: max(0, widths[column] - cell.count))
         }.joined(separator: "  ")
-    }
-
-    private static func twoDigits(_ number: Int) -> String {
-        number < 10 ? "0\(number)" : "\(number)"
     }
 }
 

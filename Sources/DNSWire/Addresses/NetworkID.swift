@@ -23,8 +23,5 @@ package struct NetworkID: Hashable, Sendable {
 
 /// The text is eight hexadecimal digits.
 extension NetworkID: CustomStringConvertible {
-    package var description: String {
-        let digits = String(rawValue, radix: 16)
-        return String(repeating: "0", count: 8 - digits.count) + digits
-    }
+    package var description: String { rawValue.digits(8, radix: 16) }
 }

@@ -218,8 +218,7 @@ extension Name: CustomStringConvertible {
             } else if byte > 0x20 && byte < 0x7F {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
-                let digits = String(byte)
-                text += "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+                text += "\\" + byte.digits(3)
             }
         }
         return text

@@ -52,8 +52,7 @@ struct ExplanationKey {
     let text: String
 
     init(_ entropy: SystemEntropy) {
-        let digits = String(entropy.next(), radix: 16)
-        text = String(repeating: "0", count: 16 - digits.count) + digits
+        text = entropy.next().digits(16, radix: 16)
     }
 
     func isGiven(by label: some Collection<UInt8>) -> Bool { label.map(\.lowercased).elementsEqual(text.utf8) }

@@ -125,8 +125,5 @@ final class EvidenceLog {
         if case .provider(let id) = source { resolving.upstreams.providers.provider(id) != nil } else { true }
     }
 
-    static func noteName(_ slot: Int) -> String {
-        let digits = String(slot)
-        return "evidence-" + String(repeating: "0", count: 3 - digits.count) + digits
-    }
+    static func noteName(_ slot: Int) -> String { "evidence-\(slot.digits(3))" }
 }

@@ -166,8 +166,7 @@ struct PendingProbe {
 
     private mutating func probe(_ targets: [ProbeTarget], now: Instant) -> [Step] {
         phase = .waiting(targets, until: now + PendingProbe.probeTime)
-        var seen: Set<Address> = []
-        return [.probe(targets.map(\.address).filter { seen.insert($0).inserted })]
+        return [.probe(targets.map(\.address).withoutRepetition)]
     }
 
     private mutating func end(_ end: End) -> [Step] {

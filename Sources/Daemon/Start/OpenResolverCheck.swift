@@ -16,8 +16,7 @@ enum OpenResolverCheck {
     static func complaint(_ listen: [SocketAddress], of place: String, allow: [Prefix]) -> String? {
         let open = listen.filter(\.isOpenToOthers)
         guard let first = open.first, allow.allSatisfy(\.isOfThisMachine) else { return nil }
-        var prefixes = ["127.0.0.0/8", "::1/128"]
-        for prefix in open.map(\.likelyClients) where !prefixes.contains(prefix) { prefixes.append(prefix) }
+        let prefixes = (["127.0.0.0/8", "::1/128"] + open.map(\.likelyClients)).withoutRepetition
         let list = prefixes.prefix(maxPrefixes).map { "\"\($0)\"" }.joined(separator: ", ")
         return "server.allow: found only loopback networks, but \(place) has \(first), which is not loopback; "
             + "add the clients' networks, for example allow = [\(list)] under [server], or listen only on loopback"

@@ -117,14 +117,6 @@ extension Resolution {
     }
 }
 
-extension [Name] {
-    /// The names without duplicates, in order of first appearance.
-    fileprivate var withoutRepetition: [Name] {
-        var seen: Set<Name> = []
-        return filter { seen.insert($0).inserted }
-    }
-}
-
 extension DialectContext {
     var unixSeconds: Int64 { unixMilliseconds / 1000 }
 

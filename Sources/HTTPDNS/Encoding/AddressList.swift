@@ -25,8 +25,7 @@ extension Answer {
     ///
     /// - Throws: `garbage` if there is no such address.
     init(to question: Question, of addresses: [Address], ttlSeconds: UInt32) throws(DialectError) {
-        var seen: Set<Address> = []
-        let own = addresses.filter { $0.recordType == question.type && seen.insert($0).inserted }
+        let own = addresses.filter { $0.recordType == question.type }.withoutRepetition
         guard !own.isEmpty else { throw .garbage("no address of the family") }
         self.init(records: own.map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: ttlSeconds) })
     }

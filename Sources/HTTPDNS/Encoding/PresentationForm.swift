@@ -217,11 +217,9 @@ package enum PresentationForm {
 
     private static func escape(_ byte: UInt8) -> String {
         switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"): return "\\" + String(Unicode.Scalar(byte))
-        case 0x20..<0x7F: return String(Unicode.Scalar(byte))
-        default:
-            let digits = String(byte)
-            return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): "\\" + String(Unicode.Scalar(byte))
+        case 0x20..<0x7F: String(Unicode.Scalar(byte))
+        default: "\\" + byte.digits(3)
         }
     }
 }

@@ -122,7 +122,7 @@ extension UnicodeScalar {
         switch self {
         case ".", "\\", "\"": return "\\\(self)"
         case " "..."~": return String(self)
-        default: return "\\" + String(repeating: "0", count: 3 - String(value).count) + String(value)
+        default: return "\\" + value.digits(3)
         }
     }
 }

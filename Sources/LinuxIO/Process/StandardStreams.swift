@@ -69,10 +69,7 @@ extension Unicode.Scalar {
     /// The character as JSON's escapes of its UTF-16 form (RFC 8259 section 7).
     fileprivate var jsonEscape: String {
         UTF16.encode(self).map { units in
-            units.map { unit in
-                let digits = String(unit, radix: 16)
-                return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            }.joined()
+            units.map { "\\u\($0.digits(4, radix: 16))" }.joined()
         } ?? ""
     }
 }

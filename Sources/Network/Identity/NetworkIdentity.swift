@@ -108,7 +108,7 @@ extension NetworkIdentity {
     }
 
     private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: ":")
+        bytes.map { $0.digits(2, radix: 16) }.joined(separator: ":")
     }
 }
 

@@ -1,6 +1,7 @@
 // Checks how each address of each provider was reached. Reports a failure that several addresses share only once.
 
 import Control
+import DNSWire
 
 struct ProviderCheck: Sendable {
     enum Outcome: Equatable, Sendable {
@@ -58,10 +59,8 @@ struct ProviderCheck: Sendable {
     }
 
     private var providers: [Finding] {
-        var names: [String] = []
-        for place in places where !names.contains(place.provider) { names.append(place.provider) }
         let lost = places.filter { $0.isLost && $0.outcome != .noRoute && !isExplained($0.outcome) }
-        return names.flatMap { name in
+        return places.map(\.provider).withoutRepetition.flatMap { name in
             let mine = lost.filter { $0.provider == name }
             let isGone = !places.contains { $0.provider == name && $0.outcome == .fine }
             return mine.indices.compactMap { index in
@@ -141,8 +140,6 @@ struct ProviderCheck: Sendable {
     }
 
     private static func names(_ places: [Place]) -> String {
-        var names: [String] = []
-        for place in places where !names.contains(place.provider) { names.append(place.provider) }
-        return names.joined(separator: ", ")
+        places.map(\.provider).withoutRepetition.joined(separator: ", ")
     }
 }

@@ -170,9 +170,9 @@ struct SetupAnswers: Sendable {
         let known = Settings.Provider.builtIn
         let names = known.map(\.name)
         let chosen = try list(text, "some of \(names.joined(separator: ", ")), or none", among: names + ["none"]) {
-            name in known.first { $0.name == name }
+            names.contains($0) ? $0 : nil
         }
-        return known.filter { provider in chosen.contains { $0.name == provider.name } }
+        return known.filter { chosen.contains($0.name) }
     }
 
     private static func readAccount(_ text: String) throws(SetupRefusal) -> Account {
@@ -261,7 +261,7 @@ struct SetupAnswers: Sendable {
     }
 
     /// Reads words that are separated by commas or blanks; each value once.
-    private static func list<Value: Equatable>(
+    private static func list<Value: Hashable>(
         _ text: String, _ allowed: String, among known: [String] = [], _ read: (String) -> Value?
     ) throws(SetupRefusal) -> [Value] {
         var values: [Value] = []
@@ -280,12 +280,5 @@ struct SetupAnswers: Sendable {
     private static func refusal(_ text: String, _ allowed: String, among known: [String] = []) -> SetupRefusal {
         let hint = nearestName(to: text, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
         return SetupRefusal("found \(tomlString(text)); allowed: \(allowed)\(hint)")
-    }
-}
-
-extension Array where Element: Equatable {
-    /// The first of equal elements stays.
-    var withoutRepetition: [Element] {
-        reduce(into: []) { list, element in if !list.contains(element) { list.append(element) } }
     }
 }

@@ -22,8 +22,7 @@ enum DaemonAddresses {
             let all = listeners.compactMap { SocketAddress(withZone: $0) }
             let addresses = all.filter { $0.port == port }.map(\.reachable)
             let loopback = addresses.filter(\.address.isLoopback)
-            let texts = (loopback.isEmpty ? addresses : loopback).map(\.addressText)
-            usable = texts.enumerated().filter { !texts[..<$0.offset].contains($0.element) }.map(\.element)
+            usable = (loopback.isEmpty ? addresses : loopback).map(\.addressText).withoutRepetition
             otherPorts = all.filter { $0.port != port }.map(\.description)
         }
     }
