@@ -21,7 +21,6 @@ struct Examination {
     private let ourselves: ListenAddresses
     private let sources: NameserverSources
     private let providers: ProviderDialling
-    private let entropy = SystemEntropy()
 
     private static let controlTimeout = Duration.seconds(2)
     private static let maxStatusBytes = 1 << 20
@@ -77,12 +76,12 @@ struct Examination {
     func run() throws(SystemError) -> DoctorReport {
         let daemon =
             control == .startedByQuestions
-            ? [] : places.map { DaemonQuestions(place: $0, allowsLoopback: allowsLoopback, entropy) }
-        let nameservers = sources.list.servers.compactMap { NameserverQuestions($0, entropy) }
+            ? [] : places.map { DaemonQuestions(place: $0, allowsLoopback: allowsLoopback) }
+        let nameservers = sources.list.servers.compactMap { NameserverQuestions($0) }
         let passages = ResolvConfCheck.otherServers(MachineFiles.resolvConfFile(), without: ourselves)
-            .compactMap { PassageQuestion($0, entropy) }
+            .compactMap { PassageQuestion($0) }
         let named = settings.usable.nameservers.flatMap { nameserver in
-            nameserver.servers.compactMap { NamedServerQuestions($0, of: nameserver, entropy) }
+            nameserver.servers.compactMap { NamedServerQuestions($0, of: nameserver) }
         }
         let asked =
             daemon.flatMap(\.checks) + nameservers.flatMap(\.checks) + passages.map(\.check)

@@ -17,16 +17,14 @@ struct DaemonQuestions {
     /// - Parameters:
     ///   - place: the listen address; a wildcard is queried at loopback.
     ///   - allowsLoopback: whether programs of this machine may query there.
-    init(place: SocketAddress, allowsLoopback: Bool, _ entropy: SystemEntropy) {
+    init(place: SocketAddress, allowsLoopback: Bool) {
         self.place = place
         self.allowsLoopback = allowsLoopback
         isMissing = !Interfaces.missing(of: [place]).isEmpty
         let loopback = SocketAddress(place.isIPv6 ? .loopback6 : .loopback4, port: place.port)
         let target = place.isWildcard ? loopback : place
-        udp = QueryCheck(
-            DaemonProof.version.question, to: target, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
-        tcp = QueryCheck(
-            DaemonProof.version.question, to: target, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        udp = QueryCheck(DaemonProof.version.question, to: target, .udp)
+        tcp = QueryCheck(DaemonProof.version.question, to: target, .tcp)
     }
 
     var checks: [any NetworkCheck] { isMissing ? [] : [udp, tcp] }
@@ -63,15 +61,12 @@ struct NameserverQuestions {
     private let largeUDP: QueryCheck
 
     /// Returns nil if the interface of a link-local address is gone.
-    init?(_ server: Nameserver, _ entropy: SystemEntropy) {
+    init?(_ server: Nameserver) {
         guard let place = SocketAddress(withZone: server.description) else { return nil }
         self.place = place
-        udp = QueryCheck(
-            ExaminingQuestion.short.message, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
-        tcp = QueryCheck(
-            ExaminingQuestion.long.message, to: place, .tcp, id: UInt16(truncatingIfNeeded: entropy.next()))
-        largeUDP = QueryCheck(
-            ExaminingQuestion.long.message, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        udp = QueryCheck(ExaminingQuestion.short.message, to: place, .udp)
+        tcp = QueryCheck(ExaminingQuestion.long.message, to: place, .tcp)
+        largeUDP = QueryCheck(ExaminingQuestion.long.message, to: place, .udp)
     }
 
     var checks: [any NetworkCheck] { [udp, tcp, largeUDP] }
@@ -102,7 +97,7 @@ struct NamedServerQuestions {
     private let passage: QueryCheck
 
     /// Returns nil for a server with TLS: the daemon tells whether it works.
-    init?(_ server: Settings.Nameserver.Server, of nameserver: Settings.Nameserver, _ entropy: SystemEntropy) {
+    init?(_ server: Settings.Nameserver.Server, of nameserver: Settings.Nameserver) {
         guard server.transport == .plain else { return nil }
         self.nameserver = nameserver.name
         // The server may refuse all names except those of the nameserver's settings.
@@ -110,12 +105,10 @@ struct NamedServerQuestions {
         func check(_ question: Question, _ transport: QueryCheck.Transport) -> QueryCheck {
             QueryCheck(
                 { UpstreamQuery.message(for: question, id: $0) }, to: server.endpoint, transport,
-                id: UInt16(truncatingIfNeeded: entropy.next()), through: nameserver.interface)
+                through: nameserver.interface)
         }
         (udp, tcp) = (check(question, .udp), check(question, .tcp))
-        passage = QueryCheck(
-            DaemonProof.zone.question, to: server.endpoint, .udp, id: UInt16(truncatingIfNeeded: entropy.next()),
-            through: nameserver.interface)
+        passage = QueryCheck(DaemonProof.zone.question, to: server.endpoint, .udp, through: nameserver.interface)
     }
 
     var checks: [any NetworkCheck] { [udp, tcp, passage] }
@@ -141,11 +134,10 @@ struct PassageQuestion {
     let server: Nameserver
     let check: QueryCheck
 
-    init?(_ server: Nameserver, _ entropy: SystemEntropy) {
+    init?(_ server: Nameserver) {
         guard let place = SocketAddress(withZone: server.description) else { return nil }
         self.server = server
-        check = QueryCheck(
-            DaemonProof.zone.question, to: place, .udp, id: UInt16(truncatingIfNeeded: entropy.next()))
+        check = QueryCheck(DaemonProof.zone.question, to: place, .udp)
     }
 
     var isPassed: Bool { check.isPassed }

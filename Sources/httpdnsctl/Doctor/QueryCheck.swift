@@ -38,16 +38,16 @@ final class QueryCheck: NetworkCheck {
     private static let headerBytes = 12
 
     /// - Parameters:
-    ///   - message: builds the query with this ID, which must be new and random.
+    ///   - query: builds the query with this ID, which is new and random.
     ///   - interface: the only interface that the query leaves through; nil: any.
     init(
-        _ message: (_ id: UInt16) -> [UInt8], to place: SocketAddress, _ transport: Transport, id: UInt16,
+        _ query: (_ id: UInt16) -> [UInt8], to place: SocketAddress, _ transport: Transport,
         through interface: String? = nil
     ) {
         self.place = place
         self.transport = transport
-        self.id = id
-        self.message = message(id)
+        id = UInt16(truncatingIfNeeded: SystemEntropy().next())
+        message = query(id)
         self.interface = interface
     }
 

@@ -90,7 +90,7 @@ struct DaemonCheck: Equatable, Sendable {
 
     var findings: [Finding] {
         guard isUp else { return [absence] }
-        return controlFindings + listeners.flatMap(silences) + unanswered + ownFindings
+        return (controlFinding.map { [$0] } ?? []) + listeners.flatMap(silences) + unanswered + ownFindings
     }
 
     /// Programs of this machine do not get this daemon's answers.
@@ -181,33 +181,23 @@ struct DaemonCheck: Equatable, Sendable {
                 + "httpdnsctl system restore makes names resolve without it")
     }
 
-    private var controlFindings: [Finding] {
+    private var controlFinding: Finding? {
         switch control {
-        case .answers, .none: []
+        case .answers, .none: nil
         case .startedByQuestions:
-            [
-                Finding(
-                    .note, .daemon, "not checked, because a query would start it: httpdnsd.socket listens for it",
-                    remedy: "systemctl start httpdnsd, and run doctor again")
-            ]
+            Finding(
+                .note, .daemon, "not checked, because a query would start it: httpdnsd.socket listens for it",
+                remedy: "systemctl start httpdnsd, and run doctor again")
         case .denied:
-            [
-                Finding(
-                    .note, .daemon, "this user can't open \(socket)",
-                    remedy: "run httpdnsctl doctor as root")
-            ]
+            Finding(.note, .daemon, "this user can't open \(socket)", remedy: "run httpdnsctl doctor as root")
         case .absent(let why):
-            [
-                Finding(
-                    .warning, .daemon, "answers queries, but not at \(socket) (\(why))",
-                    remedy: "httpdnsctl --socket PATH doctor, with control.socket of the settings")
-            ]
+            Finding(
+                .warning, .daemon, "answers queries, but not at \(socket) (\(why))",
+                remedy: "httpdnsctl --socket PATH doctor, with control.socket of the settings")
         case .silent:
-            [
-                Finding(
-                    .warning, .daemon, "answers queries, but sends nothing at \(socket)",
-                    remedy: "systemctl restart httpdnsd")
-            ]
+            Finding(
+                .warning, .daemon, "answers queries, but sends nothing at \(socket)",
+                remedy: "systemctl restart httpdnsd")
         }
     }
 
