@@ -36,9 +36,6 @@ package struct AliCloud: AddressDialect {
     }
 
     package let maxNames = AliCloudRequest.maxNames
-    package let asksBothFamilies = true
-
-    package func supports(_ type: RecordType) -> Bool { type.isAddress }
 
     package func request(
         for names: [String], of families: AddressFamilies, in context: DialectContext

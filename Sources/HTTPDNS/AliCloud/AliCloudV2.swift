@@ -61,9 +61,6 @@ package struct AliCloudV2: AddressDialect {
 
     private static let path = "/v2/d"
     package let maxNames = AliCloudRequest.maxNames
-    package let asksBothFamilies = true
-
-    package func supports(_ type: RecordType) -> Bool { type.isAddress }
 
     package func request(
         for names: [String], of families: AddressFamilies, in context: DialectContext

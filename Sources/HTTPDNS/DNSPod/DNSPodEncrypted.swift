@@ -62,9 +62,6 @@ package struct DNSPodEncrypted: AddressDialect {
     }
 
     package let maxNames = DNSPodEnterprise.maxNames
-    package let asksBothFamilies = true
-
-    package func supports(_ type: RecordType) -> Bool { type.isAddress }
 
     package func request(
         for names: [String], of families: AddressFamilies, in context: DialectContext

@@ -54,6 +54,10 @@ package protocol AddressDialect: Dialect {
 }
 
 extension AddressDialect {
+    package var asksBothFamilies: Bool { true }
+
+    package func supports(_ type: RecordType) -> Bool { type.isAddress }
+
     package func supports(_ question: Question) -> Bool {
         supports(question.type) && !question.name.isRoot && question.name.hostText != nil
     }

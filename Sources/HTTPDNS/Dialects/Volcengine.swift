@@ -28,14 +28,10 @@ package struct Volcengine: AddressDialect {
 
     /// The service's limit and its reply form for several names are UNCONFIRMED.
     package let maxNames = 1
-    /// Without a type the service returns both families.
-    package let asksBothFamilies = true
     /// All values but 1 are UNCONFIRMED.
     private static let types = FamilyTexts(v4: "1", v6: "28", both: "")
     /// A lifetime that every service with an expiry accepts (providers.md 9.5).
     private static let lifetimeMilliseconds: Int64 = 300_000
-
-    package func supports(_ type: RecordType) -> Bool { type.isAddress }
 
     package func request(
         for names: [String], of families: AddressFamilies, in context: DialectContext
