@@ -22,7 +22,7 @@ final class Daemon {
     /// Longest wait for the first reports of links: programs on the system bus answer within milliseconds.
     private static let firstLinks: Duration = .milliseconds(500)
 
-    private let start: Start
+    private let start: DaemonStart
     let reload: Reload
     private let signals: SignalWatch
     private let ports: PortBinding
@@ -45,21 +45,12 @@ final class Daemon {
     private let supervision: Supervision?
     private(set) var timetable = Timetable([])
 
-    /// What is known when the daemon starts.
-    private struct Start {
-        let options: Options
-        /// User, group and filter of system calls, as `status` shows them.
-        let rights: String
-        let at = Clock.now()
-        let atWall = Clock.wallMilliseconds()
-    }
-
     /// - Throws: `StartFailure` with a text for the operator.
     init(
         _ settings: Settings, _ secrets: LoadedSecrets, _ options: Options, _ listeners: BoundListeners,
         _ notice: ServiceNotice?, _ log: Log, rights: String
     ) throws(StartFailure) {
-        start = Start(options: options, rights: rights)
+        start = DaemonStart(options: options, rights: rights)
         (self.log, ports, listening) = (log, listeners.ports, ListenAddressWatch(listeners.ports.addresses))
         do {
             SignalWatch.ignoreBrokenPipes()
@@ -383,12 +374,11 @@ final class Daemon {
             pendingProbes: operators.pending.probes,
             evidence: evidence, billing: upstreamsInForce.billing, notifier: notifier,
             network: networkChanges?.network, translationPrefix: upstreamsInForce.nat64.prefixes.first,
-            nameserverSource: upstreamsInForce.nameservers.path, startedAt: start.at,
-            startSeconds: start.atWall / 1000, settingsSeconds: reload.settingsAtWall / 1000, now: now,
+            nameserverSource: upstreamsInForce.nameservers.path, start: start,
+            settingsSeconds: reload.settingsAtWall / 1000, now: now,
             listen: ports.addresses, operatorSwitches: policy.switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: operators.pages,
-            rights: start.rights, settingsFile: SettingsFile.absolutePath(start.options), lists: policy.lists,
-            droppedLogLines: log.droppedLines)
+            lists: policy.lists, droppedLogLines: log.droppedLines)
     }
 
     private func answer(_ line: [UInt8], from peer: LocalPeer) -> ControlAnswer {

@@ -163,7 +163,7 @@ extension Metric {
                 [MetricSample(1, ("version", $0.figures["version"]?.text ?? ""))]
             }, parts: [.at("version") { _ in programVersion }]),
         .gauge("uptime_s", as: "uptime_seconds", "Time since startup.") {
-            $0.startedAt.duration(to: $0.now).wholeSeconds
+            $0.start.at.duration(to: $0.now).wholeSeconds
         },
         .counter("pages.requests", as: "page_requests", "Requests answered by the HTTP listener.") {
             $0.pages?.counts.requests ?? 0
@@ -183,7 +183,7 @@ extension Metric {
         .gauge(
             "process.start_time_s", as: "process_start_time_seconds",
             "Start time of the process since unix epoch in seconds."
-        ) { $0.startSeconds },
+        ) { $0.start.atWall / 1000 },
         .gauge("process.rss_bytes", as: "process_resident_memory_bytes", "Resident memory size in bytes.") {
             $0.process.residentBytes
         },

@@ -8,6 +8,16 @@ import Resolver
 import Serving
 import Telemetry
 
+/// What is known when the daemon starts.
+struct DaemonStart {
+    let options: Options
+    /// User, group and filter of system calls, as `status` shows them.
+    let rights: String
+    var at = Clock.now()
+    /// The wall clock in milliseconds since 1970.
+    var atWall = Clock.wallMilliseconds()
+}
+
 struct Statistics {
     let resolving: ResolvingLoop
     let threads: ServingThreads
@@ -21,9 +31,8 @@ struct Statistics {
     let translationPrefix: NAT64Prefix?
     /// The file that names the nameservers; nil if the settings do.
     let nameserverSource: String?
-    let startedAt: Instant
-    /// Wall clock, seconds since 1970.
-    let startSeconds: Int64
+    let start: DaemonStart
+    /// The time of the settings in force, by the wall clock in seconds since 1970.
     let settingsSeconds: Int64
     let now: Instant
     let listen: [SocketAddress]
@@ -32,9 +41,6 @@ struct Statistics {
     let avoidingFor: String?
     /// The listener of metrics and status page; nil if not configured.
     let pages: MetricsListener?
-    /// User of the process and its remaining privileges.
-    let rights: String?
-    let settingsFile: String
     let lists: NameLists
     let droppedLogLines: UInt64
 
@@ -60,8 +66,8 @@ struct Statistics {
         report.fleet = resolving.upstreams.fleet.status
         report.network = currentNetwork
         report.portal = portal
-        report.rights = rights
-        report.settingsFile = settingsFile
+        report.rights = start.rights
+        report.settingsFile = SettingsFile.absolutePath(start.options)
         report.explanationKey = resolving.explanations.key.text
         report.openDescriptors = stats["process.open_fds"]
         report.descriptorLimit = stats["process.max_fds"]

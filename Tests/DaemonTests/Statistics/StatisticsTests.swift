@@ -80,9 +80,12 @@ struct StatisticsTests {
                 makeFastPath: { preconditionFailure("no thread is started") }),
             cache: stand.cache, pendingProbes: PendingProbes(resolving), evidence: EvidenceLog(resolving),
             billing: Billing(resolving), notifier: Notifier(resolving), network: nil, translationPrefix: nil,
-            nameserverSource: nil, startedAt: Instant(nanoseconds: 0), startSeconds: 1, settingsSeconds: 2,
+            nameserverSource: nil,
+            start: DaemonStart(
+                options: try Options([]), rights: "", at: Instant(nanoseconds: 0), atWall: 1_000),
+            settingsSeconds: 2,
             now: Instant(nanoseconds: 61_000_000_000), listen: [], operatorSwitches: [], avoidingFor: nil, pages: nil,
-            rights: nil, settingsFile: "", lists: try NameLists(loop: resolving.loop, outbox: stand.outbox),
+            lists: try NameLists(loop: resolving.loop, outbox: stand.outbox),
             droppedLogLines: 3)
     }
 }
