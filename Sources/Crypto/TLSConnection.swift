@@ -1,18 +1,6 @@
 // A verified client connection over memory, without socket or clock: bytes from the socket to plain data and back.
 // The handshake verifies the certificate.
 
-import COpenSSL
-
-/// A session of a server, to be resumed by one later connection (RFC 8446 section 4.6.1). It holds a secret.
-@safe package final class TLSSession {
-    let pointer: OpaquePointer
-
-    /// Takes over the reference.
-    init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
-
-    deinit { unsafe SSL_SESSION_free(pointer) }
-}
-
 package final class TLSConnection {
     package enum Handshake: Equatable, Sendable {
         /// More bytes are needed.

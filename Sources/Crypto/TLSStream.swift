@@ -3,6 +3,16 @@
 
 import COpenSSL
 
+/// A session of a server, to be resumed by one later connection (RFC 8446 section 4.6.1). It holds a secret.
+@safe package final class TLSSession {
+    let pointer: OpaquePointer
+
+    /// Takes over the reference.
+    init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
+
+    deinit { unsafe SSL_SESSION_free(pointer) }
+}
+
 @safe struct TLSStream: ~Copyable {
     enum Step {
         case done

@@ -3,14 +3,6 @@
 package import DNSWire
 import Synchronization
 
-/// The events that the recorder takes.
-package enum FlightScope: UInt8, CaseIterable, AtomicRepresentable, Sendable {
-    case all
-    /// Clients' queries that failed: refused, dropped, limited, or answered with an error. NXDOMAIN is no error.
-    case failures
-    case off
-}
-
 package final class FlightRecords: Sendable {
     /// The rings of all threads; the last one is the main thread's.
     package let rings: [FlightRing]

@@ -4,6 +4,14 @@
 import DNSWire
 import Synchronization
 
+/// The events that the recorder takes.
+package enum FlightScope: UInt8, CaseIterable, AtomicRepresentable, Sendable {
+    case all
+    /// Clients' queries that failed: refused, dropped, limited, or answered with an error. NXDOMAIN is no error.
+    case failures
+    case off
+}
+
 /// Invariant: event n (from 0) is in slot n % capacity. Each slot has a sequence lock (Lameter 2005): its first word is
 /// 2n + 1 while the event is written, and 2n + 2 when it is complete. If a reader finds the same even word before and
 /// after it copies the slot, the copy is one event. Otherwise a later event is replacing it.

@@ -56,7 +56,7 @@ extension RawExchange {
 
     /// Empty, and a test that fails for it, if the dialect does not take the keys.
     private static func version2(
-        _ name: String, cipher: AliCloudV2.Encryption, zone: String, target: String, body: String, addresses: String
+        _ name: String, cipher: AliCloudEncryption, zone: String, target: String, body: String, addresses: String
     ) -> [RawExchange] {
         let secret = "a0b1c2d3e4f5061728394a5b6c7d8e9f"
         guard let dialect = try? AliCloudV2(url: "", account: "100000", secret: secret, cipher: cipher) else {

@@ -15,7 +15,7 @@ struct AliCloudV2Tests {
     private static let key = "000102030405060708090a0b0c0d0e0f"
 
     init() throws {
-        let make = { (cipher: AliCloudV2.Encryption) throws(DialectFault) in
+        let make = { (cipher: AliCloudEncryption) throws(DialectFault) in
             try AliCloudV2(url: "", account: "100000", secret: AliCloudV2Tests.secret, cipher: cipher)
         }
         plain = try make(.none)
@@ -232,7 +232,7 @@ struct AliCloudV2Tests {
             (secret, "zz0102030405060708090a0b0c0d0e0f", "cipher-key-file"),
         ])
     func unusableKeys(secret: String, key: String, name: String) {
-        for cipher in [AliCloudV2.Encryption.cbc(key), .gcm(key)] {
+        for cipher in [AliCloudEncryption.cbc(key), .gcm(key)] {
             let error = #expect(throws: DialectFault.self) {
                 try AliCloudV2(url: "", account: "100000", secret: secret, cipher: cipher)
             }

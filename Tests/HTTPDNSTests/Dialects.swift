@@ -86,7 +86,7 @@ enum Dialects {
     private static let aliDNS = AliDNSAccount(uid: "9999", accessKeyID: "testAK", accessKeySecret: "testSecret")
     private static let aesKey = "000102030405060708090a0b0c0d0e0f"
 
-    private static func aliCloudV2(_ url: String, _ cipher: AliCloudV2.Encryption) -> any Dialect {
+    private static func aliCloudV2(_ url: String, _ cipher: AliCloudEncryption) -> any Dialect {
         let secret = "a0b1c2d3e4f5061728394a5b6c7d8e9f"
         guard let dialect = try? AliCloudV2(url: url, account: "100000", secret: secret, cipher: cipher) else {
             preconditionFailure("the keys have their digits")

@@ -161,12 +161,3 @@ package enum Invocation: Equatable, Sendable {
 
         """
 }
-
-/// A wrong command line; httpdnsctl ends with exit code 3.
-package struct UsageError: Error, Equatable, Sendable {
-    package let reason: String
-
-    init(_ reason: String) {
-        self.reason = reason
-    }
-}

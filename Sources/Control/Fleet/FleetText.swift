@@ -8,7 +8,7 @@ extension FleetReport {
     private static let maxNames = 5
 
     package var text: String {
-        let lines = head.map { LineFormat.spaced([$0.0, $0.1], widths: [StatusReport.labelWidth]) }
+        let lines = head.map { LineFormat.labelled($0.0, $0.1) }
         return (lines + [""] + table).map { "\($0)\n" }.joined()
     }
 

@@ -141,14 +141,10 @@ extension NetworkReport {
         }
         let lines =
             (current.map(\.lines) ?? ["the daemon does not watch the network ([network] watch is off)"])
-            + (rows + (carrier.isEmpty ? [] : [("carrier", carrier.joined(separator: ", "))])).map(NetworkReport.line)
+            + (rows + (carrier.isEmpty ? [] : [("carrier", carrier.joined(separator: ", "))])).map(LineFormat.labelled)
         guard !known.isEmpty else { return lines.map { "\($0)\n" }.joined() }
         let table = [["known", "last seen", "network", "times"]] + known.map(\.columns)
         return (lines + [""] + LineFormat.aligned(table)).map { "\($0)\n" }.joined()
-    }
-
-    fileprivate static func line(_ label: String, _ text: String) -> String {
-        LineFormat.spaced([label, text], widths: [StatusReport.labelWidth])
     }
 }
 
@@ -167,7 +163,7 @@ extension NetworkReport.Current {
         if let nameserverSource { rows.append(("servers", "from \(nameserverSource)")) }
         if let translation { rows.append(("NAT64", translation)) }
         if let portal { rows.append(("portal", portal)) }
-        return rows.map(NetworkReport.line)
+        return rows.map(LineFormat.labelled)
     }
 
     private var name: String {

@@ -173,29 +173,3 @@ extension [MetricSample] {
         append(MetricSample(Double(total), suffix: "_count"))
     }
 }
-
-extension StatsReport.Histogram: MetricValues {
-    package func samples(by label: String) -> [MetricSample] {
-        var (atMost, total) = ([(bound: Double, count: Int)](), 0)
-        for (microseconds, count) in zip(StatsReport.Histogram.boundsMicroseconds, counts) {
-            total += count
-            atMost.append((Double(microseconds) / 1e6, total))
-        }
-        let longer = counts.dropFirst(atMost.count).reduce(0, +)
-        return .init(histogram: atMost, total: total + longer, sumSeconds: Double(sumMicroseconds) / 1e6)
-    }
-}
-
-/// The times from a usable route to the first fresh answer, by upper bound in milliseconds.
-struct Recovery: MetricValues {
-    let tree: StatsTree
-
-    func samples(by label: String) -> [MetricSample] {
-        let bounds = (tree["at_most"]?.members ?? [:]).compactMap { key, count in
-            Int(key).map { (bound: Double($0) / 1000, count: count.number ?? 0) }
-        }
-        return .init(
-            histogram: bounds.sorted { $0.bound < $1.bound }, total: tree["count"]?.number ?? 0,
-            sumSeconds: Double(tree["sum"]?.number ?? 0) / 1000)
-    }
-}

@@ -54,7 +54,7 @@ package enum StatsTree: Codable, Equatable, Sendable {
         self = .members(members)
     }
 
-    fileprivate func lines(under name: String) -> [(name: String, value: String)] {
+    func lines(under name: String) -> [(name: String, value: String)] {
         let prefix = name.isEmpty ? "" : "\(name)."
         switch self {
         case .number(let number): return [(name, "\(number)")]
@@ -82,21 +82,5 @@ package enum StatsTree: Codable, Equatable, Sendable {
             return lines(under: "\(prefix)\(index)")
         }
         return StatsTree.members(members).lines(under: prefix + name)
-    }
-}
-
-extension StatsReport {
-    /// The text: sorted dotted names, with the values in one column. A provider's numbers are prefixed with its name.
-    package var text: String {
-        guard let lines = StatsReport.lines(ofJSON: json(self)) else { return json(self) }
-        let width = lines.map(\.name.utf8.count).max() ?? 0
-        return lines.map { line in
-            line.name + String(repeating: " ", count: width - line.name.utf8.count + 1) + line.value + "\n"
-        }.joined()
-    }
-
-    /// Returns the lines; nil if the text is not JSON.
-    static func lines(ofJSON text: String) -> [(name: String, value: String)]? {
-        (decoded(text) as StatsTree?)?.lines(under: "")
     }
 }

@@ -167,7 +167,7 @@ extension StatusReport {
             system     \(systemText)
             cache      \(cacheText)
 
-            """ + further.map { LineFormat.spaced([$0.0, $0.1], widths: [StatusReport.labelWidth]) + "\n" }.joined()
+            """ + further.map { LineFormat.labelled($0.0, $0.1) + "\n" }.joined()
     }
 
     private static func line(_ providers: [Provider]) -> String {
@@ -177,7 +177,6 @@ extension StatusReport {
         }.joined(separator: " | ")
     }
 
-    static let labelWidth = 9
     private static let maxPortalBytes = 300
 
     /// The facts that only some daemons report.

@@ -98,6 +98,9 @@ package enum LineFormat {
         }
     }
 
+    /// Formats a line of `status` and the like: a label and a fact.
+    static func labelled(_ label: String, _ fact: String) -> String { spaced([label, fact], widths: [9]) }
+
     /// Pads one row to given column widths, for lists that are rendered in pieces. A longer cell shifts the rest of its
     /// line; cells beyond the last width are not padded.
     static func spaced(_ cells: [String], widths: [Int]) -> String {

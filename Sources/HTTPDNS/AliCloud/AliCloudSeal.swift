@@ -3,6 +3,13 @@
 
 import Crypto
 
+/// The encryption of requests and replies. Each key is 32 hexadecimal digits, as shown in the vendor's console.
+package enum AliCloudEncryption: Sendable {
+    case none
+    case cbc(_ key: String)
+    case gcm(_ key: String)
+}
+
 enum AliCloudSeal: Sendable {
     case none
     case cbc(key: [UInt8])
@@ -12,7 +19,7 @@ enum AliCloudSeal: Sendable {
     private static let cbcVectorBytes = 16
     private static let gcmVectorBytes = 12
 
-    init(_ encryption: AliCloudV2.Encryption) throws(DialectFault) {
+    init(_ encryption: AliCloudEncryption) throws(DialectFault) {
         switch encryption {
         case .none: self = .none
         case .cbc(let text): self = .cbc(key: try AliCloudSeal.key(text))

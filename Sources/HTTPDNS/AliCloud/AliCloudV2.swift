@@ -6,13 +6,6 @@ package import DNSWire
 package import Settings
 
 package struct AliCloudV2: AddressDialect {
-    /// The encryption of requests and replies. Each key is 32 hexadecimal digits, as shown in the vendor's console.
-    package enum Encryption: Sendable {
-        case none
-        case cbc(_ key: String)
-        case gcm(_ key: String)
-    }
-
     private let url: String
     private let account: String
     private let secret: [UInt8]
@@ -22,7 +15,7 @@ package struct AliCloudV2: AddressDialect {
     ///   - url: the base URL; `/v2/d` is appended to its path.
     ///   - secret: hexadecimal digits, as shown in the vendor's console.
     package init(
-        url: String, account: String, secret: String, cipher: Encryption
+        url: String, account: String, secret: String, cipher: AliCloudEncryption
     ) throws(DialectFault) {
         self.url = (url.hasSuffix("/") ? url.dropLast() : url[...]) + AliCloudV2.path
         self.account = account
@@ -34,7 +27,7 @@ package struct AliCloudV2: AddressDialect {
     }
 
     package init(_ provider: Settings.Provider, key: String?, cipherKey: String?) throws(DialectFault) {
-        let encryption: Encryption =
+        let encryption: AliCloudEncryption =
             switch provider.cipher {
             case .cbc: .cbc(cipherKey ?? "")
             case .gcm: .gcm(cipherKey ?? "")
@@ -49,7 +42,7 @@ package struct AliCloudV2: AddressDialect {
     package static func inLab(_ request: HTTPRequest, at path: Substring) -> AliCloudV2? {
         guard path == AliCloudV2.path else { return nil }
         let key = "000102030405060708090a0b0c0d0e0f"
-        let encryption: Encryption =
+        let encryption: AliCloudEncryption =
             switch URLQuery.value(of: "m", in: request.url) {
             case "1": .cbc(key)
             case "2": .gcm(key)

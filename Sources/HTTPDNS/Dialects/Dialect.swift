@@ -96,74 +96,10 @@ package struct ClientForm: Sendable {
     package let dialect: any Dialect
 }
 
-/// Per-message inputs beside question and settings; dialects have no clock or random source.
-package struct DialectContext: Sendable {
-    /// The provider's time in milliseconds since 1970, without leap seconds.
-    package let unixMilliseconds: Int64
-    /// Returns 16 unpredictable bytes for this message only, for initialisation vectors and nonces. Most dialects need
-    /// none.
-    package let makeNonce: @Sendable () -> [UInt8]
-    /// The subnet of the clients; nil: the provider uses the request's source address.
-    package let clientSubnet: Prefix?
-    /// The parameters of a vendor's custom resolution. A dialect sends those that the vendor documents, and ignores
-    /// others.
-    package let parameters: Settings.RequestParameters
-
-    package init(
-        unixMilliseconds: Int64, nonce: @escaping @autoclosure @Sendable () -> [UInt8], clientSubnet: Prefix? = nil,
-        parameters: Settings.RequestParameters = .init()
-    ) {
-        self.unixMilliseconds = unixMilliseconds
-        makeNonce = nonce
-        self.clientSubnet = clientSubnet
-        self.parameters = parameters
-    }
-
-    package func withClientSubnet(_ subnet: Prefix) -> DialectContext {
-        DialectContext(
-            unixMilliseconds: unixMilliseconds, nonce: makeNonce(), clientSubnet: subnet, parameters: parameters)
-    }
-}
-
 /// The server's result for a question.
 package enum Resolution: Equatable, Sendable {
     case answer(Answer)
     case refusal(ResponseCode)
-}
-
-package enum DialectError: Error, Equatable, Sendable {
-    /// An HTTP status that is neither an answer nor throttling.
-    case status(Int)
-    /// The provider is working and asks for fewer requests.
-    case throttled(retryAfterSeconds: Int?)
-    /// The body is invalid in this dialect; the text has the error and its position.
-    case garbage(String)
-    /// A complete answer to another question.
-    case wrongQuestion
-    /// The provider rejects the account: it is unknown or suspended, or the key is wrong. Holds the vendor's code.
-    case account(String)
-    /// The provider rejects the request's time: the signature has expired or is valid for too long.
-    case clock
-    /// The provider does not serve this name to the account, or rejects the request's time; its reply does not tell
-    /// which.
-    case forbidden
-    /// The provider does not serve this name to the account.
-    case notServed
-    /// This address of the provider does not serve the account; another address does.
-    case wrongNode
-    /// The reply has a response code other than NOERROR and NXDOMAIN, with the provider's extended error if any.
-    case serverFailure(ResponseCode, ExtendedError? = nil)
-    /// The dialect cannot carry this question.
-    case unsupported
-}
-
-/// Why a provider's settings do not suffice; the end of a complaint.
-package struct DialectFault: Error, Equatable {
-    package let text: String
-
-    package init(_ text: String) {
-        self.text = text
-    }
 }
 
 /// Limits for the replies of all dialects.

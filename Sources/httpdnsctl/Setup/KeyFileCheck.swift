@@ -10,6 +10,8 @@ struct KeyFileCheck: Sendable {
     /// Whether the caller may create files in the last directory of the path that exists.
     let isWritable: Bool
 
+    /// The user of the installed daemon.
+    static let userName = "httpdnsd"
     private static let elsewhere = "name a file in another directory, such as /etc/httpdnsd"
 
     var verdict: SetupMachine.KeyFile {
@@ -23,7 +25,7 @@ struct KeyFileCheck: Sendable {
     /// The verdict on an existing file, by the rules of the doctor.
     private var verdictOfFile: SetupMachine.KeyFile {
         let check = FileCheck(
-            user: daemon ?? (isRoot ? nil : caller), userName: SetupFiles.userName, isUserNeeded: false,
+            user: daemon ?? (isRoot ? nil : caller), userName: KeyFileCheck.userName, isUserNeeded: false,
             places: [place])
         return check.findings.first.map { .fault("\($0.text); remedy: \($0.remedy)") } ?? .usable
     }
@@ -42,7 +44,7 @@ struct KeyFileCheck: Sendable {
             return "\(missing) does not exist; create it first, or \(KeyFileCheck.elsewhere)"
         }
         guard daemon != nil || !isRoot else {
-            return "\(place.path) does not exist, and neither does the user \(SetupFiles.userName), who must own it; "
+            return "\(place.path) does not exist, and neither does the user \(KeyFileCheck.userName), who must own it; "
                 + "install httpdnsd first, or name an existing file"
         }
         if let daemon, !isRoot, daemon.id != caller.id {

@@ -90,7 +90,7 @@ struct Setup {
             }
             let file = Settings.Provider.shown(file: answers.keyFile ?? "")
             fail(
-                "\(file) does not exist; put the key there: install -m 600 -o \(SetupFiles.userName) KEYFILE \(file)",
+                "\(file) does not exist; put the key there: install -m 600 -o \(KeyFileCheck.userName) KEYFILE \(file)",
                 Exit.failed)
         }
         var dialogue = SetupDialogue(

@@ -10,8 +10,6 @@ struct SetupFiles {
     /// The file before the dialogue.
     private let former: FileSnapshot
 
-    /// The user of the installed daemon.
-    static let userName = "httpdnsd"
     /// Bound on the settings file: as much as the daemon reads.
     private static let maxBytes = 1 << 20
     /// Bound on former files: more than a person tells apart.
@@ -131,7 +129,7 @@ struct SetupFiles {
 
     /// The user who must own a new key: the daemon's, or without root the caller.
     private static func keyOwner() throws(SystemError) -> (userID: UInt32, groupID: UInt32) {
-        guard Privileges.isRoot, let account = try Account(named: userName) else { return Machine.user }
+        guard Privileges.isRoot, let account = try Account(named: KeyFileCheck.userName) else { return Machine.user }
         return (account.userID, account.groupID)
     }
 
@@ -153,7 +151,7 @@ struct SetupFiles {
         return KeyFileCheck(
             place: place,
             daemon: FileCheck.User(
-                name: SetupFiles.userName, passwd: MachineFiles.text("/etc/passwd"),
+                name: KeyFileCheck.userName, passwd: MachineFiles.text("/etc/passwd"),
                 group: MachineFiles.text("/etc/group")),
             caller: FileCheck.User(name: "user \(userID)", id: userID, groups: [groupID], group: "\(groupID)"),
             isWritable: FileStatus.isWritable(directory: KeyFileCheck.existingDirectory(of: place))
