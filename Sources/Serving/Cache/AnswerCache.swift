@@ -223,10 +223,3 @@ extension Provenance {
         }
     }
 }
-
-/// Storage time and lifetime of a cached answer.
-package struct KeptTimes: Equatable, Sendable {
-    /// Milliseconds since boot; negative if stored before the boot.
-    package let storedAtMilliseconds: Int64
-    package let lifetimeSeconds: UInt32
-}

@@ -3,21 +3,6 @@
 
 package import DNSWire
 
-/// A copy of a cache entry.
-package struct CachedEntry: Sendable {
-    /// The question; its name is in lower case.
-    package let question: Question
-    package let partition: Partition
-    package let provenance: Provenance
-    package let answer: RenderedAnswer
-    package let storedAtMilliseconds: Int64
-    package let lifetimeSeconds: UInt32
-    /// Replies since the resolver last reset the count.
-    package let hits: UInt16
-    /// A reply found the entry due, and a refresh was requested.
-    package let refreshWasAsked: Bool
-}
-
 extension AnswerCache {
     /// Position at which a walk continues.
     package struct Cursor: Equatable, Sendable {
