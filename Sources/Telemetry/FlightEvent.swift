@@ -19,7 +19,8 @@ package struct FlightEvent: Equatable, Sendable {
     package var outcome = FlightWord.none
     /// The name of an upstream, or the rule or list that blocked the name.
     package var upstream = FlightWord.none
-    package var transport = Transport.none
+    /// What brought the query; nil if the event is not about a client.
+    package var transport: Transport?
     /// The number of the network that is now in use; 0 if the event is not about a network.
     package var network: UInt32 = 0
     /// The client's address, or the probed address.
@@ -67,10 +68,6 @@ package struct FlightEvent: Equatable, Sendable {
     /// The source of an answer, by the names of `stats`.
     package enum Source: UInt8, CaseIterable, Sendable {
         case none, cache, stale, provider, system, local, fallback, refused, failure, limited, blocked
-    }
-
-    package enum Transport: UInt8, CaseIterable, Sendable {
-        case none, udp, tcp
     }
 }
 

@@ -16,7 +16,7 @@ package struct ServedQuery: Sendable {
     let what: UInt64
     let outcome: FlightWord
     let client: Address
-    package var transport = FlightEvent.Transport.udp
+    package var transport = Transport.udp
 
     package init(
         _ kind: FlightEvent.Kind, from source: FlightEvent.Source = .none, _ code: ResponseCode = .noError,
@@ -53,7 +53,7 @@ struct FlightSlot {
         upstream = UInt64(event.upstream.number) | UInt64(event.network) << 32
         flags =
             UInt64(event.outcome.number) | (event.type == nil ? 0 : FlightSlot.hasType)
-            | UInt64(event.transport.rawValue) << FlightSlot.transportShift
+            | UInt64(event.transport?.rawValue ?? 0) << FlightSlot.transportShift
             | (upstream == 0 ? 0 : FlightSlot.hasUpstream) | UInt64(event.microseconds) << 32
     }
 
@@ -94,9 +94,10 @@ extension FlightEvent {
     /// - Parameter words: the words of a slot, then of its tail.
     init?(_ words: [UInt64]) {
         let (what, rest) = (words[2], words[3])
+        let carrier = UInt8(rest >> FlightSlot.transportShift & 3)
+        let transport = Transport(rawValue: carrier)
         guard let kind = Kind(rawValue: UInt8(truncatingIfNeeded: what)),
-            let source = Source(rawValue: UInt8(truncatingIfNeeded: what >> 8)),
-            let transport = Transport(rawValue: UInt8(rest >> FlightSlot.transportShift & 3))
+            let source = Source(rawValue: UInt8(truncatingIfNeeded: what >> 8)), transport != nil || carrier == 0
         else { return nil }
         self.init(kind, nanoseconds: words[1])
         self.source = source

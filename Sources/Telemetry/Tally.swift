@@ -1,15 +1,15 @@
 // Counters of events. Each thread counts in its own value and publishes it once per batch. Readers see whole batches
 // only, so the sums always agree.
 
+package import DNSWire
 import Synchronization
 
 /// The counters. Every published tally of a serving thread satisfies `queries = responses + dropped + handedOver`. Over
 /// all threads, the queries in flight take the place of those handed over.
 package enum Count: Int, CaseIterable {
-    // Queries are counted by protocol, not by type and family. Each count is a word that every serving thread publishes
-    // per batch. `top`, `watch` and the flight recorder show types.
-    case udpQueries, tcpQueries
-    case cacheResponses, staleResponses, providerResponses, systemResponses, localResponses
+    /// The first word after those of `Tally.queries(over:)`.
+    case cacheResponses = 4
+    case staleResponses, providerResponses, systemResponses, localResponses
     case fallbackResponses
     /// Responses by a rule that blocks the name.
     case blockedResponses
@@ -32,21 +32,31 @@ package enum Count: Int, CaseIterable {
 }
 
 package struct Tally: Sendable {
-    private(set) var counts = InlineArray<32, UInt64>(repeating: 0)
+    // Queries are counted by transport, not by type and family. Each count is a word that every serving thread
+    // publishes per batch. `top`, `watch` and the flight recorder show types.
+
+    /// The queries by the raw values of their transports, then the counts of `Count`.
+    private(set) var words = InlineArray<32, UInt64>(repeating: 0)
 
     package subscript(_ count: Count) -> UInt64 {
-        get { counts[count.rawValue] }
-        set { counts[count.rawValue] = newValue }
+        get { words[count.rawValue] }
+        set { words[count.rawValue] = newValue }
     }
 
     /// Adds to a count in place: a subscript of another module would copy all counts on each increment.
-    package mutating func add(_ count: Count, _ amount: UInt64 = 1) { counts[count.rawValue] += amount }
+    package mutating func add(_ count: Count, _ amount: UInt64 = 1) { words[count.rawValue] += amount }
 
     /// Increments three counters at once, as every cache hit does.
     package mutating func add(_ first: Count, _ second: Count, _ third: Count) {
-        counts[first.rawValue] += 1
-        counts[second.rawValue] += 1
-        counts[third.rawValue] += 1
+        words[first.rawValue] += 1
+        words[second.rawValue] += 1
+        words[third.rawValue] += 1
+    }
+
+    package func queries(over transport: Transport) -> UInt64 { words[Int(transport.rawValue)] }
+
+    package mutating func addQueries(_ amount: UInt64 = 1, over transport: Transport) {
+        words[Int(transport.rawValue)] += amount
     }
 
     /// Responses that needed an upstream, whether or not one answered.
@@ -58,11 +68,11 @@ package struct Tally: Sendable {
     }
 
     package static func += (sum: inout Tally, other: Tally) {
-        for count in Count.allCases { sum[count] += other[count] }
+        for index in sum.words.indices { sum.words[index] += other.words[index] }
     }
 
     fileprivate init(loading cells: UnsafeMutablePointer<Atomic<UInt64>>) {
-        for index in Count.allCases.indices { counts[index] = unsafe cells[index].load(ordering: .relaxed) }
+        for index in words.indices { words[index] = unsafe cells[index].load(ordering: .relaxed) }
     }
 
     package init() {}
@@ -78,12 +88,12 @@ package struct Tally: Sendable {
     private let cells: UnsafeMutablePointer<Atomic<UInt64>>
 
     package init() {
-        unsafe cells = .allocate(capacity: Count.allCases.count)
-        for index in Count.allCases.indices { unsafe (cells + index).initialize(to: Atomic(0)) }
+        unsafe cells = .allocate(capacity: Tally().words.count)
+        for index in Tally().words.indices { unsafe (cells + index).initialize(to: Atomic(0)) }
     }
 
     deinit {
-        unsafe cells.deinitialize(count: Count.allCases.count)
+        unsafe cells.deinitialize(count: Tally().words.count)
         unsafe cells.deallocate()
     }
 
@@ -92,8 +102,8 @@ package struct Tally: Sendable {
         let before = version.load(ordering: .relaxed)
         version.store(before &+ 1, ordering: .relaxed)
         atomicMemoryFence(ordering: .releasing)
-        let counts = tally.counts.span
-        for index in 0..<Count.allCases.count { unsafe cells[index].store(counts[index], ordering: .relaxed) }
+        let words = tally.words.span
+        for index in words.indices { unsafe cells[index].store(words[index], ordering: .relaxed) }
         version.store(before &+ 2, ordering: .releasing)
     }
 

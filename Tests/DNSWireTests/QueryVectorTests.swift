@@ -25,7 +25,7 @@ struct QueryVectorTests {
             default: try check(reply, to: vector, expected)
             }
             if case .miss(let query) = outcome {
-                #expect(query.datagramLimit == expected.limitBytes, "\(vector)")
+                #expect(query.replyLimitBytes == expected.limitBytes, "\(vector)")
             }
         }
     }
@@ -102,7 +102,7 @@ struct QueryVectorTests {
                 let at = Int.random(in: 0..<packet.count, using: &random)
                 packet[at] = UInt8.random(in: 0...255, using: &random)
                 let isStream = Bool.random(using: &random)
-                let (outcome, reply) = stand.ask(packet, streamLimitBytes: isStream ? 65_535 : nil)
+                let (outcome, reply) = stand.ask(packet, over: isStream ? .tcp : .udp)
                 checkShape(outcome, reply, to: packet, isStream: isStream, "\(vector), seed \(seed), byte \(at)")
             }
         }

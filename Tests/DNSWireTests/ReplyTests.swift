@@ -114,14 +114,14 @@ struct ReplyTests {
     @Test(
         "edns-tcp-keepalive is answered with the idle time over TCP alone, and only if the client sent it without data",
         arguments: [
-            (true, [0, 11, 0, 0], true), (false, [0, 11, 0, 0], false), (true, [], false),
-            (true, [0, 11, 0, 2, 0, 9], false), (true, [0, 12, 0, 1, 0, 0, 11, 0, 0], true),
-        ] as [(Bool, [UInt8], Bool)])
-    func keepalive(isOnStream: Bool, options: [UInt8], isAnswered: Bool) throws {
+            (.tcp, [0, 11, 0, 0], true), (.udp, [0, 11, 0, 0], false), (.tcp, [], false),
+            (.tcp, [0, 11, 0, 2, 0, 9], false), (.tcp, [0, 12, 0, 1, 0, 0, 11, 0, 0], true),
+        ] as [(Transport, [UInt8], Bool)])
+    func keepalive(transport: Transport, options: [UInt8], isAnswered: Bool) throws {
         var packet = QueryPacket(name, .a, payloadSize: 1232)
         packet.options = options
         let asked = packet.bytes
-        guard case .query(let query) = Query.receive(asked.span, isOnStream: isOnStream) else {
+        guard case .query(let query) = Query.receive(asked.span, over: transport) else {
             Issue.record("not a query")
             return
         }

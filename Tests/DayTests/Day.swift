@@ -162,7 +162,8 @@ struct Day: ~Copyable {
         var outcome = FastPath.Outcome.dropped(.short)
         let reply = [UInt8](capacity: EDNS.ourPayloadBytes) { output in
             outcome = path.respond(
-                to: packet.span, from: ServingStand.loopback, nowMilliseconds: nowMilliseconds, into: &output)
+                to: packet.span, from: ServingStand.loopback, over: .udp, nowMilliseconds: nowMilliseconds,
+                into: &output)
         }
         account.asked(subject, isMissed: reply.isEmpty)
         switch outcome {
@@ -248,7 +249,7 @@ struct Day: ~Copyable {
         let reply = [UInt8](capacity: EDNS.ourPayloadBytes) { output in
             Reply.write(
                 Reply.Body(answer), to: client.query, in: client.packet.span, ageSeconds: 0,
-                limit: client.query.datagramLimit, extendedError: extendedError, into: &output)
+                limit: client.query.replyLimitBytes, extendedError: extendedError, into: &output)
         }
         try account.waited(client)
         try account.given(reply, to: client.packet, client.subject, source, in: world)

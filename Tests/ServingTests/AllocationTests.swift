@@ -27,12 +27,12 @@ struct AllocationTests {
     func hits(payloadSize: UInt16?, type: RecordType) throws {
         let name = try #require(Name("www.Example.com"))
         let packet = QueryPacket(name, type, payloadSize: payloadSize).bytes
-        for streamLimit in [nil, 65_535] as [Int?] {
+        for transport in Transport.allCases {
             var stand = ServingStand()
             stand.keep(try answer(to: Question(name, type)), for: Question(name, type))
             #expect(
                 stand.allocations(
-                    answering: packet, streamLimitBytes: streamLimit, count: 10_000, counter: hd_thread_allocations)
+                    answering: packet, over: transport, count: 10_000, counter: hd_thread_allocations)
                     == 0)
         }
     }
@@ -47,11 +47,11 @@ struct AllocationTests {
         stand.keep(try answer(to: question), for: question)
         stand.cache.awaitHit(question, partition: stand.partition, provenance: .provider)
         let first = stand.allocations(
-            answering: packet, streamLimitBytes: nil, count: 1, counter: hd_thread_allocations)
+            answering: packet, count: 1, counter: hd_thread_allocations)
         #expect((1...4).contains(first))
         #expect(
             stand.allocations(
-                answering: packet, streamLimitBytes: nil, count: 10_000, counter: hd_thread_allocations) == 0)
+                answering: packet, count: 10_000, counter: hd_thread_allocations) == 0)
     }
 
     @Test("misses, refusals and drops allocate nothing either", .enabled(if: hd_counts_allocations() == 1))
@@ -63,7 +63,7 @@ struct AllocationTests {
         for packet in [QueryPacket(name, .a).bytes, badVersion.bytes, QueryPacket(name, .axfr).bytes, [1, 2, 3]] {
             #expect(
                 stand.allocations(
-                    answering: packet, streamLimitBytes: nil, count: 10_000, counter: hd_thread_allocations) == 0,
+                    answering: packet, count: 10_000, counter: hd_thread_allocations) == 0,
                 "\(packet)")
         }
     }

@@ -74,7 +74,7 @@ struct ClientRateLimitTests {
             for _ in 0..<10 { _ = stand.ask(packet(), from: lan, atSeconds: seconds) }
             #expect(stand.ask(packet(), atSeconds: seconds).outcome == .answered(.noError))
             #expect(
-                stand.ask(packet(), from: lan, atSeconds: seconds, streamLimitBytes: 65_535).outcome
+                stand.ask(packet(), from: lan, atSeconds: seconds, over: .tcp).outcome
                     == .answered(.noError))
             guard turn % 200 == 0 else { continue }
             #expect(stand.ask(packet(), from: neighbour, atSeconds: seconds).outcome == .answered(.noError))
@@ -132,14 +132,14 @@ struct ClientRateLimitTests {
     @Test("a client cookie is answered with a whole one, over TCP too; this machine's own are ignored")
     func learning() throws {
         var stand = stand()
-        for limit in [nil, 65_535] as [Int?] {
+        for transport in Transport.allCases {
             let (outcome, reply) = stand.ask(
-                packet(cookie: ClientRateLimitTests.clientCookie), from: lan, atSeconds: 1, streamLimitBytes: limit)
+                packet(cookie: ClientRateLimitTests.clientCookie), from: lan, atSeconds: 1, over: transport)
             #expect(outcome == .answered(.noError))
             let given = try #require(try cookie(in: reply))
             #expect(given.starts(with: ClientRateLimitTests.clientCookie + [1, 0, 0, 0]))
             // What is still good is kept.
-            let again = stand.ask(packet(cookie: given), from: lan, atSeconds: 2, streamLimitBytes: limit)
+            let again = stand.ask(packet(cookie: given), from: lan, atSeconds: 2, over: transport)
             #expect(again.outcome == .answered(.noError))
             #expect(try cookie(in: again.reply) == given)
         }

@@ -64,7 +64,7 @@ struct FamilyFilterTests {
         #expect(stand.ask(packet).outcome == .local)
         #expect(
             stand.allocations(
-                answering: packet, streamLimitBytes: nil, count: 10_000, counter: hd_thread_allocations) == 0)
+                answering: packet, count: 10_000, counter: hd_thread_allocations) == 0)
     }
     #endif
 }

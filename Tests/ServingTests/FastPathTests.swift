@@ -30,7 +30,7 @@ struct FastPathTests {
             return
         }
         #expect(reply.isEmpty && query.id == 0x1234 && query.type == .a)
-        #expect(query.name(in: asked.span) == question.name && query.datagramLimit == 1232)
+        #expect(query.name(in: asked.span) == question.name && query.replyLimitBytes == 1232)
     }
 
     @Test("a cached answer comes with the client's id, letters and flags, and its TTL counted down")
@@ -154,7 +154,7 @@ struct FastPathTests {
         stand.keep(Answer(records: records), for: question)
         let cut = try DecodedMessage(stand.ask(packet().bytes).reply)
         #expect(cut.isTruncated && cut.answers.count == (512 - 12 - 21) / 16)
-        let whole = try DecodedMessage(stand.ask(packet().bytes, streamLimitBytes: 65_535).reply)
+        let whole = try DecodedMessage(stand.ask(packet().bytes, over: .tcp).reply)
         #expect(!whole.isTruncated && whole.answers.count == 300)
     }
 

@@ -167,7 +167,7 @@ struct SharedCacheTests {
         var outcome = FastPath.Outcome.dropped(.short)
         let reply = [UInt8](capacity: EDNS.ourPayloadBytes) { output in
             outcome = path.respond(
-                to: packet.span, from: ServingStand.loopback, nowMilliseconds: 1_000, into: &output)
+                to: packet.span, from: ServingStand.loopback, over: .udp, nowMilliseconds: 1_000, into: &output)
         }
         switch outcome {
         case .answered(.noError): break

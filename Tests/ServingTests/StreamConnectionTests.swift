@@ -21,7 +21,7 @@ struct StreamConnectionTests {
         while accepted == nil { accepted = try listener.accept()?.socket }
         let socket = try #require(accepted)
         let registration = try loop.watch(socket.descriptor.raw, for: .readable) { _ in }
-        connection = StreamConnection(socket, ServingStand.loopback, registration, now: start)
+        connection = StreamConnection(socket, ServingStand.loopback, .tcp, registration, now: start)
     }
 
     /// A question that the connection has taken in.

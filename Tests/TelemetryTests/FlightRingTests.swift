@@ -15,7 +15,7 @@ struct FlightRingTests {
         var event = FlightEvent(
             FlightEvent.Kind.allCases.randomElement(using: &random) ?? .stored, nanoseconds: nanoseconds)
         event.source = FlightEvent.Source.allCases.randomElement(using: &random) ?? .none
-        event.transport = FlightEvent.Transport.allCases.randomElement(using: &random) ?? .none
+        event.transport = (Transport.allCases + [nil]).randomElement(using: &random) ?? nil
         event.type =
             Bool.random(using: &random) ? RecordType(rawValue: .random(in: 0...UInt16.max, using: &random)) : nil
         event.code = ResponseCode(rawValue: .random(in: 0...UInt16.max, using: &random))

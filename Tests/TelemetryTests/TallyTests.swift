@@ -1,5 +1,6 @@
 // Published counts are read whole: a reader never sees half a batch.
 
+import DNSWire
 import LinuxIO
 import Synchronization
 import Testing
@@ -22,11 +23,11 @@ struct TallyTests {
     func sum() {
         var left = Tally()
         var right = Tally()
-        left[.udpQueries] = 2
-        right[.udpQueries] = 3
+        left.addQueries(2, over: .udp)
+        right.addQueries(3, over: .udp)
         right[.otherCode] = 1
         left += right
-        #expect(left[.udpQueries] == 5)
+        #expect(left.queries(over: .udp) == 5 && left.queries(over: .tcp) == 0)
         #expect(left[.otherCode] == 1)
     }
 
@@ -46,7 +47,7 @@ struct TallyTests {
         var torn = 0
         while !isDone.flag.load(ordering: .acquiring) {
             let tally = published.read()
-            if Count.allCases.contains(where: { tally[$0] != tally[.udpQueries] }) { torn += 1 }
+            if Count.allCases.contains(where: { tally[$0] != tally[.cacheHits] }) { torn += 1 }
             reads += 1
         }
         writer.join()

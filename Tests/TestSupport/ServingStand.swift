@@ -26,14 +26,14 @@ package struct ServingStand: ~Copyable {
     /// The output has exactly the room that the fast path asks for: a byte more ends the process.
     package mutating func ask(
         _ packet: [UInt8], from client: Address = ServingStand.loopback, atSeconds seconds: Double = 0,
-        streamLimitBytes: Int? = nil
+        over transport: Transport = .udp
     ) -> (outcome: FastPath.Outcome, reply: [UInt8]) {
         var outcome: FastPath.Outcome?
-        let room = streamLimitBytes ?? EDNS.ourPayloadBytes
+        let room = transport.isStream ? StreamFraming.maxMessageBytes : EDNS.ourPayloadBytes
         let reply = [UInt8](capacity: room) { output in
             outcome = path.respond(
-                to: packet.span, from: client, nowMilliseconds: Int64(seconds * 1000),
-                streamLimitBytes: streamLimitBytes, into: &output)
+                to: packet.span, from: client, over: transport, nowMilliseconds: Int64(seconds * 1000),
+                into: &output)
         }
         return (outcome ?? .dropped(.short), reply)
     }
@@ -49,8 +49,7 @@ package struct ServingStand: ~Copyable {
         var outcome: FastPath.Outcome?
         let reply = [UInt8](capacity: EDNS.ourPayloadBytes) { output in
             outcome = path.respond(
-                to: query, in: packet.span, from: client, nowMilliseconds: Int64(seconds * 1000),
-                limit: query.datagramLimit, into: &output)
+                to: query, in: packet.span, from: client, nowMilliseconds: Int64(seconds * 1000), into: &output)
         }
         return (outcome ?? .dropped(.short), reply)
     }
@@ -59,9 +58,9 @@ package struct ServingStand: ~Copyable {
     /// before. The age of
     /// what is cached grows from run to run, so that TTLs are counted down.
     package mutating func allocations(
-        answering packet: [UInt8], streamLimitBytes: Int?, count: Int, counter: () -> UInt64
+        answering packet: [UInt8], over transport: Transport = .udp, count: Int, counter: () -> UInt64
     ) -> UInt64 {
-        let room = streamLimitBytes ?? EDNS.ourPayloadBytes
+        let room = transport.isStream ? StreamFraming.maxMessageBytes : EDNS.ourPayloadBytes
         var allocations: UInt64 = 0
         _ = [UInt8](capacity: room) { output in
             let before = counter()
@@ -70,8 +69,8 @@ package struct ServingStand: ~Copyable {
                 path.announce(packet.span)
                 path.prefetch()
                 _ = path.respond(
-                    to: packet.span, from: ServingStand.loopback, nowMilliseconds: Int64(run),
-                    streamLimitBytes: streamLimitBytes, into: &output)
+                    to: packet.span, from: ServingStand.loopback, over: transport, nowMilliseconds: Int64(run),
+                    into: &output)
             }
             allocations = counter() - before
         }

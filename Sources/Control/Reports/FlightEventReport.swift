@@ -53,7 +53,7 @@ package struct FlightEventReport: Codable, Equatable, Sendable {
             event.network == 0
             ? FlightEventReport.shown(word(event.outcome)) : LineFormat.network(Int(event.network))
         upstream = FlightEventReport.shown(word(event.upstream))
-        transport = event.transport == .none ? nil : "\(event.transport)"
+        transport = event.transport?.word
         let address = event.address?.description
         client = event.kind.isOfClient && showsClients ? address : nil
         self.address = event.kind.isOfClient ? nil : address

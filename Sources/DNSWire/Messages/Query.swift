@@ -10,8 +10,7 @@ package struct Query: Equatable, Sendable {
     package let recordClass: UInt16
     /// The client's OPT record; nil if it is absent or unreadable.
     package let edns: EDNS?
-    /// True if the query came over TCP.
-    package let isOnStream: Bool
+    package let transport: Transport
     /// The bits DO and CD; none after `dropDNSSEC`.
     package private(set) var dnssec: DNSSECBits
     /// The cookie for the OPT record of every reply; set after the client's cookie is checked.
@@ -45,20 +44,19 @@ package struct Query: Equatable, Sendable {
     private static let maxStrayRecords = 8
 
     /// - Parameters:
-    ///   - isOnStream: true if the packet came over TCP.
     ///   - isCut: true if the packet's end is missing, so it is malformed.
     package static func receive(
-        _ packet: Span<UInt8>, isOnStream: Bool = false, isCut: Bool = false
+        _ packet: Span<UInt8>, over transport: Transport = .udp, isCut: Bool = false
     ) -> Reception {
         guard let header = Header(packet) else { return .drop(.short) }
         guard !header.isReply else { return .drop(.reply) }
         // RFC 9619: exactly one question.
         guard header.opcode == 0, header.questionCount == 1 else {
             let code: ResponseCode = header.opcode == 0 ? .formatError : .notImplemented
-            return rejectUnread(packet, header, code, isOnStream: isOnStream)
+            return rejectUnread(packet, header, code, transport)
         }
         guard let nameEnd = endOfName(in: packet, at: Header.byteCount), nameEnd + 4 <= packet.count else {
-            return rejectUnread(packet, header, .formatError, isOnStream: isOnStream)
+            return rejectUnread(packet, header, .formatError, transport)
         }
         let type = RecordType(rawValue: packet.bigEndian16(at: nameEnd))
         // Queries have no other records, except the SOA of IXFR (RFC 1995 section 3).
@@ -66,12 +64,12 @@ package struct Query: Equatable, Sendable {
             header.answerCount == 0, header.authorityCount <= (type == .ixfr ? 1 : 0),
             header.additionalCount <= maxAdditionalRecords
         else {
-            return rejectUnread(packet, header, .formatError, isOnStream: isOnStream)
+            return rejectUnread(packet, header, .formatError, transport)
         }
         let records = readRecords(packet, at: nameEnd + 4, count: header.authorityCount + header.additionalCount)
         let query = Query(
             id: header.id, flags: header.flags, questionBytes: nameEnd + 4 - Header.byteCount, type: type,
-            recordClass: packet.bigEndian16(at: nameEnd + 2), edns: records.edns, isOnStream: isOnStream,
+            recordClass: packet.bigEndian16(at: nameEnd + 2), edns: records.edns, transport: transport,
             dnssec: DNSSECBits(flags: header.flags, hasDO: records.edns?.isDNSSECAware ?? false))
         guard records.isWellFormed, !isCut else { return .rejection(query, .formatError) }
         if let edns = query.edns, edns.version != 0 { return .rejection(query, .badVersion) }
@@ -80,7 +78,7 @@ package struct Query: Equatable, Sendable {
     }
 
     /// Whether the reply states the idle timeout (RFC 7828 section 3.3.2); over UDP the option is ignored.
-    var repliesKeepalive: Bool { isOnStream && edns?.asksKeepalive == true }
+    var repliesKeepalive: Bool { transport.isStream && edns?.asksKeepalive == true }
 
     /// Resolves the query without DO and CD, because no upstream of the name can carry them. The reply still has the
     /// client's CD.
@@ -100,9 +98,11 @@ package struct Query: Equatable, Sendable {
     /// Length of the name, which follows the header.
     package var nameBytes: Int { questionBytes - 4 }
 
-    /// The largest UDP reply: our limit, or the client's payload size if that is smaller.
-    package var datagramLimit: Int {
-        min(max(edns?.payloadBytes ?? 0, EDNS.minPayloadBytes), EDNS.ourPayloadBytes)
+    /// Maximum size of the reply in bytes. Over UDP it is our limit, or the client's payload size if that is smaller.
+    package var replyLimitBytes: Int {
+        transport.isStream
+            ? StreamFraming.maxMessageBytes
+            : min(max(edns?.payloadBytes ?? 0, EDNS.minPayloadBytes), EDNS.ourPayloadBytes)
     }
 
     /// Returns the query name in the client's letter case.
@@ -141,12 +141,12 @@ package struct Query: Equatable, Sendable {
     /// Rejects a packet with unreadable sections. Still searches its OPT record, since the reply has one exactly if
     /// the query had one (RFC 6891 section 6.1.1).
     private static func rejectUnread(
-        _ packet: Span<UInt8>, _ header: Header, _ code: ResponseCode, isOnStream: Bool
+        _ packet: Span<UInt8>, _ header: Header, _ code: ResponseCode, _ transport: Transport
     ) -> Reception {
         let edns = findOptionRecord(packet, header)
         let query = Query(
             id: header.id, flags: header.flags, questionBytes: 0, type: RecordType(rawValue: 0), recordClass: 0,
-            edns: edns, isOnStream: isOnStream,
+            edns: edns, transport: transport,
             dnssec: DNSSECBits(flags: header.flags, hasDO: edns?.isDNSSECAware ?? false))
         return .rejection(query, code)
     }

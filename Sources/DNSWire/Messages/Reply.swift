@@ -54,7 +54,7 @@ package enum Reply {
     ///
     /// - Parameters:
     ///   - ageSeconds: subtracted from every TTL, down to 0.
-    ///   - limit: the largest reply in bytes, at least 512: `Query.datagramLimit`, or 65,535 on a stream.
+    ///   - limit: the largest reply in bytes, at least 512, such as `Query.replyLimitBytes`.
     /// - A body that does not fit is cut after the last whole record, and TC is set. Some clients (musl before 1.2.4)
     ///   never retry over TCP and use the partial answer.
     package static func write(

@@ -50,10 +50,7 @@ final class FlightRecorder {
         event.type = question.type
         event.address = client.address
         event.microseconds = UInt32(clamping: client.askedAt.duration(to: now).microsecondsRoundedUp)
-        switch client.path {
-        case .datagram: event.transport = .udp
-        case .stream: event.transport = .tcp
-        }
+        event.transport = client.query.transport
         return event
     }
 

@@ -1,4 +1,4 @@
-// Clients that wait for the answer to a lookup, keyed by the resolver's waiter, and the paths of their replies.
+// Clients that wait for the answer to a lookup, keyed by the resolver's waiter, and the ways of their replies.
 
 import DNSWire
 import LinuxIO
@@ -7,14 +7,9 @@ import Serving
 
 /// A client that waits for a lookup.
 struct Client {
-    enum Path {
-        case datagram(DatagramSocket, peer: SocketAddress, askedAddress: [UInt8])
-        case stream(StreamServer.ConnectionID)
-    }
-
     var query: Query
     let packet: [UInt8]
-    let path: Path
+    let path: ReplyPath
     let address: Address
     let askedAt: Instant
     /// The clients with the same answers.
@@ -22,36 +17,28 @@ struct Client {
 
     /// The question, with the name in the client's letter case.
     var question: Question { query.question(in: packet.span, from: group) }
-
-    /// Maximum size of a reply to this client, in bytes.
-    var limitBytes: Int {
-        switch path {
-        case .datagram: query.datagramLimit
-        case .stream: StreamFraming.maxMessageBytes
-        }
-    }
 }
 
 extension Client {
-    init(_ handover: Handover, in group: ClientGroup = .all) {
+    init(_ handover: Handover, in group: ClientGroup) {
         query = handover.query
         packet = handover.packet
-        path = .datagram(handover.socket, peer: handover.peer, askedAddress: handover.askedAddress)
-        address = handover.peer.address
+        path = handover.path
+        address = handover.client
         askedAt = handover.receivedAt
         self.group = group
     }
 
-    /// Returns the bytes that `write` outputs, at most `limitBytes`.
+    /// Returns the bytes that `write` outputs, at most as many as the reply may have.
     func message(_ write: (inout OutputSpan<UInt8>) -> Void) -> [UInt8] {
-        Reply.message(limitBytes: limitBytes, write)
+        Reply.message(limitBytes: query.replyLimitBytes, write)
     }
 
-    /// Returns the reply message, truncated to whole records if it exceeds `limitBytes`.
+    /// Returns the reply message, truncated to whole records if it is too long.
     func reply(_ answer: RenderedAnswer, _ extendedError: ExtendedError?) -> [UInt8] {
         message { output in
             Reply.write(
-                Reply.Body(answer), to: query, in: packet.span, ageSeconds: 0, limit: limitBytes,
+                Reply.Body(answer), to: query, in: packet.span, ageSeconds: 0, limit: query.replyLimitBytes,
                 extendedError: extendedError, into: &output)
         }
     }

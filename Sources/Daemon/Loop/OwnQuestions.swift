@@ -106,11 +106,12 @@ extension ResolvingLoop {
         let packet = UpstreamQuery.message(for: question, id: 0)
         var outcome: FastPath.Outcome?
         let limit = StreamFraming.maxMessageBytes
-        let query: Query? = if asker != nil, case .query(let query) = Query.receive(packet.span) { query } else { nil }
+        let received = Query.receive(packet.span, over: .tcp)
+        let query: Query? = if asker != nil, case .query(let query) = received { query } else { nil }
         let address = asker?.address ?? ResolvingLoop.ownAddress
         let message = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
             var output = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
-            outcome = lookUp(packet, from: address, limit: limit, query, now: now, into: &output)
+            outcome = lookUp(packet, from: address, query, now: now, into: &output)
             count = unsafe output.finalize(for: buffer)
         }
         do throws(UpstreamReplyError) {

@@ -31,8 +31,7 @@ final class ResolvingLoop: TimedPart {
     var ownQuestions = OwnQuestions()
     private(set) var counted = AnswerCounts()
     private(set) var activity = UpstreamActivity()
-    /// Replies over UDP of this turn.
-    private var replies = DatagramReplies(replyBytes: EDNS.ourPayloadBytes)
+    private var replies: ClientReplies
     /// A buffer for the actions of the next event.
     private var spareActions: [Action] = []
     var explanations = ExplanationLimit()
@@ -46,6 +45,7 @@ final class ResolvingLoop: TimedPart {
         self.upstreams = upstreams
         self.probes = probes
         self.streams = streams
+        replies = ClientReplies(streams)
         self.store = store
         self.answers = answers
         self.recorder = recorder
@@ -71,21 +71,8 @@ final class ResolvingLoop: TimedPart {
     /// Handles everything that finished since the last turn, with its consequences. Questions that streams bring
     /// meanwhile wait for the next turn: a client that asks as fast as it is answered must not block the loop.
     func settle(now: Instant) {
-        takeNotices(now: now)
-        for question in streams.takeDue() { handle(.prefetchDue(question), now: now) }
-        for question in streams.takeAwaited() { handle(.servedAgain(question), now: now) }
-        for miss in streams.takeMisses() {
-            let client = Client(
-                query: miss.query, packet: miss.packet, path: .stream(miss.connection),
-                address: miss.client, askedAt: now,
-                group: fastPath.group(of: miss.client, hidesSubnet: miss.query.hidesSubnet))
-            let carried = carried(client, now: now)
-            if carried.query.dnssec == client.query.dnssec || !answeredFromCache(carried, now: now) {
-                asked(carried, now: now)
-            } else {
-                counted.questionsTaken += 1
-            }
-        }
+        handovers.takeAll { take($0, now: now) }
+        for notice in streams.takeNotices() { take(notice, now: now) }
         repeat {
             for (outcome, request) in upstreams.fleet.takeOutcomes() { carryOut(outcome, request, now: now) }
             let heard = upstreams.providers.takeEvents()
@@ -117,8 +104,7 @@ final class ResolvingLoop: TimedPart {
 
     /// Sends the queued replies. To be called before the loop sleeps.
     func sendReplies() {
-        replies.send()
-        counted.tally.add(.unsentReplies, UInt64(replies.takeUnsent()))
+        counted.tally.add(.unsentReplies, UInt64(replies.flush()))
     }
 
     /// Reads the resolver in place: a call on the property copies the resolver, which retains all its tables.
@@ -209,19 +195,17 @@ final class ResolvingLoop: TimedPart {
 
     // MARK: questions
 
-    private func takeNotices(now: Instant) {
-        handovers.takeAll { notice in
-            switch notice {
-            case .due(let question): handle(.prefetchDue(question), now: now)
-            case .servedAgain(let question): handle(.servedAgain(question), now: now)
-            case .asked(let handover):
-                let group = fastPath.group(of: handover.peer.address, hidesSubnet: handover.query.hidesSubnet)
-                let client = carried(Client(handover, in: group), now: now)
-                if answeredFromCache(client, now: now) {
-                    counted.questionsTaken += 1
-                } else {
-                    asked(client, now: now)
-                }
+    private func take(_ notice: Notice, now: Instant) {
+        switch notice {
+        case .due(let question): handle(.prefetchDue(question), now: now)
+        case .servedAgain(let question): handle(.servedAgain(question), now: now)
+        case .asked(let handover):
+            let group = fastPath.group(of: handover.client, hidesSubnet: handover.query.hidesSubnet)
+            let client = carried(Client(handover, in: group), now: now)
+            if answeredFromCache(client, now: now) {
+                counted.questionsTaken += 1
+            } else {
+                asked(client, now: now)
             }
         }
     }
@@ -250,8 +234,7 @@ final class ResolvingLoop: TimedPart {
         var found: FastPath.Outcome?
         let message = client.message { output in
             // Reuses the parsed query; the query is not counted again.
-            found = lookUp(
-                client.packet, from: client.address, limit: client.limitBytes, client.query, now: now, into: &output)
+            found = lookUp(client.packet, from: client.address, client.query, now: now, into: &output)
         }
         let code: ResponseCode
         switch found {
@@ -264,20 +247,20 @@ final class ResolvingLoop: TimedPart {
 
     /// Asks the fast path, and reports a due or awaited answer to the resolver.
     ///
-    /// - Parameter query: nil: the packet is not parsed yet.
+    /// - Parameter query: nil: the packet is not parsed yet, and may have a reply as long as over TCP.
     @_lifetime(output: copy output)
     func lookUp(
-        _ packet: [UInt8], from client: Address, limit: Int, _ query: Query? = nil, now: Instant,
+        _ packet: [UInt8], from client: Address, _ query: Query?, now: Instant,
         into output: inout OutputSpan<UInt8>
     ) -> FastPath.Outcome {
         let milliseconds = Clock.millisecondsSinceBoot(now)
         let outcome: FastPath.Outcome
         if let query {
             outcome = fastPath.respond(
-                to: query, in: packet.span, from: client, nowMilliseconds: milliseconds, limit: limit, into: &output)
+                to: query, in: packet.span, from: client, nowMilliseconds: milliseconds, into: &output)
         } else {
             outcome = fastPath.respond(
-                to: packet.span, from: client, nowMilliseconds: milliseconds, streamLimitBytes: limit, into: &output)
+                to: packet.span, from: client, over: .tcp, nowMilliseconds: milliseconds, into: &output)
         }
         switch outcome {
         case .answeredAndDue(_, let question): handle(.prefetchDue(question), now: now)
@@ -292,8 +275,8 @@ final class ResolvingLoop: TimedPart {
         let question = client.question
         // The daemon's own check query came back: the system resolver forwards to this daemon. No client has asked.
         if upstreams.system.clientAsked(question, now: now) {
-            drop(client, now: now)
-            counted.returnedChecks.add(client.path)
+            _ = replies.send([], along: client.path, now: now)
+            counted.returnedChecks[client.query.transport, default: 0] += 1
             return
         }
         if let why = WhyQuestion(question, key: explanations.key) { return explain(why, to: client, now: now) }
@@ -426,7 +409,7 @@ final class ResolvingLoop: TimedPart {
         _ client: Client, with message: [UInt8], _ code: ResponseCode, _ extendedError: ExtendedError? = nil,
         from source: FlightEvent.Source, by rule: BlockingRule? = nil, now: Instant
     ) -> Bool {
-        guard send(message, to: client, now: now) else {
+        guard replies.send(message, along: client.path, now: now) else {
             recorder.dropped(client, "gone", now: now)
             counted.tally[.droppedGone] += 1
             return false
@@ -450,20 +433,6 @@ final class ResolvingLoop: TimedPart {
             answer(client, with: message, .noError, from: .local, now: now)
         } catch {
             fail(client, error.failure.0, error.failure.1, now: now)
-        }
-    }
-
-    /// Ends a question without an answer. A stream must still learn that it is no longer in flight.
-    private func drop(_ client: Client, now: Instant) {
-        if case .stream(let connection) = client.path { _ = streams.send([], to: connection, now: now) }
-    }
-
-    private func send(_ message: [UInt8], to client: Client, now: Instant) -> Bool {
-        switch client.path {
-        case .datagram(let socket, let peer, let askedAddress):
-            replies.add(message.span, to: peer, from: askedAddress, through: socket)
-            return true
-        case .stream(let connection): return streams.send(message, to: connection, now: now)
         }
     }
 

@@ -3,6 +3,7 @@
 
 import DNSWire
 import LinuxIO
+import Serving
 
 extension PortBinding {
     /// - Throws: `StartFailure` with a line for each unusable socket and for each address with only one transport.
@@ -14,7 +15,7 @@ extension PortBinding {
         guard complaints.isEmpty else { throw StartFailure(lines: complaints) }
         addresses = inherited.listeners.map(\.address)
         datagrams = [[DatagramSocket]](repeating: inherited.datagrams.map(\.socket), count: threads)
-        listeners = inherited.listeners.map(\.listener)
+        listeners = inherited.listeners.map { StreamListener($0.listener) }
         leftOut = []
         areHandedOver = true
     }

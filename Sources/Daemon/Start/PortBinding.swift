@@ -3,13 +3,14 @@
 
 import DNSWire
 import LinuxIO
+import Serving
 
 struct PortBinding {
     /// The bound addresses: the port that the kernel chose replaces port 0.
     let addresses: [SocketAddress]
     /// The datagram sockets: one array per thread, with one socket per address.
     let datagrams: [[DatagramSocket]]
-    let listeners: [Listener]
+    let listeners: [StreamListener]
     /// Failures to bind addresses that this machine does not have: loopback addresses, or those of a family.
     let leftOut: [Failure]
     /// The sockets were passed in by the service manager, instead of the addresses of the settings and the command
@@ -45,7 +46,7 @@ struct PortBinding {
     ///     them, because DHCP may come after the start.
     init(_ addresses: [SocketAddress], threads: Int) throws(Failure) {
         var bound: [SocketAddress] = []
-        var listeners: [Listener] = []
+        var listeners: [StreamListener] = []
         var leftOut: [Failure] = []
         for address in addresses {
             do throws(Failure) {
@@ -58,7 +59,7 @@ struct PortBinding {
                     try listener.localAddress()
                 }
                 bound.append(place)
-                listeners.append(listener)
+                listeners.append(StreamListener(listener))
             } catch {
                 guard error.error.isAddressUnavailable else { throw error }
                 leftOut.append(error)

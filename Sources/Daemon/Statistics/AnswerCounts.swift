@@ -7,10 +7,11 @@ import Telemetry
 
 struct AnswerCounts {
     var tally = Tally()
-    /// Questions taken of those that serving threads handed over; the others are in the mailbox or among the streams'
-    /// misses.
+    /// Questions taken of those that listeners handed over.
     var questionsTaken: UInt64 = 0
-    var returnedChecks = ReturnedChecks()
+    /// Counts of the daemon's own checks of nameservers that came back to it. Listeners have counted them as queries of
+    /// clients.
+    var returnedChecks: [Transport: UInt64] = [:]
     private(set) var latencies = SourceLatencies()
     private(set) var blocked = BlockedAnswers()
     /// Stale answers by cause.

@@ -1,6 +1,7 @@
 // A row of the table of metrics. `stats` as JSON and text has its numbers by path, Prometheus text as a family.
 
 import Control
+import DNSWire
 import LinuxIO
 import Resolver
 import Serving
@@ -106,13 +107,15 @@ struct StatisticsReading {
     }
 
     /// Queries of clients, without the daemon's own checks that came back to it.
-    var clientQueries: (udp: UInt64, tcp: UInt64) {
-        let returned = statistics.resolving.counted.returnedChecks
-        return (sum[.udpQueries] - returned.udp, sum[.tcpQueries] - returned.tcp)
+    func clientQueries(over transport: Transport) -> UInt64 {
+        sum.queries(over: transport) - statistics.resolving.counted.returnedChecks[transport, default: 0]
     }
 
     /// The sets of nftables; nil without rules that name sets.
     var sets: AddressSets? { statistics.resolving.addressSets.isOn ? statistics.resolving.addressSets : nil }
+
+    /// Number of the daemon's own checks that came back to it.
+    var returnedChecks: UInt64 { statistics.resolving.counted.returnedChecks.values.reduce(0, +) }
 
     subscript<Value>(dynamicMember path: KeyPath<Statistics, Value>) -> Value { statistics[keyPath: path] }
 }

@@ -18,12 +18,14 @@ extension Metric {
         + ofSets + .init(StatsReport.fleetMetrics) + ofProcess
 
     private static let ofQueries: [Metric] = [
-        .only("queries.total") { $0.clientQueries.udp + $0.clientQueries.tcp },
-        .counter(
-            "queries", "Client queries.", by: "proto",
-            [
-                "udp": .at("queries.udp") { $0.clientQueries.udp }, "tcp": .at("queries.tcp") { $0.clientQueries.tcp },
-            ]),
+        .only("queries.total") { reading in Transport.allCases.reduce(0) { $0 + reading.clientQueries(over: $1) } },
+        Metric(
+            family: .counter("queries", "Client queries.") { report in
+                Transport.allCases.map { MetricSample(report["queries.\($0.word)"], ("proto", $0.word)) }
+            },
+            parts: Transport.allCases.map { transport in
+                .at("queries.\(transport.word)") { $0.clientQueries(over: transport) }
+            }),
         .counter(
             "responses", "Responses, by source of the answer.", by: "source",
             [
@@ -82,7 +84,7 @@ extension Metric {
         .gauge("cache.limit_bytes", "Maximum size of the cache.") { $0.cache.limitBytes },
         .counter("cache.hits", "Queries answered from the cache.") { $0.sum[.cacheHits] },
         .counter("cache.misses", "Queries not answered from the cache.") {
-            $0.sum[.cacheMisses] - $0.resolving.counted.returnedChecks.total
+            $0.sum[.cacheMisses] - $0.returnedChecks
         },
         .counter("cache.insertions", "Answers inserted into the cache.") { $0.cached.insertions },
         .counter("cache.evictions", "Answers evicted from the full cache.") { $0.cached.evictions },
@@ -136,7 +138,7 @@ extension Metric {
             "upstream_rejected", "Received messages that match no outstanding query.", by: "reason",
             ["foreign": .at("system.foreign_replies") { $0.resolving.upstreams.system.foreignReplies }]),
         .counter("system.returned_checks", "Checks for loops that a nameserver forwarded back to the daemon.") {
-            $0.resolving.counted.returnedChecks.total
+            $0.returnedChecks
         },
         Metric(
             family: .gauge(

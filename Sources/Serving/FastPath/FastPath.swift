@@ -66,19 +66,17 @@ package struct FastPath: ~Copyable {
     }
 
     /// - Parameters:
-    ///   - output: empty output, with room for `streamLimitBytes` on a stream, else for `EDNS.ourPayloadBytes`.
-    ///   - streamLimitBytes: set if the query came over a stream; nil: the client's datagram limit applies.
+    ///   - output: empty output, with room for 65,535 bytes on a stream, else for `EDNS.ourPayloadBytes`.
     ///   - isCut: the end of the packet is missing: FORMERR, as for any unreadable message.
     @_lifetime(output: copy output)
     package mutating func respond(
-        to packet: Span<UInt8>, from client: Address, nowMilliseconds: Int64, streamLimitBytes: Int? = nil,
+        to packet: Span<UInt8>, from client: Address, over transport: Transport, nowMilliseconds: Int64,
         isCut: Bool = false, into output: inout OutputSpan<UInt8>
     ) -> Outcome {
         let query: Query
-        var reception = Query.receive(packet, isOnStream: streamLimitBytes != nil, isCut: isCut)
+        var reception = Query.receive(packet, over: transport, isCut: isCut)
         if gate != nil, !client.isLoopback,
-            let outcome = atGate(
-                &reception, packet, client, nowMilliseconds, isStream: streamLimitBytes != nil, into: &output)
+            let outcome = atGate(&reception, packet, client, transport, nowMilliseconds, into: &output)
         {
             return outcome
         }
@@ -113,17 +111,13 @@ package struct FastPath: ~Copyable {
                 extendedError: .filteredFamily, into: &output)
             return .local
         }
-        let limit = streamLimitBytes ?? query.datagramLimit
-        return respond(
-            to: query, in: packet, from: client, nowMilliseconds: nowMilliseconds, limit: limit, into: &output)
+        return respond(to: query, in: packet, from: client, nowMilliseconds: nowMilliseconds, into: &output)
     }
 
     /// Answers a query from the cache, after all earlier checks.
-    ///
-    /// - Parameter limit: largest size of the reply in bytes.
     @_lifetime(output: copy output)
     package mutating func respond(
-        to query: Query, in packet: Span<UInt8>, from client: Address, nowMilliseconds: Int64, limit: Int,
+        to query: Query, in packet: Span<UInt8>, from client: Address, nowMilliseconds: Int64,
         into output: inout OutputSpan<UInt8>
     ) -> Outcome {
         let group = group(of: client, hidesSubnet: query.hidesSubnet)
@@ -131,7 +125,7 @@ package struct FastPath: ~Copyable {
         key.set(
             packet, from: Header.byteCount, count: query.nameBytes, type: query.type, dnssec: query.dnssec,
             hashing: cache.hashing)
-        return cached(query, packet, group, limit: limit, nowMilliseconds, into: &output)
+        return cached(query, packet, group, limit: query.replyLimitBytes, nowMilliseconds, into: &output)
     }
 
     /// Returns the group of clients that shares answers with this one.
@@ -189,8 +183,8 @@ extension FastPath {
     /// Applies limit and cookie. Nil: processing continues with `reception`, which has the reply's cookie.
     @inline(never) @_lifetime(output: copy output)
     private mutating func atGate(
-        _ reception: inout Query.Reception, _ packet: Span<UInt8>, _ client: Address, _ nowMilliseconds: Int64,
-        isStream: Bool, into output: inout OutputSpan<UInt8>
+        _ reception: inout Query.Reception, _ packet: Span<UInt8>, _ client: Address, _ transport: Transport,
+        _ nowMilliseconds: Int64, into output: inout OutputSpan<UInt8>
     ) -> Outcome? {
         var query: Query
         let rejection: ResponseCode?
@@ -204,7 +198,7 @@ extension FastPath {
         let proof = gate.proof(of: query, in: packet, from: client, nowMilliseconds: nowMilliseconds)
         // A client that is not allowed gets no cookie.
         query.replyCookie = isAllowed ? proof.replyCookie : nil
-        if !isStream {
+        if !transport.provesAddress {
             let verdict = gate.judge(
                 client, isAllowed: isAllowed, isProven: proof.isValid, nowMilliseconds: nowMilliseconds)
             switch verdict {

@@ -51,6 +51,7 @@ final class StreamConnection {
     }
 
     let client: Address
+    let transport: Transport
     let registration: EventLoop.Registration
     private let socket: StreamSocket
     private var frames = FrameReader()
@@ -72,9 +73,13 @@ final class StreamConnection {
     private let retiresAt: Instant
     private var isRetired = false
 
-    init(_ socket: StreamSocket, _ client: Address, _ registration: EventLoop.Registration, now: Instant) {
+    init(
+        _ socket: StreamSocket, _ client: Address, _ transport: Transport, _ registration: EventLoop.Registration,
+        now: Instant
+    ) {
         self.socket = socket
         self.client = client
+        self.transport = transport
         self.registration = registration
         lastUse = now
         frameSince = now

@@ -14,26 +14,12 @@ package final class StreamServer: TimedPart {
     /// Questions of one connection per turn, before other connections are served.
     private static let maxQuestionsPerTurn = 256
 
-    package struct ConnectionID: Hashable {
-        /// A place is used again after its connection has ended, a number never.
-        fileprivate let place: Int
-        fileprivate let number: UInt64
-    }
-
     private typealias Member = (id: ConnectionID, connection: StreamConnection)
-
-    /// A cache miss, with the connection for its answer.
-    package struct Miss {
-        package let connection: ConnectionID
-        package let client: Address
-        package let query: Query
-        package let packet: [UInt8]
-    }
 
     package let timer = PartTimer()
     private let loop: EventLoop
     private let access: AccessList
-    private let listeners: [Listener]
+    private let listeners: [StreamListener]
     private var acceptPause: AcceptPause { didSet { timer.changed() } }
     /// The connections by place.
     private var members: [Member?] = []
@@ -44,9 +30,7 @@ package final class StreamServer: TimedPart {
     private var quota: ConnectionQuota
     private var nextNumber: UInt64 = 0
     private var fastPath: FastPath
-    private var misses: [Miss] = [] { didSet { timer.changed() } }
-    private var due: [Question] = [] { didSet { timer.changed() } }
-    private var awaited: [Question] = [] { didSet { timer.changed() } }
+    private var notices: [Notice] = [] { didSet { timer.changed() } }
     package private(set) var refusedConnections: UInt64 = 0
     /// Connections that were closed to make room for a new one.
     package private(set) var evictedConnections: UInt64 = 0
@@ -59,7 +43,7 @@ package final class StreamServer: TimedPart {
     ///   - maxConnections: the bound of all connections, at most `ConnectionQuota.maxConnections`.
     /// - Throws: ENOMEM or ENOSPC if a listener cannot be watched.
     package init(
-        listeners: [Listener], loop: EventLoop, access: AccessList, fastPath: consuming FastPath,
+        listeners: [StreamListener], loop: EventLoop, access: AccessList, fastPath: consuming FastPath,
         ring: FlightRing, maxConnections: Int
     ) throws(SystemError) {
         self.listeners = listeners
@@ -70,7 +54,7 @@ package final class StreamServer: TimedPart {
         self.ring = ring
         quota = ConnectionQuota(limit: maxConnections)
         for listener in listeners {
-            let registration = try loop.watch(listener.descriptor.raw, for: .readable) { [unowned self] _ in
+            let registration = try loop.watch(listener.descriptor, for: .readable) { [unowned self] _ in
                 accept(from: listener)
             }
             acceptPause.add(registration)
@@ -78,37 +62,20 @@ package final class StreamServer: TimedPart {
     }
 
     package var nextDeadline: Instant? {
-        hasNotices ? .atOnce : Instant.earliest(deadlines.earliest, acceptPause.until)
+        notices.isEmpty ? Instant.earliest(deadlines.earliest, acceptPause.until) : .atOnce
     }
 
     package var openConnections: Int { members.count - freePlaces.count }
 
-    /// Whether questions or notices wait to be taken.
-    private var hasNotices: Bool { !misses.isEmpty || !due.isEmpty || !awaited.isEmpty }
-
-    /// Takes the questions whose served answers are close to expiry.
-    package func takeDue() -> [Question] {
-        guard !due.isEmpty else { return [] }
-        defer { due.removeAll(keepingCapacity: true) }
-        return due
-    }
-
-    /// Takes the questions with served answers that `AnswerCache.awaitHit` had marked.
-    package func takeAwaited() -> [Question] {
-        guard !awaited.isEmpty else { return [] }
-        defer { awaited.removeAll(keepingCapacity: true) }
-        return awaited
-    }
-
-    /// Takes the questions to be fetched.
-    package func takeMisses() -> [Miss] {
-        guard !misses.isEmpty else { return [] }
-        defer { misses.removeAll(keepingCapacity: true) }
-        return misses
+    /// Takes what the main thread has to know: questions to be fetched, and news of served answers.
+    package func takeNotices() -> [Notice] {
+        guard !notices.isEmpty else { return [] }
+        defer { notices.removeAll(keepingCapacity: true) }
+        return notices
     }
 
     /// Sends an answer. Returns false if the client has gone.
-    package func send(_ message: [UInt8], to id: ConnectionID, now: Instant) -> Bool {
+    func send(_ message: [UInt8], to id: ConnectionID, now: Instant) -> Bool {
         guard let connection = connection(id) else { return false }
         connection.answered(with: message, now: now)
         pump(id, connection, now: now)
@@ -131,11 +98,11 @@ package final class StreamServer: TimedPart {
 
     // MARK: connections
 
-    private func accept(from listener: Listener) {
+    private func accept(from listener: StreamListener) {
         for _ in 0..<StreamServer.maxAccepts {
             do throws(SystemError) {
-                guard let accepted = try listener.accept() else { return }
-                admit(accepted.socket, accepted.peer.address)
+                guard let (socket, client) = try listener.accept() else { return }
+                admit(socket, client, listener.transport)
             } catch {
                 // Other errors concern the connection that was being accepted; its client is gone.
                 guard !error.isExhaustion else { return acceptPause.begin(now: Clock.now()) }
@@ -143,7 +110,7 @@ package final class StreamServer: TimedPart {
         }
     }
 
-    private func admit(_ socket: StreamSocket, _ client: Address) {
+    private func admit(_ socket: StreamSocket, _ client: Address, _ transport: Transport) {
         guard access.allows(client) else {
             refusedConnections += 1
             return
@@ -152,7 +119,7 @@ package final class StreamServer: TimedPart {
         // Terminates because each turn closes a connection.
         while let share = quota.fullShare(for: client) { makeRoom(in: share, now: now) }
         quota.admit(client)
-        open(socket, client, now: now)
+        open(socket, client, transport, now: now)
     }
 
     /// Closes the least valuable connection of a full share. A client whose connection closes opens a new one (RFC
@@ -168,7 +135,7 @@ package final class StreamServer: TimedPart {
         close(victim.id, victim.connection)
     }
 
-    private func open(_ socket: StreamSocket, _ client: Address, now: Instant) {
+    private func open(_ socket: StreamSocket, _ client: Address, _ transport: Transport, now: Instant) {
         let id = ConnectionID(place: freePlaces.last ?? members.count, number: nextNumber)
         nextNumber += 1
         let interest = StreamConnection.initialInterest
@@ -181,7 +148,7 @@ package final class StreamServer: TimedPart {
             return
         }
         if freePlaces.popLast() == nil { members.append(nil) }
-        let connection = StreamConnection(socket, client, registration, now: now)
+        let connection = StreamConnection(socket, client, transport, registration, now: now)
         members[id.place] = (id, connection)
         deadlines.set(connection.deadline, for: id.place)
     }
@@ -240,18 +207,18 @@ package final class StreamServer: TimedPart {
     }
 
     private func answer(_ message: [UInt8], _ id: ConnectionID, _ connection: StreamConnection, now: Instant) {
-        tally[.tcpQueries] += 1
+        tally.addQueries(over: connection.transport)
         var outcome = FastPath.Outcome.local
         let nowMilliseconds = Clock.millisecondsSinceBoot(now)
         let reply = Reply.message(limitBytes: StreamFraming.maxMessageBytes) { output in
             outcome = fastPath.respond(
-                to: message.span, from: connection.client, nowMilliseconds: nowMilliseconds,
-                streamLimitBytes: StreamFraming.maxMessageBytes, into: &output)
+                to: message.span, from: connection.client, over: connection.transport,
+                nowMilliseconds: nowMilliseconds, into: &output)
         }
         tally.count(outcome)
         let took = now.duration(to: Clock.now())
         var served = ServedQuery(outcome, fastPath.remark, client: connection.client)
-        served.transport = .tcp
+        served.transport = connection.transport
         ring.record(
             served, atNanoseconds: Clock.nanosecondsSinceBoot(now), microseconds: took.microsecondsRoundedUp,
             in: message.span)
@@ -261,11 +228,15 @@ package final class StreamServer: TimedPart {
         }
         switch outcome {
         case .answered, .local, .refused, .limited, .dropped: break
-        case .answeredAndDue(_, let question): due.append(question)
-        case .answeredAwaited(_, let question): awaited.append(question)
+        case .answeredAndDue(_, let question): notices.append(.due(question))
+        case .answeredAwaited(_, let question): notices.append(.servedAgain(question))
         case .miss(let query):
             tally[.handedOver] += 1
-            misses.append(Miss(connection: id, client: connection.client, query: query, packet: message))
+            notices.append(
+                .asked(
+                    Handover(
+                        query: query, packet: message, client: connection.client, path: .connection(id),
+                        receivedAt: now)))
             return
         }
         connection.answered(with: reply, now: now)

@@ -2,36 +2,8 @@
 // hands over misses. It waits for nothing but the next packet.
 
 package import DNSWire
-package import LinuxIO
+import LinuxIO
 import Telemetry
-
-/// A question for the main thread, with everything that its reply needs.
-package struct Handover: Sendable {
-    package let query: Query
-    package let packet: [UInt8]
-    package let peer: SocketAddress
-    /// The local address that was asked, from which the reply is sent; empty unless the socket listens on all
-    /// addresses.
-    package let askedAddress: [UInt8]
-    package let socket: DatagramSocket
-    package let receivedAt: Instant
-}
-
-/// A message from a serving thread to the main thread.
-package enum Notice: Sendable {
-    case asked(Handover)
-    /// An answer close to its expiry was served.
-    case due(Question)
-    /// An answer was served that `AnswerCache.awaitHit` had marked.
-    case servedAgain(Question)
-
-    package var isQuestion: Bool {
-        switch self {
-        case .asked: true
-        case .due, .servedAgain: false
-        }
-    }
-}
 
 /// One of N threads, each with sockets of its own on every listen address.
 struct ServingThread: ~Copyable {
@@ -102,7 +74,7 @@ struct ServingThread: ~Copyable {
     private mutating func answer(_ count: Int, _ socket: DatagramSocket, now: Instant) {
         let nowMilliseconds = Clock.millisecondsSinceBoot(now)
         served.removeAll(keepingCapacity: true)
-        tally.add(.udpQueries, UInt64(count))
+        tally.addQueries(UInt64(count), over: .udp)
         if count > 1 {
             for place in 0..<count { batch.withPacket(place) { fastPath.announce($0) } }
             fastPath.prefetch()
@@ -116,7 +88,8 @@ struct ServingThread: ~Copyable {
             let client = peer.address
             let isCut = batch.isCut(place)
             let outcome = batch.exchange(place) { packet, reply in
-                fastPath.respond(to: packet, from: client, nowMilliseconds: nowMilliseconds, isCut: isCut, into: &reply)
+                fastPath.respond(
+                    to: packet, from: client, over: .udp, nowMilliseconds: nowMilliseconds, isCut: isCut, into: &reply)
             }
             tally.count(outcome)
             served.append(ServedQuery(outcome, fastPath.remark, client: client))
@@ -125,34 +98,36 @@ struct ServingThread: ~Copyable {
             case .answeredAndDue(_, let question): notices.append(.due(question))
             case .answeredAwaited(_, let question): notices.append(.servedAgain(question))
             case .miss(let query):
-                let handover = Handover(
-                    query: query, packet: batch.bytes(place), peer: peer, askedAddress: batch.askedAddress(place),
-                    socket: socket, receivedAt: now)
-                notices.append(.asked(handover))
+                let path = ReplyPath.datagram(socket, peer: peer, askedAddress: batch.askedAddress(place))
+                notices.append(
+                    .asked(
+                        Handover(
+                            query: query, packet: batch.bytes(place), client: client, path: path, receivedAt: now)))
             }
         }
     }
 
     /// Refuses a question because the main thread is behind: the client need not wait for its own time-out.
     private mutating func refuse(_ handover: Handover) {
+        guard case .datagram(let socket, let peer, let askedAddress) = handover.path else { return }
         tally[.handedOver] -= 1
-        let message = Reply.message(limitBytes: handover.query.datagramLimit) { output in
+        let message = Reply.message(limitBytes: handover.query.replyLimitBytes) { output in
             Reply.write(
                 code: .serverFailure, to: handover.query, in: handover.packet.span, extendedError: .notReady,
                 into: &output)
         }
-        let client = handover.peer.address
         let outcome: ServedQuery
-        refusals.add(message.span, to: handover.peer, from: handover.askedAddress, through: handover.socket)
+        refusals.add(message.span, to: peer, from: askedAddress, through: socket)
         refusals.send()
         if refusals.takeUnsent() == 0 {
             tally.add(.failureResponses)
             tally.count(.serverFailure)
             outcome = ServedQuery(
-                .answered, from: .failure, .serverFailure, extendedError: ExtendedError.notReady.code, client: client)
+                .answered, from: .failure, .serverFailure, extendedError: ExtendedError.notReady.code,
+                client: handover.client)
         } else {
             tally.add(.droppedOverload)
-            outcome = ServedQuery(.dropped, outcome: .overload, client: client)
+            outcome = ServedQuery(.dropped, outcome: .overload, client: handover.client)
         }
         telemetry.ring.record(
             outcome, atNanoseconds: Clock.nanosecondsSinceBoot(handover.receivedAt), microseconds: 0,

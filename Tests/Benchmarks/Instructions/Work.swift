@@ -41,7 +41,8 @@ enum Work: String {
                 output.removeAll()
                 let packet = samples.packets[index]
                 let outcome = path.respond(
-                    to: packet.span, from: .v4(0x7F00_0001), nowMilliseconds: Int64(index), into: &output)
+                    to: packet.span, from: .v4(0x7F00_0001), over: .udp, nowMilliseconds: Int64(index),
+                    into: &output)
                 if outcome == .answered(.noError), output.count > 0 { done += 1 }
             }
         }

@@ -17,7 +17,8 @@ struct PortBindingTests {
         let ports = try PortBinding(addresses("127.0.0.1:0"), threads: 3)
         let address = try #require(ports.addresses.first)
         #expect(ports.addresses.count == 1 && address.port != 0)
-        #expect(try ports.listeners.map { try $0.localAddress() } == [address])
+        #expect(ports.listeners.count == 1)
+        #expect(try StreamSocket(connectingTo: address).connectOutcome() == .connected)
         #expect(ports.datagrams.count == 3)
         for sockets in ports.datagrams { #expect(try sockets.map { try $0.localAddress() } == [address]) }
     }

@@ -46,6 +46,11 @@ struct StatisticsTests {
             tally.add(count)
             #expect(figures(tally) != figures(Tally()), "\(count)")
         }
+        for transport in Transport.allCases {
+            var tally = Tally()
+            tally.addQueries(over: transport)
+            for path in ["total", transport.word] { #expect(figures(tally)["queries.\(path)"]?.number == 1) }
+        }
     }
 
     @Test("statistics have a number for every verdict and every refusal, counted or not")

@@ -68,8 +68,8 @@ final class ExplainStand {
         var outcome: FastPath.Outcome?
         _ = [UInt8](capacity: EDNS.ourPayloadBytes) { output in
             outcome = path.respond(
-                to: packet.span, from: ServingStand.loopback, nowMilliseconds: Clock.millisecondsSinceBoot(now),
-                into: &output)
+                to: packet.span, from: ServingStand.loopback, over: .udp,
+                nowMilliseconds: Clock.millisecondsSinceBoot(now), into: &output)
         }
         switch outcome {
         case .answeredAndDue(_, let question): handle(.prefetchDue(question))

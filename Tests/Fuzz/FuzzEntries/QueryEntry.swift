@@ -7,13 +7,13 @@ import TestSupport
 extension FuzzEntry {
     package static let query = FuzzEntry(name: "Query") { bytes in
         let loopback = ServingStand.loopback
-        check(bytes, from: loopback, isStream: false)
-        check(bytes, from: loopback, isStream: true)
-        check(bytes, from: .v4(0xC633_6401), isStream: false)
-        check(bytes, from: neighbour, isStream: true, gate: openGate)
+        check(bytes, from: loopback, over: .udp)
+        check(bytes, from: loopback, over: .tcp)
+        check(bytes, from: .v4(0xC633_6401), over: .udp)
+        check(bytes, from: neighbour, over: .tcp, gate: openGate)
         // The first one is answered, the second one is over the limit.
         let gate = gate(clientRate: 1)
-        for _ in 0..<2 { check(bytes, from: neighbour, isStream: false, gate: gate) }
+        for _ in 0..<2 { check(bytes, from: neighbour, over: .udp, gate: gate) }
     }
 
     private static let neighbour = Address.v4(0xC0A8_0001)
@@ -54,16 +54,18 @@ extension FuzzEntry {
             partition: partition, provenance: .provider, nowMilliseconds: 0)
     }
 
-    private static func check(_ packet: [UInt8], from client: Address, isStream: Bool, gate: ClientRateLimit? = nil) {
+    private static func check(
+        _ packet: [UInt8], from client: Address, over transport: Transport, gate: ClientRateLimit? = nil
+    ) {
         let serving = ServingState(partition, seed: 1)
         var path = FastPath(cache: cache, access: access, serving: serving, gate: gate, version: ServingStand.version)
         var outcome = FastPath.Outcome.dropped(.short)
-        let limit = isStream ? StreamFraming.maxMessageBytes : nil
-        let reply = [UInt8](capacity: limit ?? EDNS.ourPayloadBytes) { output in
+        let room = transport.isStream ? StreamFraming.maxMessageBytes : EDNS.ourPayloadBytes
+        let reply = [UInt8](capacity: room) { output in
             outcome = path.respond(
-                to: packet.span, from: client, nowMilliseconds: 7_000, streamLimitBytes: limit, into: &output)
+                to: packet.span, from: client, over: transport, nowMilliseconds: 7_000, into: &output)
         }
-        let fault = ReplyShape.fault(of: reply, outcome, to: packet, isStream: isStream)
+        let fault = ReplyShape.fault(of: reply, outcome, to: packet, isStream: transport.isStream)
         precondition(fault == nil, "\(outcome): \(fault ?? "")")
         switch outcome {
         case .answered, .answeredAndDue, .answeredAwaited, .local, .miss:
