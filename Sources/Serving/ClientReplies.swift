@@ -12,8 +12,8 @@ package struct ClientReplies: ~Copyable {
         self.streams = streams
     }
 
-    /// Sends a reply, a datagram with the next `flush`. An empty message ends the question without a reply: a connection
-    /// counts the question as in flight until then.
+    /// Sends a reply, a datagram with the next `flush`. An empty message ends the question without a reply, which a
+    /// connection counts as in flight until then.
     ///
     /// - Returns: false if the client has gone.
     package mutating func send(_ message: [UInt8], along path: ReplyPath, now: Instant) -> Bool {

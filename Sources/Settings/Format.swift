@@ -54,34 +54,11 @@ struct Misfit: Error {
     }
 }
 
-extension TOMLNode {
-    /// Describes the value in the file in a few words.
-    var found: String {
-        switch value {
-        case .boolean(let value): "\(value)"
-        case .integer(let value): "\(value)"
-        case .float(let value): "\(value)"
-        case .string(let text) where text.contains("://") && !Settings.ProviderURL.isPublic(text): hiddenValue
-        case .string(let text): quoted(withoutPassword(text))
-        case .dateOrTime: "a date or time"
-        case .array: "an array"
-        case .table: "a table"
-        }
-    }
-}
-
 /// Describes a value that an error message must not show.
 let hiddenValue = "a value that is not shown, because it may be a key"
 
 /// Follows a message about an unknown table or key whose name resembles no known one: it may be an account's key.
 let hiddenName = "; its name is not shown, because it may be a secret;"
-
-/// Removes the password of a URL, which error messages about other keys may still show.
-private func withoutPassword(_ text: String) -> String {
-    guard let end = text.lastIndex(of: "@") else { return text }
-    let user = text[..<end].firstRange(of: "://")?.upperBound ?? text.startIndex
-    return text[user..<end].firstIndex(of: ":").map { text[...$0] + "..." + text[end...] } ?? text
-}
 
 /// Returns a TOML basic string, truncated for display and safe for terminals.
 func quoted(_ text: String) -> String {

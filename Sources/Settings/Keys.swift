@@ -46,8 +46,6 @@ extension Settings {
 }
 
 extension Settings.Server {
-    /// Maximum number of addresses. Each takes a UDP and a TCP socket on every thread.
-    private static let maxListen = 64
     /// Maximum number of networks, which are checked one by one for every query.
     private static let maxAllow = 256
     /// The bounds of rates. The upper bound exceeds the query rate of any machine.
@@ -56,7 +54,7 @@ extension Settings.Server {
     private static let maxThreads = 256
 
     static let keys: [Key<Settings.Server>] = [
-        Key("listen", \.listen, Format.listenEndpoint.list(of: "strings \"ADDR:PORT\"", 1...maxListen)),
+        Key("listen", \.listen, .listenPlaces),
         Key("threads", \.threads, .integer(0...maxThreads, meaning: "0 = one per core")),
         Key("allow", \.allow, Format.prefix.list(of: "strings \"ADDR/LENGTH\"", 1...maxAllow)),
         Key("client-rate", \.clientRate, Format.rate(rates).orOff),

@@ -1,4 +1,5 @@
-// Removes secrets from settings for a report that other people read: accounts and every text that may hold a key.
+// Removes secrets from settings for a report that other people read, and from error messages: accounts and every text
+// that may hold a key.
 
 extension Settings {
     /// The text in place of a removed text.
@@ -176,4 +177,27 @@ extension Settings.RequestParameters {
     }
 
     fileprivate var texts: Set<String> { Set(Array(query.values) + tags + [appID].compactMap(\.self)) }
+}
+
+extension TOMLNode {
+    /// Describes the value in the file in a few words.
+    var found: String {
+        switch value {
+        case .boolean(let value): "\(value)"
+        case .integer(let value): "\(value)"
+        case .float(let value): "\(value)"
+        case .string(let text) where text.contains("://") && !Settings.ProviderURL.isPublic(text): hiddenValue
+        case .string(let text): quoted(withoutPassword(text))
+        case .dateOrTime: "a date or time"
+        case .array: "an array"
+        case .table: "a table"
+        }
+    }
+}
+
+/// Removes the password of a URL, which error messages about other keys may still show.
+private func withoutPassword(_ text: String) -> String {
+    guard let end = text.lastIndex(of: "@") else { return text }
+    let user = text[..<end].firstRange(of: "://")?.upperBound ?? text.startIndex
+    return text[user..<end].firstIndex(of: ":").map { text[...$0] + "..." + text[end...] } ?? text
 }

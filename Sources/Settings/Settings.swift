@@ -38,8 +38,8 @@ package struct Settings: Equatable, Sendable {
     package static let defaults = Settings()
 
     package struct Server: Equatable, Sendable {
-        /// The addresses for UDP and TCP; one or more, all different. Port 0 uses any free port.
-        package var listen = [SocketAddress(.loopback4, port: 53), SocketAddress(.loopback6, port: 53)]
+        /// One or more, all different.
+        package var listen = [Address.loopback4, .loopback6].map { ListenPlace.address(SocketAddress($0, port: 53)) }
         /// The number of serving threads, 0 to 256; 0 means one per core.
         package var threads = 0
         /// Clients outside these prefixes are refused.

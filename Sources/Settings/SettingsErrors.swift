@@ -350,9 +350,9 @@ struct SettingsErrors {
     private mutating func judgeListen(_ server: Settings.Server, in root: TOMLNode) {
         guard case .array(let nodes) = root.member("server")?.member("listen")?.value else { return }
         guard nodes.count == server.listen.count else { return }
-        for (index, endpoint) in server.listen.enumerated()
-        where endpoint.port != 0 && server.listen[..<index].contains(endpoint) {
-            note(nodes[index], "server.listen: found \"\(endpoint)\" for the second time; allowed: each once")
+        for (index, place) in server.listen.enumerated()
+        where !place.isAnyFreePort && server.listen[..<index].contains(place) {
+            note(nodes[index], "server.listen: found \"\(place)\" for the second time; allowed: each once")
         }
     }
 

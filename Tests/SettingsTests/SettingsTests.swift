@@ -37,7 +37,7 @@ struct SettingsTests {
         let cases: [(String, (inout Settings) -> Void)] = [
             (
                 "[server]\nlisten = [\"0.0.0.0:0\"]",
-                { $0.server.listen = [.init(.v4(0), port: 0)] }
+                { $0.server.listen = [.address(SocketAddress(.v4(0), port: 0))] }
             ),
             ("[server]\nthreads = 256", { $0.server.threads = 256 }),
             ("[server]\nuser = \"resolver\"", { $0.server.user = "resolver" }),

@@ -121,7 +121,7 @@ final class Daemon {
         try threads.start()
         log(
             .ready(
-                listen: ports.addresses.map(\.description), threads: threads.count,
+                listen: ports.places, threads: threads.count,
                 providers: settings.askedProviders.map(\.name),
                 systemServers: resolving.upstreams.system.servers.map(\.description)))
         if let networkChanges, !networkChanges.network.hasWayOut { log(.networkLost) }
@@ -133,7 +133,7 @@ final class Daemon {
         timetable = Timetable(timedParts)
         assert(hasAllParts, "a part with a deadline is not in the timetable")
         var turnedAt = Clock.now()
-        supervision?.ready(ports.addresses, resolving.upstreams.providers.providers, now: turnedAt)
+        supervision?.ready(ports.places, resolving.upstreams.providers.providers, now: turnedAt)
         while stopSignal == nil {
             // A deadline that has passed already must not count as lateness, which indicates suspension.
             let deadline = timetable.nextDeadline.map { max($0, turnedAt) }
@@ -257,7 +257,7 @@ final class Daemon {
             flight.recorder.settingsReloaded(now: Clock.now())
         case .failure(let fault): log(.settingsRefused(complaints: fault.complaints))
         }
-        supervision?.reloaded(ports.addresses, resolving.upstreams.providers.providers, now: Clock.now())
+        supervision?.reloaded(ports.places, resolving.upstreams.providers.providers, now: Clock.now())
         reload.end(result)
     }
 
@@ -376,7 +376,7 @@ final class Daemon {
             network: networkChanges?.network, translationPrefix: upstreamsInForce.nat64.prefixes.first,
             nameserverSource: upstreamsInForce.nameservers.path, start: start,
             settingsSeconds: reload.settingsAtWall / 1000, now: now,
-            listen: ports.addresses, operatorSwitches: policy.switches.reports,
+            ports: ports, operatorSwitches: policy.switches.reports,
             avoidingFor: settings.avoidsProviders ? Machine.proxyVariable : nil, pages: operators.pages,
             lists: policy.lists, droppedLogLines: log.droppedLines)
     }

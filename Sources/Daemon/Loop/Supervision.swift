@@ -35,9 +35,9 @@ final class Supervision: TimedPart {
     }
 
     /// Reports that every socket serves.
-    func ready(_ addresses: [SocketAddress], _ providers: [Provider], now: Instant) {
+    func ready(_ places: [String], _ providers: [Provider], now: Instant) {
         isReady = true
-        let (places, names) = (addresses.map(\.description), providers.map(\.name))
+        let names = providers.map(\.name)
         let line = "serving on \(places.joined(separator: ", ")) from \(names.joined(separator: ", "))"
         insist(on: .ready(line), now: now)
     }
@@ -54,8 +54,8 @@ final class Supervision: TimedPart {
     }
 
     /// Ends a reload.
-    func reloaded(_ addresses: [SocketAddress], _ providers: [Provider], now: Instant) {
-        if isReady { ready(addresses, providers, now: now) }
+    func reloaded(_ places: [String], _ providers: [Provider], now: Instant) {
+        if isReady { ready(places, providers, now: now) }
     }
 
     func stopping() {

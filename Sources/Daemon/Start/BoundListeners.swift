@@ -27,9 +27,8 @@ struct BoundListeners {
     private static func bind(
         _ settings: Settings, _ options: Options, threads: Int
     ) throws(StartFailure) -> PortBinding {
-        let addresses = options.listenAddresses(settings)
         do throws(PortBinding.Failure) {
-            return try PortBinding(addresses, threads: threads)
+            return try PortBinding(options.listenPlaces(settings), threads: threads)
         } catch {
             throw StartFailure(error)
         }

@@ -77,7 +77,7 @@ extension FreshStart {
         let files = try LocalFiles(
             resolvConf: settings.systemResolver.resolvConf, loop: try EventLoop(), outbox: Outbox())
         let nameservers = UpstreamsInForce.nameservers(
-            settings.systemResolver, files, options.listenAddresses(settings), complain: complain)
+            settings.systemResolver, files, options.listenPlaces(settings).addresses, complain: complain)
         self.init(
             settings, secrets.accounts, HostsFiles(secrets.names.hosts),
             Leases(secrets.names.leases, epoch: Clock.epoch()), lists: secrets.names.lists,

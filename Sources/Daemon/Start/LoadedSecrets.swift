@@ -27,7 +27,7 @@ struct LoadedSecrets {
         for settings: Settings, _ options: Options, bound: PortBinding? = nil, names read: NamesInFiles? = nil
     ) throws(SettingsFile.Unusable) {
         let handedOver = bound.flatMap { $0.areHandedOver ? $0.addresses : nil }
-        let wanted = options.listenAddresses(settings)
+        let wanted = options.listenPlaces(settings).addresses
         // Addresses that the settings no longer have are bound until the restart.
         let listen = handedOver ?? wanted + (bound?.addresses ?? []).filter { !wanted.contains($0) }
         let place = handedOver != nil ? "httpdnsd.socket" : options.listen.isEmpty ? "server.listen" : "--listen"

@@ -53,9 +53,9 @@ package struct Options: Equatable {
         }
     }
 
-    /// Returns the addresses of the command line, or of the settings' `server.listen` if the command line has none.
-    func listenAddresses(_ settings: Settings) -> [SocketAddress] {
-        listen.isEmpty ? settings.server.listen : listen
+    /// Returns the addresses of the command line, or the settings' `server.listen` if the command line has none.
+    func listenPlaces(_ settings: Settings) -> [ListenPlace] {
+        listen.isEmpty ? settings.server.listen : listen.map { .address($0) }
     }
 
     /// Takes NAME [TYPE], as `httpdnsctl explain` does.

@@ -4,6 +4,7 @@
 import DNSWire
 import LinuxIO
 import Serving
+import Settings
 
 struct PortBinding {
     /// The bound addresses: the port that the kernel chose replaces port 0.
@@ -18,13 +19,13 @@ struct PortBinding {
     let areHandedOver: Bool
 
     struct Failure: Error, CustomStringConvertible {
-        let address: SocketAddress
-        let transport: PortHolder.Transport
+        /// "127.0.0.1:53 (udp)"
+        let place: String
         let error: SystemError
         let holder: String?
 
         var description: String {
-            let place = "cannot listen on \(address) (\(transport.rawValue))"
+            let place = "cannot listen on \(place)"
             switch error {
             case let error where error.isAddressInUse:
                 let who = holder.map { "held by \($0)" } ?? "held by a process that only root can name"
@@ -39,35 +40,34 @@ struct PortBinding {
         }
     }
 
+    /// All bound places, as operators see them.
+    var places: [String] { addresses.map(\.description) }
+
     /// - Parameters:
-    ///   - addresses: each gets one listener and `threads` datagram sockets, all on one port.
-    ///     A loopback address that the machine does not have is left out if another one can be bound: the defaults
+    ///   - places: each address gets one listener and `threads` datagram sockets, all on one port.
+    ///     A loopback address that the machine does not have is left out if another place can be bound: the defaults
     ///     name both families, and many machines have IPv4 alone. Other addresses are bound before an interface has
     ///     them, because DHCP may come after the start.
-    init(_ addresses: [SocketAddress], threads: Int) throws(Failure) {
-        var bound: [SocketAddress] = []
+    init(_ places: [ListenPlace], threads: Int) throws(Failure) {
+        var addresses: [SocketAddress] = []
         var listeners: [StreamListener] = []
         var leftOut: [Failure] = []
-        for address in addresses {
+        for place in places {
             do throws(Failure) {
-                // A listener does not share its port, so it detects other daemons whose sockets SO_REUSEPORT would
-                // join.
-                let listener = try PortBinding.bind(address, .tcp) { address throws(SystemError) in
-                    try Listener(on: address, mayBeAbsent: !address.address.isLoopback)
+                switch place {
+                case .address(let address):
+                    let (listener, bound) = try PortBinding.listen(on: address)
+                    addresses.append(bound)
+                    listeners.append(listener)
                 }
-                let place = try PortBinding.bind(address, .tcp) { _ throws(SystemError) in
-                    try listener.localAddress()
-                }
-                bound.append(place)
-                listeners.append(StreamListener(listener))
             } catch {
                 guard error.error.isAddressUnavailable else { throw error }
                 leftOut.append(error)
             }
         }
-        if bound.isEmpty, let failure = leftOut.first { throw failure }
+        if listeners.isEmpty, let failure = leftOut.first { throw failure }
         var datagrams = [[DatagramSocket]](repeating: [], count: threads)
-        for address in bound {
+        for address in addresses {
             for thread in 0..<threads {
                 let socket = try PortBinding.bind(address, .udp) { address throws(SystemError) in
                     try DatagramSocket(serving: address, mayBeAbsent: !address.address.isLoopback)
@@ -75,22 +75,32 @@ struct PortBinding {
                 datagrams[thread].append(socket)
             }
         }
-        self.addresses = bound
+        self.addresses = addresses
         self.datagrams = datagrams
         self.listeners = listeners
         self.leftOut = leftOut
         areHandedOver = false
     }
 
-    private static func bind<Socket>(
+    /// A listener does not share its port, so it detects other daemons whose sockets SO_REUSEPORT would join.
+    ///
+    /// - Returns: also the bound address, with the port that the kernel chose in place of 0.
+    private static func listen(on address: SocketAddress) throws(Failure) -> (StreamListener, SocketAddress) {
+        try bind(address, .tcp) { address throws(SystemError) in
+            let listener = try Listener(on: address, mayBeAbsent: !address.address.isLoopback)
+            return (StreamListener(listener), try listener.localAddress())
+        }
+    }
+
+    private static func bind<Bound>(
         _ address: SocketAddress, _ transport: PortHolder.Transport,
-        _ make: (SocketAddress) throws(SystemError) -> Socket
-    ) throws(Failure) -> Socket {
+        _ make: (SocketAddress) throws(SystemError) -> Bound
+    ) throws(Failure) -> Bound {
         do throws(SystemError) {
             return try make(address)
         } catch {
             let holder = error.isAddressInUse ? PortHolder.describe(address, transport) : nil
-            throw Failure(address: address, transport: transport, error: error, holder: holder)
+            throw Failure(place: "\(address) (\(transport))", error: error, holder: holder)
         }
     }
 }

@@ -35,7 +35,7 @@ struct Statistics {
     /// The time of the settings in force, by the wall clock in seconds since 1970.
     let settingsSeconds: Int64
     let now: Instant
-    let listen: [SocketAddress]
+    let ports: PortBinding
     let operatorSwitches: [SwitchReport]
     /// The environment variable because of which providers are not asked; nil: they are asked.
     let avoidingFor: String?
@@ -47,9 +47,9 @@ struct Statistics {
     var status: StatusReport {
         let stats = stats
         var report = StatusReport(
-            uptimeSeconds: stats["uptime_s"], processID: Int(Machine.processID), listeners: listen.map(\.description),
+            uptimeSeconds: stats["uptime_s"], processID: Int(Machine.processID), listeners: ports.places,
             threads: threads.count)
-        let missing = Interfaces.missing(of: listen)
+        let missing = Interfaces.missing(of: ports.addresses)
         report.missingListeners = missing.isEmpty ? nil : missing.map(\.description)
         report.providers = stats.providers.map(StatusReport.Provider.init)
         report.nameservers = stats.nameservers.isEmpty ? nil : stats.nameservers.map(StatusReport.Provider.init)

@@ -65,7 +65,7 @@ struct Examination {
         knowledge.refusesLoopback = !allowsLoopback
         self.knowledge = knowledge
         places =
-            status?.listeners.compactMap { SocketAddress(withZone: $0) } ?? settings.settings.server.listen
+            status?.listeners.compactMap { SocketAddress(withZone: $0) } ?? settings.settings.server.listen.addresses
         ourselves = ListenAddresses(
             places.map { ($0.address, $0.port) }, interfaces: Interfaces.addresses())
         sources = settings.sources(status?.systemServers, without: ourselves)

@@ -47,7 +47,7 @@ struct ExaminedSettings {
 
     /// Whether programs of this machine may query at loopback addresses.
     var allowsLoopback: Bool {
-        settings.server.listen.filter { $0.isWildcard || $0.address.isLoopback }.allSatisfy { listener in
+        settings.server.listen.addresses.filter { $0.isWildcard || $0.address.isLoopback }.allSatisfy { listener in
             let client = listener.isIPv6 ? Address.v6(high: 0, low: 1) : .v4(0x7F00_0001)
             return settings.server.allow.contains { $0.contains(client) }
         }

@@ -49,7 +49,7 @@ extension SetupAnswers {
     }
 
     private var server: String {
-        let listen = Settings.defaults.server.listen + (lan ?? []).map(\.listen)
+        let listen = Settings.defaults.server.listen.addresses + (lan ?? []).map(\.listen)
         let allow = (Settings.defaults.server.allow + networks).withoutRepetition
         let clients = networks.isEmpty ? "This machine only" : "This machine and its network"
         return """

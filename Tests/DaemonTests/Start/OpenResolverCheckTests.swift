@@ -14,6 +14,8 @@ struct OpenResolverCheckTests {
         try texts.map { try #require(SocketAddress($0)) }
     }
 
+    private func places(_ text: String) throws -> [ListenPlace] { try listen([text]).map { .address($0) } }
+
     private func complaint(_ listen: [String], _ allow: [String]) throws -> String? {
         OpenResolverCheck.complaint(
             try self.listen(listen), of: "server.listen", allow: allow.compactMap { Prefix($0) })
@@ -51,12 +53,12 @@ struct OpenResolverCheckTests {
 
     @Test("settings without the former addresses of the LAN are accepted while these are bound")
     func reload() throws {
-        let ports = try PortBinding(listen(["0.0.0.0:0"]), threads: 1)
+        let ports = try PortBinding(places("0.0.0.0:0"), threads: 1)
         var settings = Settings.defaults
-        settings.server.listen = try listen(["127.0.0.1:53"])
+        settings.server.listen = try places("127.0.0.1:53")
         settings.probe.enabled = false
         _ = try LoadedSecrets(for: settings, try Options([]), bound: ports)
-        settings.server.listen = try listen(["0.0.0.0:53"])
+        settings.server.listen = try places("0.0.0.0:53")
         #expect(throws: SettingsFile.Unusable.self) {
             try LoadedSecrets(for: settings, try Options([]), bound: ports)
         }
@@ -83,7 +85,7 @@ struct OpenResolverCheckTests {
         #expect(throws: SettingsFile.Unusable.self) {
             _ = try LoadedSecrets(for: settings, try Options(["--listen", "0.0.0.0:5300"]))
         }
-        settings.server.listen = [try #require(SocketAddress("192.0.2.1:53"))]
+        settings.server.listen = try places("192.0.2.1:53")
         #expect(throws: SettingsFile.Unusable.self) { _ = try LoadedSecrets(for: settings, try Options([])) }
         _ = try LoadedSecrets(for: settings, try Options(["--listen", "127.0.0.1:5300"]))
         settings.server.allow += [try #require(Prefix("192.0.2.0/24"))]

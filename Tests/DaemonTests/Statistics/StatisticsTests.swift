@@ -89,7 +89,8 @@ struct StatisticsTests {
             start: DaemonStart(
                 options: try Options([]), rights: "", at: Instant(nanoseconds: 0), atWall: 1_000),
             settingsSeconds: 2,
-            now: Instant(nanoseconds: 61_000_000_000), listen: [], operatorSwitches: [], avoidingFor: nil, pages: nil,
+            now: Instant(nanoseconds: 61_000_000_000), ports: try PortBinding([], threads: 0),
+            operatorSwitches: [], avoidingFor: nil, pages: nil,
             lists: try NameLists(loop: resolving.loop, outbox: stand.outbox),
             droppedLogLines: 3)
     }
