@@ -33,7 +33,9 @@ enum Documents {
 
     /// Recipes of CONTRIBUTING.md, each with the name of something that was made by it. What names that is a place for
     /// the next one, too.
-    static let recipes = [("A dialect", "ucloud"), ("A metric", "unsent_responses")]
+    static let recipes = [
+        ("A dialect", "ucloud"), ("A metric", "unsent_responses"), ("A listener", "StreamListener"),
+    ]
 
     /// Files and folders of a recipe, by its title.
     static func places(of recipe: String, in document: SourceFile) -> [Substring] {
