@@ -87,7 +87,7 @@ struct ControlCommands {
                     ListingPages(of: cache, resolving, listing, nowMilliseconds: Clock.millisecondsSinceBoot(now))))
         case .flush(let scope, let wholeFleet): return flush(scope, wholeFleet: wholeFleet, request)
         case .prefetch(let names):
-            resolving.prefetch(names, now: now)
+            resolving.handle(.prefetch(names), now: now)
             return whole(.prefetching(names.count), asJSON: request.wantsJSON)
         case .httpdns(let change): return switched(change, request)
         case .rule(let action): return try changed(action, request)

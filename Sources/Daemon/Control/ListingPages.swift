@@ -110,7 +110,9 @@ extension ListingPages<VerdictListing> {
     init(of resolving: ResolvingLoop, _ listing: VerdictListing, now: Instant) {
         var names = Chunks(listing.name.map { [$0] } ?? resolving.judgedNames, of: maxNames)
         self.init(listing) {
-            names.next()?.flatMap(resolving.judged).map { AddressReport($0, now: now, nameOfSource: resolving.name) }
+            names.next()?.flatMap(resolving.judged).map {
+                AddressReport($0, now: now, nameOfSource: resolving.upstreams.name)
+            }
         }
     }
 }
@@ -135,7 +137,7 @@ extension ListingPages<WhoisListing> {
             }
             names = names ?? Chunks(resolving.judgedNames, of: maxNames)
             return names?.next()?.flatMap(resolving.judged).filter { $0.target.address == address }.map { judged in
-                WhoisEntry(judged, AddressReport(judged, now: now, nameOfSource: resolving.name))
+                WhoisEntry(judged, AddressReport(judged, now: now, nameOfSource: resolving.upstreams.name))
             }
         }
     }

@@ -95,7 +95,7 @@ final class PendingQueries: TimedPart {
         case .local(let code, let records, let remark): say(number, code, records, from: "local", remark)
         case .unreadable(let error): refuse("the reply can't be shown: \(error)", number)
         case .answer(let answer, let source):
-            say(number, answer.responseCode, answer.records, from: resolving.name(of: source), answer.remark)
+            say(number, answer.responseCode, answer.records, from: resolving.upstreams.name(of: source), answer.remark)
         case .expired(let expired, let cause):
             guard let terms = running[number]?.terms else { return }
             let records = try? expired.answer.records(of: Question(terms.name, terms.type))

@@ -84,15 +84,21 @@ final class Daemon {
                 mailbox: mailbox, store: store, answers: CachedAnswers(cache, serving),
                 seed: entropy.next(), fastPath: makeFastPath(), recorder: flight.recorder)
             let links = LinkMonitor(loop: loop, outbox: outbox)
-            policy = PolicyInForce(resolving, cache, lists, links)
-            upstreamsInForce = UpstreamsInForce(resolving, cache, files, ports)
+            policy = PolicyInForce(
+                resolving.upstreams, outbox, store, cache, resolving.addressSets, lists, links)
+            upstreamsInForce = UpstreamsInForce(
+                resolving.upstreams, resolving.probes, outbox, serving, files, ports,
+                hasStore: store != nil)
             networkChanges = network.map { [resolving, upstreamsInForce] network in
                 NetworkChangeHandler(network, cache, resolving, upstreamsInForce, settings)
             }
             linksInForce = LinksInForce(links, policy, upstreamsInForce, network, ports, outbox)
             operators = Operators(resolving, cache)
-            (evidence, notifier) = (EvidenceLog(resolving), Notifier(resolving))
-            portalCheck = PortalCheck(resolving) { [networkChanges] in networkChanges?.network.identity }
+            evidence = EvidenceLog(resolving.upstreams, store)
+            notifier = Notifier(loop, resolving.upstreams, outbox)
+            portalCheck = PortalCheck(resolving.upstreams, outbox) { [networkChanges] in
+                networkChanges?.network.identity
+            }
             threads = ServingThreads(ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
             supervision = notice.map { [threads] notice in Supervision(notice, threads, now: Clock.now()) }
         } catch {
@@ -109,6 +115,7 @@ final class Daemon {
         apply(reload.settings)
         // Reads the routes before the first query.
         networkChanges?.follow(lateBy: .zero, now: Clock.now())
+        dispatch(now: Clock.now())
         try awaitLinks()
         dispatch(now: Clock.now())
         for failure in ports.leftOut { log(.addressLeftOut(failure.description)) }
@@ -152,7 +159,8 @@ final class Daemon {
         operators.close()
         resolving.upstreams.providers.stop(now: Clock.now())
         dispatch(now: Clock.now())
-        upstreamsInForce.billing.save(now: Clock.now())
+        upstreamsInForce.billing.save()
+        dispatch(now: Clock.now())
         resolving.store?.stop()
         log(.stopped)
     }
@@ -239,8 +247,8 @@ final class Daemon {
         if let result { endReload(result) }
         // Lists that a refused reload read are in force, too.
         if (try? result?.get()) == nil {
-            if hasOtherLists { policy.renew(now: now) }
-            policy.localNamesChanged(batch.local, now: now)
+            if hasOtherLists { policy.renew() }
+            policy.localNamesChanged(batch.local)
         }
         // A walk through the cache takes the main thread too long.
         let (hosts, cache) = (policy.hosts, resolving.answers.cache)
@@ -274,19 +282,19 @@ final class Daemon {
         }
         let names = reload.takeNames()
         policy.lists.set(names, zones: LocalZones(settings.localZones), copies: LastGoodFiles(settings))
-        upstreamsInForce.nat64.configure(settings.server, now: now)
+        upstreamsInForce.nat64.configure(settings.server)
         upstreamsInForce.addressLists.isPaused = settings.avoidsProviders
         upstreamsInForce.files.watch(resolvConf: settings.systemResolver.resolvConf)
-        policy.announceHosts(now: now)
+        policy.announceHosts()
         readNameservers(now: now)
         resolving.probes.configure(secrets.probes)
         if let problem = secrets.probes.problem { outbox.log(.probesOff(problem)) }
         policy.rules.settingsChanged(to: settings, now: now)
-        policy.set(settings, secrets.fleet, now: now)
-        policy.announceLeases(of: names.local, now: now)
+        policy.set(settings, secrets.fleet)
+        policy.announceLeases(of: names.local)
         if settings.avoidsProviders { outbox.log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
         upstreamsInForce.billing.providersChanged(now: now)
-        resolving.prefetch(settings.prefetch.names, now: now)
+        if !settings.prefetch.names.isEmpty { outbox.put(.event(.prefetch(settings.prefetch.names))) }
     }
 
     func readNameservers(now: Instant) {
@@ -330,7 +338,7 @@ final class Daemon {
         let kept = keptNames.flatMap { [Question($0, .a), Question($0, .aaaa)] }
             .compactMap { resolving.answers.entries(of: $0).first }
         let restored = kept.map { RestoredAnswer($0, now: now) } + here.map { RestoredAnswer($0, now: now) }
-        resolving.handle(.restored(restored), now: now)
+        outbox.put(.event(.restored(restored)))
     }
 
     /// The components that wait for the store begin. Those that would replace its notes continue to wait: the file may
@@ -338,15 +346,13 @@ final class Daemon {
     private func beginWithoutStore(now: Instant) {
         if upstreamsInForce.addressLists.notes == nil { upstreamsInForce.addressLists.begin([:], now: now) }
         resolving.upstreams.fleet.restore([:], now: now)
-        policy.beginKeeping(now: now)
+        policy.beginKeeping()
     }
 
     private func takeNotes(_ notes: [String: String], now: Instant) {
         policy.switches.restore(notes, now: now)
         for name in policy.rules.restore(notes, settings, now: now) {
-            let scope = QuestionScope(name, includesDescendants: true)
-            resolving.store?.forget(scope, now: now)
-            _ = resolving.answers.cache.remove(scope)
+            outbox.put(.remove(QuestionScope(name, includesDescendants: true)))
         }
         policy.restore(notes)
         upstreamsInForce.addressLists.begin(notes, now: now)
@@ -363,7 +369,7 @@ final class Daemon {
         if let path = settings.control.socket {
             try operators.openControlSocket(at: path, resolving.loop) { [unowned self] in answer($0, from: $1) }
         }
-        policy.rules.onChange = { [unowned policy] now in policy.renew(now: now) }
+        policy.rules.onChange = { [unowned policy] in policy.renew() }
         guard let listener = listeners.pages else { return }
         try operators.openPages(listener, resolving.loop) { [unowned self] now in statistics(now: now) }
     }
@@ -381,8 +387,11 @@ final class Daemon {
             lists: policy.lists, droppedLogLines: log.droppedLines)
     }
 
+    /// What a command changes is in force before its reply.
     private func answer(_ line: [UInt8], from peer: LocalPeer) -> ControlAnswer {
         let now = Clock.now()
+        dispatch(now: now)
+        defer { dispatch(now: now) }
         return ControlCommands(
             statistics: statistics(now: now), resolving: resolving, switches: policy.switches, rules: policy.rules,
             settings: settings, pending: operators.pending, evidence: evidence, watches: flight.watches,

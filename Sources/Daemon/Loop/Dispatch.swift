@@ -15,16 +15,20 @@ extension Daemon {
         // Before the timers: after a suspend, requests may look timed out only because the machine slept.
         if let networkChanges {
             networkChanges.follow(lateBy: lateBy, now: now)
+            dispatch(now: now)
             listening.news(routeChanges: networkChanges.network.routeChanges).forEach { outbox.log($0) }
         }
         resolving.probes.readClock(now: now)
         timetable.timePassed(now: now)
-        dispatch(now: now)
         linksInForce.followRoutes(now: now)
         policy.followWallClock(now: now)
+        dispatch(now: now)
         resolving.settle(now: now)
         if let networkChanges {
-            if networkChanges.followExits(now: now) { resolving.settle(now: now) }
+            if networkChanges.followExits(now: now) {
+                dispatch(now: now)
+                resolving.settle(now: now)
+            }
             networkChanges.noteRecovery()
         }
         resolving.reportStateChanges(now: now)
@@ -47,6 +51,17 @@ extension Daemon {
 
     private func carryOut(_ output: Output, now: Instant) {
         switch output {
+        case .event(let event): resolving.handle(event, now: now)
+        case .policyChanged(let new, let former):
+            resolving.handle(.policyChanged(policy.announced(new)), now: now)
+            policy.follow(new, after: former, now: now)
+        case .leased(let names): policy.removeNames(names)
+        case .remove(let scope): _ = resolving.remove(scope, now: now)
+        case .forget(let scope):
+            resolving.handle(.forgotten(scope), now: now)
+            _ = resolving.remove(scope, now: now)
+        case .networkChanged(let id): resolving.networkChanged(to: id, now: now)
+        case .note(let name, let text): resolving.store?.note(name, text, now: now)
         case .log(let event):
             log(event)
             notifier.take(event, now: now)
@@ -70,7 +85,7 @@ extension Daemon {
         case .diverged(let forged):
             let isNamed = evidence.add(forged, network: network, wallMilliseconds: Clock.wallMilliseconds(), now: now)
             tellOfEvidence(
-                isNamed ? .divergence(source: resolving.name(of: forged.mismatched.source)) : nil, now: now)
+                isNamed ? .divergence(source: resolving.upstreams.name(of: forged.mismatched.source)) : nil, now: now)
         case .contradicted(let answer):
             let isNamed = evidence.add(answer, network: network, wallMilliseconds: Clock.wallMilliseconds(), now: now)
             tellOfEvidence(isNamed ? event(of: answer) : nil, now: now)
@@ -81,7 +96,7 @@ extension Daemon {
 
     private func event(of answer: ContradictingAnswer) -> LogEvent {
         .contradiction(
-            source: resolving.name(of: answer.source), name: answer.question.name, "\(answer.contradiction)")
+            source: resolving.upstreams.name(of: answer.source), name: answer.question.name, "\(answer.contradiction)")
     }
 
     /// Reports the latest evidence to the log and to the receivers of notifications.

@@ -1,8 +1,27 @@
 // What the parts of the daemon report to each other, in the order in which it happened. Only `Dispatch` reads it.
 
+import DNSWire
 import Resolver
 
 enum Output {
+    /// An event for the resolver.
+    case event(Event)
+    /// The policy is another one.
+    ///
+    /// - Parameter former: nil for the first one.
+    indirect case policyChanged(Policy, former: Policy?)
+    /// Leases answer these names from now on.
+    case leased(Set<Name>)
+    /// Cached and stored answers to these questions are not used any more.
+    case remove(QuestionScope)
+    /// The same, and the resolver forgets what it knows of them.
+    case forget(QuestionScope)
+    /// The machine is on another network.
+    case networkChanged(NetworkID)
+    /// A note for the store.
+    ///
+    /// - Parameter text: nil: removes the note.
+    case note(name: String, text: String?)
     /// An event for the log, and for the receivers that want it.
     case log(LogEvent)
     /// Something has to be read. One output stands for any number of changes until it is taken.
@@ -29,6 +48,13 @@ enum Change: Hashable {
     case nameserverFiles
     /// How many questions of accounts are billed, by this machine or by all members of the fleet.
     case billedSums
+}
+
+extension Event {
+    /// Requests both address families of each name, because clients ask for both.
+    static func prefetch(_ names: [Name]) -> Event {
+        .requested(names.flatMap { [Question($0, .a), Question($0, .aaaa)] })
+    }
 }
 
 /// A part keeps the outbox and writes to it whenever it has something to report: in a call, at a deadline, or when a

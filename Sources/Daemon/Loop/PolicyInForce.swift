@@ -8,7 +8,10 @@ import Serving
 import Settings
 
 final class PolicyInForce {
-    private let resolving: ResolvingLoop
+    private let upstreams: Upstreams
+    private let outbox: Outbox
+    private let store: StoreThread?
+    private let addressSets: AddressSets
     private let cache: AnswerCache
     let lists: NameLists
     let rules: RuntimeRules
@@ -30,10 +33,12 @@ final class PolicyInForce {
     private var isStoreLoaded = false
 
     init(
-        _ resolving: ResolvingLoop, _ cache: AnswerCache, _ lists: NameLists, _ linkMonitor: LinkMonitor
+        _ upstreams: Upstreams, _ outbox: Outbox, _ store: StoreThread?, _ cache: AnswerCache,
+        _ addressSets: AddressSets, _ lists: NameLists, _ linkMonitor: LinkMonitor
     ) {
-        (self.resolving, self.cache, self.lists, self.linkMonitor) = (resolving, cache, lists, linkMonitor)
-        (switches, rules) = (ProviderSwitches(resolving, cache), RuntimeRules(resolving))
+        (self.upstreams, self.outbox, self.store) = (upstreams, outbox, store)
+        (self.cache, self.addressSets, self.lists, self.linkMonitor) = (cache, addressSets, lists, linkMonitor)
+        (switches, rules) = (ProviderSwitches(outbox, hasStore: store != nil), RuntimeRules(outbox, store))
     }
 
     var timedParts: [any TimedPart] { [switches, rules, lists] }
@@ -41,25 +46,28 @@ final class PolicyInForce {
     // MARK: policy
 
     /// Providers must be set before, because rules name them.
-    func set(_ settings: Settings, _ fleet: FleetSetup?, now: Instant) {
+    func set(_ settings: Settings, _ fleet: FleetSetup?) {
         (self.settings, self.fleet) = (settings, fleet)
-        renew(now: now)
+        renew()
     }
 
     /// Makes the policy anew after a change of lists, added rules or links. Removes cached answers of names whose terms
     /// differ (`Policy.answersDiffering`).
-    func renew(now: Instant) {
+    func renew() {
         let new = Policy(
-            settings, resolving.upstreams.providers.providers, resolving.upstreams.nameservers.all,
+            settings, upstreams.providers.providers, upstreams.nameservers.all,
             lists: lists.names.lists,
             added: rules.rules, links: links)
-        let old = policy
+        outbox.put(.policyChanged(new, former: policy))
         policy = new
-        announce(new, now: now)
-        if let old { removeAnswersDiffering(new, from: old, now: now) }
-        resolving.addressSets.configure(new.rules, cache, socket: settings.control.nftsetSocket, now: now)
-        resolving.upstreams.fleet.configure(
-            fleet, rules: new.acceptanceDigest { resolving.name(of: .provider($0)) },
+    }
+
+    /// - Parameter new: a policy that the resolver has from now on.
+    func follow(_ new: Policy, after former: Policy?, now: Instant) {
+        if let former { removeAnswersDiffering(new, from: former, now: now) }
+        addressSets.configure(new.rules, cache, socket: settings.control.nftsetSocket, now: now)
+        upstreams.fleet.configure(
+            fleet, rules: new.acceptanceDigest { upstreams.name(of: .provider($0)) },
             fingerprint: FleetSetup.fingerprint(of: settings), now: now)
         linkMonitor.setOn((settings.rules + rules.rules).contains { $0.resolver == .link }, now: now)
     }
@@ -69,7 +77,7 @@ final class PolicyInForce {
     private func removeAnswersDiffering(_ new: Policy, from old: Policy, now: Instant) {
         let (scopes, listsDiffer) = (new.answersDiffering(from: old), new.listsDiffer(from: old))
         guard !scopes.isEmpty || listsDiffer else { return }
-        for scope in scopes { resolving.store?.forget(scope, now: now) }
+        for scope in scopes { store?.forget(scope, now: now) }
         var removed: Set<Name> = []
         let concerned = Set(scopes.map(\.name))
         _ = cache.remove { name, _, _ in
@@ -80,15 +88,16 @@ final class PolicyInForce {
             if listsDiffer, removed.count <= StoreLoop.maxRemovals { removed.insert(name) }
             return true
         }
-        for name in removed.sorted() { resolving.store?.forget(QuestionScope(name), now: now) }
+        for name in removed.sorted() { store?.forget(QuestionScope(name), now: now) }
         // Earlier, the note would hide that the store's answers were accepted under others.
         if isStoreLoaded { noteAcceptance(now: now) }
     }
 
-    private func announce(_ policy: Policy, now: Instant) {
+    /// Returns the policy for the resolver.
+    func announced(_ policy: Policy) -> Policy {
         var policy = policy
-        if resolving.store != nil, !isStoreRead { policy.kept = [] }
-        resolving.handle(.policyChanged(policy), now: now)
+        if store != nil, !isStoreRead { policy.kept = [] }
+        return policy
     }
 
     // MARK: links
@@ -104,32 +113,35 @@ final class PolicyInForce {
     // MARK: local names
 
     /// - Parameter changed: files that were read.
-    func localNamesChanged(_ changed: [String: LocalNameFile], now: Instant) {
-        if changed.values.contains(where: { !$0.isLeases }) { announceHosts(now: now) }
+    func localNamesChanged(_ changed: [String: LocalNameFile]) {
+        if changed.values.contains(where: { !$0.isLeases }) { announceHosts() }
         guard changed.values.contains(where: \.isLeases) else { return }
-        announceLeases(of: changed, now: now)
+        announceLeases(of: changed)
     }
 
-    func announceHosts(now: Instant) {
+    func announceHosts() {
         hosts = HostsFiles(lists.names.hosts)
-        resolving.handle(.hostsChanged(hosts), now: now)
+        outbox.put(.event(.hostsChanged(hosts)))
     }
 
-    func announceLeases(of files: [String: LocalNameFile], now: Instant) {
-        announceLeases(new: files.values.reduce(into: []) { $0.formUnion($1.newNames) }, now: now)
+    func announceLeases(of files: [String: LocalNameFile]) {
+        announceLeases(new: files.values.reduce(into: []) { $0.formUnion($1.newNames) })
     }
 
-    private func announceLeases(new: Set<Name>, now: Instant) {
+    private func announceLeases(new: Set<Name>) {
         leases = Leases(lists.names.leases, epoch: Clock.epoch())
-        resolving.handle(.leasesChanged(leases, new: new), now: now)
-        if !new.isEmpty { _ = cache.remove { name, _, _ in new.contains(name) } }
+        outbox.put(.event(.leasesChanged(leases, new: new)))
+        if !new.isEmpty { outbox.put(.leased(new)) }
     }
+
+    /// Removes cached answers, which would hide leases.
+    func removeNames(_ names: Set<Name>) { _ = cache.remove { name, _, _ in names.contains(name) } }
 
     /// Leases end by the wall clock, which a time service may set.
     func followWallClock(now: Instant) {
         guard !leases.isEmpty, PolicyInForce.differ(Clock.epoch(), leases.epoch) else { return }
         // Some of these may be in force again, if the time was set back.
-        announceLeases(new: leases.namesWithoutLease(now: now), now: now)
+        announceLeases(new: leases.namesWithoutLease(now: now))
     }
 
     private static func differ(_ epoch: Instant, _ other: Instant) -> Bool {
@@ -157,16 +169,16 @@ final class PolicyInForce {
         removeAnswersAgainstPolicy()
         removeAnswersOfOtherRules(now: now)
         isStoreLoaded = true
-        resolving.addressSets.refill()
-        beginKeeping(now: now)
+        addressSets.refill()
+        beginKeeping()
         return policy?.kept ?? []
     }
 
     /// Kept names are asked for from now on.
-    func beginKeeping(now: Instant) {
+    func beginKeeping() {
         guard !isStoreRead, let policy else { return }
         isStoreRead = true
-        announce(policy, now: now)
+        outbox.put(.event(.policyChanged(policy)))
     }
 
     /// Removes cached provider answers of names that a rule or a switch sends to the system resolver, answers of an
@@ -180,7 +192,7 @@ final class PolicyInForce {
     }
 
     private var acceptance: AcceptanceNote? {
-        policy.flatMap { AcceptanceNote($0, resolving.upstreams.nameservers.all) }
+        policy.flatMap { AcceptanceNote($0, upstreams.nameservers.all) }
     }
 
     /// Removes stored answers of names with an expectation or a nameserver, now or when the answers were accepted, if
@@ -191,12 +203,12 @@ final class PolicyInForce {
         let names = Set((acceptance?.names ?? []) + (acceptanceOfStore?.names ?? []))
         _ = cache.remove { name, _, _ in name.isWithin(anyOf: names) }
         for name in names.sorted() {
-            resolving.store?.forget(QuestionScope(name, includesDescendants: true), now: now)
+            store?.forget(QuestionScope(name, includesDescendants: true), now: now)
         }
         noteAcceptance(now: now)
     }
 
     private func noteAcceptance(now: Instant) {
-        resolving.store?.note(AcceptanceNote.name, acceptance?.text, now: now)
+        store?.note(AcceptanceNote.name, acceptance?.text, now: now)
     }
 }

@@ -98,6 +98,13 @@ final class ResolvingLoop: TimedPart {
     func flush(_ scope: QuestionScope, now: Instant) -> Int {
         upstreams.providers.flushed(scope)
         handle(.flushed(scope), now: now)
+        return remove(scope, now: now)
+    }
+
+    /// Removes cache entries and stored entries.
+    ///
+    /// - Returns: the number of cache entries removed.
+    func remove(_ scope: QuestionScope, now: Instant) -> Int {
         store?.forget(scope, now: now)
         return answers.remove(scope)
     }
@@ -121,12 +128,6 @@ final class ResolvingLoop: TimedPart {
         for action in actions { perform(action, now: now) }
         actions.removeAll(keepingCapacity: true)
         spareActions = actions
-    }
-
-    /// Prefetches both address families of each name, because clients ask for both.
-    func prefetch(_ names: [Name], now: Instant) {
-        guard !names.isEmpty else { return }
-        handle(.requested(names.flatMap { [Question($0, .a), Question($0, .aaaa)] }), now: now)
     }
 
     /// - Parameter provider: nil for all.
@@ -292,7 +293,7 @@ final class ResolvingLoop: TimedPart {
 
     /// Carries out one action of the resolver. No other function does.
     private func perform(_ action: Action, now: Instant) {
-        recorder.note(action, nameOfSource: { name(of: $0) }, now: now)
+        recorder.note(action, nameOfSource: { upstreams.name(of: $0) }, now: now)
         switch action {
         case .fetch(let id, let question, let upstream, let purpose):
             activity.askedAt = now
@@ -438,25 +439,12 @@ final class ResolvingLoop: TimedPart {
 
     // MARK: network changes
 
-    /// Replaces the nameservers. A change indicates another network, so results of running probes would concern the
-    /// former one.
-    func setNameservers(_ servers: [Nameserver], _ options: NameserverOptions, now: Instant) {
-        probes.abandonAll()
-        upstreams.system.setServers(servers, options, now: now)
-    }
-
     /// Moves to another network; results of running probes would concern the former one.
     func networkChanged(to network: NetworkID, now: Instant) {
         probes.abandonAll()
         // Failures while the routes were changing say nothing about this network.
         for provider in upstreams.providers.providers { provider.resetAddresses() }
         handle(.network(.changed(network)), now: now)
-    }
-
-    /// Handles an intermediate step of a change: new requests use new connections.
-    func networkChanging(now: Instant) {
-        upstreams.renewConnections(now: now)
-        handle(.network(.changing), now: now)
     }
 
     // MARK: views
@@ -515,7 +503,7 @@ final class ResolvingLoop: TimedPart {
 
     /// Returns the name of the upstream that gave this entry; nil if that was forgotten or precedes this process.
     func source(of entry: CachedEntry) -> String? {
-        entry.origin(among: inPlace { $0.answers(to: entry.question) }).map { name(of: $0.source) }
+        entry.origin(among: inPlace { $0.answers(to: entry.question) }).map { upstreams.name(of: $0.source) }
     }
 
     /// The latest questions that failed, the latest first, each with how the sources failed on it.
@@ -526,7 +514,7 @@ final class ResolvingLoop: TimedPart {
     /// Returns the explanation of the present answer to a question.
     func explanation(of question: Question, now: Instant) -> ExplainReport {
         let explanations = Explanations(
-            resolver: resolver, answers: answers, serving: answers.serving, now: now, nameOfSource: name(of:))
+            resolver: resolver, answers: answers, serving: answers.serving, now: now, nameOfSource: upstreams.name(of:))
         var report = explanations.report(of: question)
         report.fleet = upstreams.fleet.origin(of: question, now: now)
         let (records, bootedAt) = (recorder.records, Clock.bootMicrosecondsSince1970())
@@ -553,7 +541,7 @@ final class ResolvingLoop: TimedPart {
                 isRefresh: view.isRefresh,
                 fetches: view.running.map { fetch in
                     InflightReport.Fetch(
-                        upstream: name(of: Source(fetch.upstream)),
+                        upstream: upstreams.name(of: Source(fetch.upstream)),
                         ageMilliseconds: fetch.at.duration(to: now).wholeMilliseconds)
                 })
         }

@@ -11,8 +11,8 @@ import Settings
 
 final class NAT64: TimedPart {
     let timer = PartTimer()
-    private let resolving: ResolvingLoop
-    private let cache: AnswerCache
+    private let upstreams: Upstreams
+    private let outbox: Outbox
     private let serving: ServingState
     private var discovery = NAT64Discovery() { didSet { timer.changed() } }
     private var reach = NetworkReach.everything
@@ -23,10 +23,8 @@ final class NAT64: TimedPart {
 
     private static let everyAAAA = QuestionScope(.root, includesDescendants: true, type: .aaaa)
 
-    init(_ resolving: ResolvingLoop, _ cache: AnswerCache, _ serving: ServingState) {
-        self.resolving = resolving
-        self.cache = cache
-        self.serving = serving
+    init(_ upstreams: Upstreams, _ outbox: Outbox, _ serving: ServingState) {
+        (self.upstreams, self.outbox, self.serving) = (upstreams, outbox, serving)
     }
 
     var nextDeadline: Instant? { discovery.askAt }
@@ -34,11 +32,11 @@ final class NAT64: TimedPart {
     /// Prefixes in force; empty if the network has no NAT64, or needs none.
     var prefixes: [NAT64Prefix] { discovery.prefixes }
 
-    func configure(_ settings: Settings.Server, now: Instant) {
+    func configure(_ settings: Settings.Server) {
         let isOther = settings.dns64 != self.settings.dns64
         self.settings = settings
-        if isOther, !prefixes.isEmpty { forgetAAAA(now: now) }
-        announce(now: now)
+        if isOther, !prefixes.isEmpty { forgetAAAA() }
+        announce()
     }
 
     /// Notes another network, or changed routes.
@@ -52,21 +50,21 @@ final class NAT64: TimedPart {
         let ways = Ways(network, reach, advertised)
         self.reach = reach
         // A container's route is no reason to repeat the discovery.
-        guard ways != self.ways else { return announce(now: now) }
+        guard ways != self.ways else { return announce() }
         self.ways = ways
-        if let request = request.take() { resolving.upstreams.system.cancel(request) }
+        if let request = request.take() { upstreams.system.cancel(request) }
         let isNews = discovery.networkChanged(to: network, reach, advertised: advertised, now: now)
-        if isNews, settings.dns64 == .auto { forgetAAAA(now: now) }
-        announce(now: now)
+        if isNews, settings.dns64 == .auto { forgetAAAA() }
+        announce()
     }
 
     /// Notes new providers or new addresses of one.
-    func providersChanged(now: Instant) { announce(now: now) }
+    func providersChanged() { announce() }
 
     func timePassed(now: Instant) {
         guard let askAt = discovery.askAt, askAt <= now else { return }
         discovery.asked()
-        request = resolving.upstreams.system.ask(NAT64Discovery.question, now: now) { [weak self] in self?.answered($0)
+        request = upstreams.system.ask(NAT64Discovery.question, now: now) { [weak self] in self?.answered($0)
         }
     }
 
@@ -75,23 +73,20 @@ final class NAT64: TimedPart {
         request = nil
         guard case .success(let answer) = result else { return discovery.failed(now: now) }
         guard discovery.answered(answer.addresses, ttlSeconds: answer.ttlSeconds, now: now) else { return }
-        if settings.dns64 == .auto { forgetAAAA(now: now) }
-        announce(now: now)
+        if settings.dns64 == .auto { forgetAAAA() }
+        announce()
     }
 
     /// Removes AAAA answers: "no data" from before the prefix was known, and addresses synthesised with another
     /// prefix.
-    private func forgetAAAA(now: Instant) {
-        resolving.store?.forget(NAT64.everyAAAA, now: now)
-        _ = cache.remove(NAT64.everyAAAA)
-    }
+    private func forgetAAAA() { outbox.put(.remove(NAT64.everyAAAA)) }
 
-    private func announce(now: Instant) {
+    private func announce() {
         serving.setAAAAFilter(settings.filterAAAA == .noRoute && !reach.hasWayOut(.aaaa))
-        resolving.upstreams.providers.setReach(reach, prefixes)
-        resolving.upstreams.system.setReach(reach)
-        resolving.handle(.network(.unreachable(resolving.upstreams.unreachable)), now: now)
-        resolving.handle(.translation(prefixes, synthesises: settings.dns64 == .auto), now: now)
+        upstreams.providers.setReach(reach, prefixes)
+        upstreams.system.setReach(reach)
+        outbox.put(.event(.network(.unreachable(upstreams.unreachable))))
+        outbox.put(.event(.translation(prefixes, synthesises: settings.dns64 == .auto)))
     }
 }
 

@@ -13,6 +13,7 @@ final class NetworkChangeHandler: TimedPart {
 
     private let cache: AnswerCache
     private let resolving: ResolvingLoop
+    private let outbox: Outbox
     private let upstreamsInForce: UpstreamsInForce
     private var settings: Settings
     /// The route out is changing or gone: entries of the network in force are not served.
@@ -31,10 +32,10 @@ final class NetworkChangeHandler: TimedPart {
     ) {
         self.network = network
         self.cache = cache
-        self.resolving = resolving
+        (self.resolving, outbox) = (resolving, resolving.outbox)
         self.upstreamsInForce = upstreamsInForce
         self.settings = settings
-        resolving.handle(.network(.changed(network.id)), now: Clock.now())
+        outbox.put(.event(.network(.changed(network.id))))
     }
 
     func configure(_ settings: Settings, now: Instant) {
@@ -54,7 +55,7 @@ final class NetworkChangeHandler: TimedPart {
     func follow(lateBy: Duration, now: Instant) {
         let hadWayOut = network.hasWayOut
         network.timePassed(lateBy: lateBy, now: now)
-        if hadWayOut, !network.hasWayOut { resolving.outbox.log(.networkLost) }
+        if hadWayOut, !network.hasWayOut { outbox.log(.networkLost) }
         let enteredAt = network.enteredAt
         takeActions(now: now)
         // Answers that arrive without a route out belong to another network: a nameserver on the link may still
@@ -98,7 +99,8 @@ final class NetworkChangeHandler: TimedPart {
         isInTransit = true
         renewedFor = network.routeChanges
         setPartition(now: now)
-        resolving.networkChanging(now: now)
+        resolving.upstreams.renewConnections(now: now)
+        outbox.put(.event(.network(.changing)))
     }
 
     /// Ends the transit: the network is the same as before.
@@ -106,7 +108,7 @@ final class NetworkChangeHandler: TimedPart {
         guard network.hasWayOut else { return }
         isInTransit = false
         setPartition(now: now)
-        resolving.handle(.network(.unchanged), now: now)
+        outbox.put(.event(.network(.unchanged)))
         followRoutes(now: now)
     }
 
@@ -120,7 +122,7 @@ final class NetworkChangeHandler: TimedPart {
         else {
             return
         }
-        resolving.outbox.log(.networkRecovered(after: time))
+        outbox.log(.networkRecovered(after: time))
     }
 
     /// Restores the stored notes.
@@ -158,12 +160,12 @@ final class NetworkChangeHandler: TimedPart {
         if !isInTransit { resolving.upstreams.renewConnections(now: now) }
         isInTransit = false
         setPartition(now: now)
-        resolving.outbox.log(
+        outbox.log(
             .networkChanged(
                 id: network.id.description, words: change.identity.words, cause: change.cause))
         upstreamsInForce.readNameservers(settings.systemResolver, areOthers: true, now: now)
         followRoutes(now: now)
-        resolving.networkChanged(to: network.id, now: now)
+        outbox.put(.networkChanged(network.id))
         upstreamsInForce.networkChanged(now: now)
         forget(forgotten, now: now)
         keepHistory(now: now)
@@ -196,7 +198,7 @@ final class NetworkChangeHandler: TimedPart {
         _ = cache.keepOnly(Set(others.map { Partition($0, settings.providers) }))
         for network in networks {
             resolving.store?.forget(Partition(network, settings.providers).rawValue, now: now)
-            resolving.handle(.network(.forgotten(network)), now: now)
+            outbox.put(.event(.network(.forgotten(network))))
         }
     }
 }

@@ -10,7 +10,8 @@ import Resolver
 
 final class PortalCheck: TimedPart {
     let timer = PartTimer()
-    private let resolving: ResolvingLoop
+    private let upstreams: Upstreams
+    private let outbox: Outbox
     /// The network in use; nil if there is none.
     private let network: () -> NetworkIdentity?
     /// When to ask next; nil while no portal is suspected.
@@ -23,8 +24,8 @@ final class PortalCheck: TimedPart {
     private static let path = "/generate_204"
     private static let port: UInt16 = 80
 
-    init(_ resolving: ResolvingLoop, network: @escaping () -> NetworkIdentity?) {
-        self.resolving = resolving
+    init(_ upstreams: Upstreams, _ outbox: Outbox, network: @escaping () -> NetworkIdentity?) {
+        (self.upstreams, self.outbox) = (upstreams, outbox)
         self.network = network
     }
 
@@ -36,14 +37,14 @@ final class PortalCheck: TimedPart {
         case .redirects: break
         case .ended:
             askAt = nil
-            if let request = request.take() { resolving.upstreams.system.cancel(request) }
+            if let request = request.take() { upstreams.system.cancel(request) }
         }
     }
 
     func timePassed(now: Instant) {
         guard let due = askAt, due <= now else { return }
         askAt = now + PortalCheck.pause
-        request = resolving.upstreams.system.ask(Question(PortalNames.probed, .a), now: now) { [weak self] in
+        request = upstreams.system.ask(Question(PortalNames.probed, .a), now: now) { [weak self] in
             self?.answered($0)
         }
     }
@@ -62,10 +63,10 @@ final class PortalCheck: TimedPart {
         let endpoint = HTTPEndpoint(
             scheme: .http, host: host, port: PortalCheck.port, address: address.description)
         guard let endpoint else { return }
-        resolving.upstreams.providers.carry(HTTPRequest(url: PortalCheck.path), to: endpoint, now: Clock.now()) {
-            [resolving] result in
+        upstreams.providers.carry(HTTPRequest(url: PortalCheck.path), to: endpoint, now: Clock.now()) {
+            [outbox] result in
             guard case .success(let transfer) = result, let host = HTTPReply(transfer).redirectHost else { return }
-            resolving.handle(.redirected(host), now: Clock.now())
+            outbox.put(.event(.redirected(host)))
         }
     }
 }

@@ -13,7 +13,8 @@ import Settings
 final class Notifier: TimedPart {
     let timer = PartTimer()
     private let http: HTTPClient
-    private let resolving: ResolvingLoop
+    private let upstreams: Upstreams
+    private let outbox: Outbox
     private let host = Machine.hostName
     /// A random number of this process, so that its batch numbers differ from those of another process.
     private let run = SystemEntropy().next()
@@ -39,9 +40,9 @@ final class Notifier: TimedPart {
         }
     }
 
-    init(_ resolving: ResolvingLoop) {
-        self.resolving = resolving
-        http = HTTPClient(on: resolving.loop, timer)
+    init(_ loop: EventLoop, _ upstreams: Upstreams, _ outbox: Outbox) {
+        (self.upstreams, self.outbox) = (upstreams, outbox)
+        http = HTTPClient(on: loop, timer)
     }
 
     /// Receivers whose URL is still configured keep their queues, also with another key or other addresses.
@@ -112,7 +113,7 @@ final class Notifier: TimedPart {
     private func sendDue(_ index: Int, now: Instant) {
         guard let due = receivers[index].queue.nextDeadline, due <= now else { return }
         let receiver = receivers[index]
-        let ways = receiver.endpoints.compactMap { resolving.upstreams.providers.reachability.way(to: $0) }
+        let ways = receiver.endpoints.compactMap { upstreams.providers.reachability.way(to: $0) }
         guard !ways.isEmpty else { return receivers[index].queue.postpone(now: now) }
         guard let batch = receivers[index].queue.begin(now: now) else { return }
         // Each failure selects another address: the first one may accept connections and never answer.
@@ -158,8 +159,8 @@ final class Notifier: TimedPart {
         let name = receivers[index].account.name
         if let failure { receivers[index].failures[failure.kind, default: 0] += 1 }
         switch receivers[index].queue.end(isAccepted: failure == nil, now: now) {
-        case .fails: resolving.outbox.log(.receiver(.fails(name: name, reason: failure?.reason ?? "")))
-        case .works(let duration): resolving.outbox.log(.receiver(.works(name: name, after: duration)))
+        case .fails: outbox.log(.receiver(.fails(name: name, reason: failure?.reason ?? "")))
+        case .works(let duration): outbox.log(.receiver(.works(name: name, after: duration)))
         case nil: break
         }
     }

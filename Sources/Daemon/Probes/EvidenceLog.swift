@@ -8,7 +8,8 @@ import Resolver
 import Serving
 
 final class EvidenceLog {
-    private let resolving: ResolvingLoop
+    private let upstreams: Upstreams
+    private let store: StoreThread?
     private var reportOfSlot: [Int: EvidenceReport] = [:]
     private var nextNumber = 0
     /// Whether the stored reports were restored. Before that, no report is stored: it would replace one of another
@@ -26,9 +27,9 @@ final class EvidenceLog {
     /// Pause between two log lines about a source, so that a network that forges every name does not log each one.
     static let namingPause: Duration = .seconds(600)
 
-    init(_ resolving: ResolvingLoop) {
-        self.resolving = resolving
-        isRestored = resolving.store == nil
+    init(_ upstreams: Upstreams, _ store: StoreThread?) {
+        (self.upstreams, self.store) = (upstreams, store)
+        isRestored = store == nil
     }
 
     var count: Int { reportOfSlot.count }
@@ -71,8 +72,8 @@ final class EvidenceLog {
     func add(_ divergence: ForgeryEvidence, network: Partition, wallMilliseconds: Int64, now: Instant) -> Bool {
         let source = divergence.mismatched.source
         add(
-            divergence.question, .init(divergence.mismatched, nameOfSource: resolving.name),
-            .init(divergence.verified, nameOfSource: resolving.name), network: network,
+            divergence.question, .init(divergence.mismatched, nameOfSource: upstreams.name),
+            .init(divergence.verified, nameOfSource: upstreams.name), network: network,
             wallMilliseconds: wallMilliseconds, now: now)
         countOfSource[source, default: 0] += 1
         countOfSource = countOfSource.filter { isAsked($0.key) }
@@ -87,7 +88,7 @@ final class EvidenceLog {
         _ contradicting: ContradictingAnswer, network: Partition, wallMilliseconds: Int64, now: Instant
     ) -> Bool {
         add(
-            contradicting.question, .init(contradicting, nameOfSource: resolving.name), nil, network: network,
+            contradicting.question, .init(contradicting, nameOfSource: upstreams.name), nil, network: network,
             wallMilliseconds: wallMilliseconds, now: now)
         return isNamed(contradicting.source, now: now)
     }
@@ -111,7 +112,7 @@ final class EvidenceLog {
         nextNumber += 1
         reportOfSlot[slot] = report
         guard isRestored else { return }
-        resolving.store?.note(EvidenceLog.noteName(slot), report.note, now: now)
+        store?.note(EvidenceLog.noteName(slot), report.note, now: now)
     }
 
     /// Returns whether the log is to name the source, and notes that it does.
@@ -122,7 +123,7 @@ final class EvidenceLog {
     }
 
     private func isAsked(_ source: Source) -> Bool {
-        if case .provider(let id) = source { resolving.upstreams.providers.provider(id) != nil } else { true }
+        if case .provider(let id) = source { upstreams.providers.provider(id) != nil } else { true }
     }
 
     static func noteName(_ slot: Int) -> String { "evidence-\(slot.digits(3))" }

@@ -100,7 +100,7 @@ final class PendingProbes: TimedPart {
     private func perform(_ step: PendingProbe.Step, of entry: Running, now: Instant) {
         let name = entry.probe.name
         switch step {
-        case .resolve: resolving.prefetch([name], now: now)
+        case .resolve: resolving.handle(.prefetch([name]), now: now)
         case .probe(let addresses):
             for address in addresses {
                 let isCached = entry.probe.cached.contains { $0.address == address }

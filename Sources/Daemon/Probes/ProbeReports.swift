@@ -5,10 +5,10 @@ import DNSWire
 import LinuxIO
 import Resolver
 
-extension ResolvingLoop {
+extension Upstreams {
     func name(of source: Source) -> String {
         switch source {
-        case .provider(let id): upstreams.name(of: id) ?? "a removed provider"
+        case .provider(let id): name(of: id) ?? "a removed provider"
         case .system: "system"
         case .local: "local"
         case .fallback: "fallback"

@@ -53,7 +53,8 @@ final class AddressLists: TimedPart {
         case lookup(HostQuestion)
     }
 
-    private let resolving: ResolvingLoop
+    private let upstreams: Upstreams
+    private let outbox: Outbox
     private var tracked: [Key: Tracked] = [:] { didSet { timer.changed() } }
     /// The stored lists by the names of their notes; nil until the store is loaded, empty without a store.
     private(set) var notes: [String: String]?
@@ -72,12 +73,13 @@ final class AddressLists: TimedPart {
     /// list is requested again.
     private static let pauseWhenDisabled: Duration = .seconds(3600)
 
-    init(_ resolving: ResolvingLoop) {
-        self.resolving = resolving
-        notes = resolving.store == nil ? [:] : nil
+    /// - Parameter hasStore: the lists of a former process may be in the store, which is read later.
+    init(_ upstreams: Upstreams, _ outbox: Outbox, hasStore: Bool) {
+        (self.upstreams, self.outbox) = (upstreams, outbox)
+        notes = hasStore ? nil : [:]
     }
 
-    private var providers: [Provider] { resolving.upstreams.providers.providers }
+    private var providers: [Provider] { upstreams.providers.providers }
 
     var nextDeadline: Instant? {
         guard !isPaused else { return nil }
@@ -146,7 +148,7 @@ final class AddressLists: TimedPart {
 
     /// An address of the provider was unreachable, or led to the wrong node.
     func addressFailed(_ id: ProviderID, isWrongNode: Bool, now: Instant) {
-        guard let provider = resolving.upstreams.providers.provider(id) else { return }
+        guard let provider = upstreams.providers.provider(id) else { return }
         for key in keys(of: provider) {
             tracked[key]?.plan.addressFailed(
                 isWrongNode: isWrongNode, isLast: !provider.hasWorkingAddress, now: now)
@@ -157,7 +159,7 @@ final class AddressLists: TimedPart {
     /// tracked before.
     func cameWithAnswer(_ reply: HTTPReply, of provider: ProviderID, now: Instant) {
         guard notes != nil else {
-            resolving.upstreams.providers.provider(provider)?.wantsNodes = true
+            upstreams.providers.provider(provider)?.wantsNodes = true
             return
         }
         if replied(.vendor(provider), reply, now: now) != nil { tracked[.vendor(provider)]?.plan.failed(now: now) }
@@ -172,7 +174,7 @@ final class AddressLists: TimedPart {
 
     private func askVendor(_ id: ProviderID, now: Instant) {
         let key = Key.vendor(id)
-        guard let provider = resolving.upstreams.providers.provider(id), let listing = provider.account.nodeListing
+        guard let provider = upstreams.providers.provider(id), let listing = provider.account.nodeListing
         else {
             return
         }
@@ -199,12 +201,12 @@ final class AddressLists: TimedPart {
         isRedated: Bool = false, now: Instant
     ) {
         tracked[key]?.plan.asked(now: now)
-        guard let request = try? listing.request(in: resolving.upstreams.providers.context(of: provider)) else {
+        guard let request = try? listing.request(in: upstreams.providers.context(of: provider)) else {
             tracked[key]?.plan.failed(now: now)
             return
         }
         let clock = provider.clock
-        let transfer = resolving.upstreams.providers.carry(
+        let transfer = upstreams.providers.carry(
             request, to: endpoint, timeout: provider.timeout, now: now
         ) { [weak self] result in
             guard let self else { return }
@@ -223,7 +225,7 @@ final class AddressLists: TimedPart {
 
     /// - Returns: why the reply has no list; nil if it has one, or if the provider is gone.
     private func replied(_ key: Key, _ reply: HTTPReply, now: Instant) -> DialectError? {
-        guard case .vendor(let id) = key, let provider = resolving.upstreams.providers.provider(id),
+        guard case .vendor(let id) = key, let provider = upstreams.providers.provider(id),
             let listing = provider.account.nodeListing
         else { return nil }
         provider.clock.learn(from: reply, in: provider.dialect, wallMilliseconds: Clock.wallMilliseconds())
@@ -244,9 +246,9 @@ final class AddressLists: TimedPart {
         }
         let others = providers.filter { canResolve(name, $0) }.map(\.id)
         let lookup = HostLookup(
-            hasSystem: resolving.upstreams.system.hasReachableServer, providers: others,
+            hasSystem: upstreams.system.hasReachableServer, providers: others,
             doubtsSystem: tracked[key]?.plan.doubtsSystem ?? false)
-        let question = HostQuestion(owner, lookup, resolving) { [weak self] in self?.resolved(key, name, $0) }
+        let question = HostQuestion(owner, lookup, upstreams) { [weak self] in self?.resolved(key, name, $0) }
         tracked[key]?.request = .lookup(question)
         question.proceed(now: now)
     }
@@ -271,7 +273,7 @@ final class AddressLists: TimedPart {
 
     private func cancel(_ key: Key, now: Instant) {
         switch tracked[key]?.request.take() {
-        case .transfer(let id): resolving.upstreams.providers.cancel(id, now: now)
+        case .transfer(let id): upstreams.providers.cancel(id, now: now)
         case .lookup(let question): question.cancel(now: now)
         case nil: return
         }
@@ -290,10 +292,10 @@ final class AddressLists: TimedPart {
         let until = Clock.wallMilliseconds() + Int64(lifetime.wholeMilliseconds)
         let kept = KeptList(untilMilliseconds: until, scope: scope(of: key), list: list)
         notes?[note(of: key)] = kept.text
-        resolving.store?.note(note(of: key), kept.text, now: now)
+        outbox.put(.note(name: note(of: key), text: kept.text))
         pauseIfDisabled(key, for: lifetime, now: now)
         if wasDisabled, !list.isDisabled, case .vendor(let id) = key {
-            resolving.handle(.providerReset(id), now: now)
+            outbox.put(.event(.providerReset(id)))
         }
         // A new list may have other names.
         begin(now: now)
@@ -301,7 +303,7 @@ final class AddressLists: TimedPart {
 
     private func pauseIfDisabled(_ key: Key, for lifetime: Duration, now: Instant) {
         guard case .vendor(let id) = key, tracked[key]?.list?.isDisabled == true, lifetime > .zero else { return }
-        resolving.handle(.throttled(id, for: lifetime), now: now)
+        outbox.put(.event(.throttled(id, for: lifetime)))
     }
 
     private func useLists(now: Instant) {
@@ -314,7 +316,7 @@ final class AddressLists: TimedPart {
             guard provider.setEndpoints(nodes.isEmpty ? own : nodes, fallback: own) else { continue }
             hasChanged = true
             if !wasKnown, let name = provider.hostName {
-                resolving.outbox.log(
+                outbox.log(
                     .providerResolved(name: provider.name, host: name, provider.endpoints.map(\.address)))
                 reported.remove(name)
                 // Until now the provider had no address to send a request to.
@@ -324,9 +326,9 @@ final class AddressLists: TimedPart {
             }
         }
         guard hasChanged else { return }
-        resolving.handle(.network(.unreachable(resolving.upstreams.unreachable)), now: now)
+        outbox.put(.event(.network(.unreachable(upstreams.unreachable))))
         // The failures were failures of the former addresses.
-        for provider in revived { resolving.handle(.providerReset(provider), now: now) }
+        for provider in revived { outbox.put(.event(.providerReset(provider))) }
     }
 
     private func endpoints(of list: ServiceAddresses, for provider: Provider) -> [HTTPEndpoint] {
@@ -354,14 +356,14 @@ final class AddressLists: TimedPart {
     private func reportUnresolved(_ name: String) {
         let waiting = providers.filter { $0.hostName == name && $0.endpoints.isEmpty }
         guard !waiting.isEmpty, reported.insert(name).inserted else { return }
-        for provider in waiting { resolving.outbox.log(.providerUnresolved(name: provider.name, host: name)) }
+        for provider in waiting { outbox.log(.providerUnresolved(name: provider.name, host: name)) }
     }
 
     // MARK: notes
 
     private func note(of key: Key) -> String {
         switch key {
-        case .vendor(let id): Key.ofVendor + (resolving.upstreams.providers.name(of: id) ?? "")
+        case .vendor(let id): Key.ofVendor + (upstreams.providers.name(of: id) ?? "")
         case .hostName(let name): Key.ofHostName + name
         }
     }
@@ -372,14 +374,14 @@ final class AddressLists: TimedPart {
         let names = Set(tracked.keys.map(note))
         for name in (notes ?? [:]).keys.sorted() where !names.contains(name) {
             notes?[name] = nil
-            resolving.store?.note(name, nil, now: now)
+            outbox.put(.note(name: name, text: nil))
         }
     }
 
     /// Returns the account and service that the list belongs to: new settings may give the provider's name to another
     /// account or service. Leaves out the URL's path, which may hold a token.
     private func scope(of key: Key) -> String {
-        guard case .vendor(let id) = key, let provider = resolving.upstreams.providers.provider(id) else { return "-" }
+        guard case .vendor(let id) = key, let provider = upstreams.providers.provider(id) else { return "-" }
         let settings = provider.settings
         let url = settings.url
         let service = "\(url.isSecure ? "https" : "http")://\(url.host):\(url.port)"

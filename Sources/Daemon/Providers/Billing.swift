@@ -9,7 +9,8 @@ import Settings
 
 final class Billing: TimedPart {
     let timer = PartTimer()
-    private let resolving: ResolvingLoop
+    private let upstreams: Upstreams
+    private let outbox: Outbox
     /// The counts by the provider's name, which outlives its settings.
     private var questions: [String: BilledQuestions] = [:]
     /// The quota level of each provider that was last logged and given to the resolver.
@@ -23,9 +24,10 @@ final class Billing: TimedPart {
     /// Interval of storing: a crash loses the counts of this time at most. The clock may be set meanwhile, too.
     private static let interval: Duration = .seconds(60)
 
-    init(_ resolving: ResolvingLoop) {
-        self.resolving = resolving
-        isRestored = resolving.store == nil
+    /// - Parameter hasStore: the counts of a former process may be in the store, which is read later.
+    init(_ upstreams: Upstreams, _ outbox: Outbox, hasStore: Bool) {
+        (self.upstreams, self.outbox) = (upstreams, outbox)
+        isRestored = !hasStore
     }
 
     /// Returns the provider's counts; nil for a provider whose questions are not billed.
@@ -39,7 +41,7 @@ final class Billing: TimedPart {
 
     /// The quotas of which 80 % or more is used.
     var warnings: [QuotaWarning] {
-        resolving.upstreams.providers.providers.compactMap { provider in
+        upstreams.providers.providers.compactMap { provider in
             questions(of: provider).flatMap { warning(provider, $0) }
         }
     }
@@ -48,14 +50,14 @@ final class Billing: TimedPart {
     func restore(_ notes: [String: String], now: Instant) {
         isRestored = true
         let wall = Clock.wallMilliseconds()
-        let configured = Set(resolving.upstreams.providers.providers.map(\.name))
+        let configured = Set(upstreams.providers.providers.map(\.name))
         for (name, text) in notes where name.hasPrefix(Billing.notePrefix) {
             guard let kept = BilledQuestions(text: text) else { continue }
             let provider = String(name.dropFirst(Billing.notePrefix.count))
             questions[provider, default: BilledQuestions(unixMilliseconds: wall)]
                 .add(kept, unixMilliseconds: wall)
             if !configured.contains(provider), questions[provider]?.total(.month) == 0 {
-                resolving.store?.note(name, nil, now: now)
+                outbox.put(.note(name: name, text: nil))
             }
         }
         compareWithQuotas(now: now)
@@ -68,7 +70,7 @@ final class Billing: TimedPart {
 
     func timePassed(now: Instant) {
         guard let nextDeadline, nextDeadline <= now else { return }
-        save(now: now)
+        save()
         self.nextDeadline = nil
         compareWithQuotas(now: now)
     }
@@ -82,11 +84,11 @@ final class Billing: TimedPart {
             questions[provider, default: BilledQuestions(unixMilliseconds: wall)].add(1, cause, unixMilliseconds: wall)
         }
         unsaved.insert(provider)
-        let billed = resolving.upstreams.providers.providers.first { $0.name == provider }
+        let billed = upstreams.providers.providers.first { $0.name == provider }
         if let account = billed.flatMap({ account(of: $0) }) {
-            resolving.upstreams.fleet.bill(account, causes.count, own: own(account))
+            upstreams.fleet.bill(account, causes.count, own: own(account))
         }
-        resolving.outbox.changed(.billedSums)
+        outbox.changed(.billedSums)
     }
 
     /// Questions were billed, or Redis has told the sums of all members.
@@ -94,7 +96,7 @@ final class Billing: TimedPart {
 
     /// The questions of this machine in the account's present period, by all providers that use it.
     private func own(_ account: String) -> Int {
-        resolving.upstreams.providers.providers.reduce(0) { sum, provider in
+        upstreams.providers.providers.reduce(0) { sum, provider in
             guard self.account(of: provider) == account, let quota = provider.quota else { return sum }
             return sum + (questions(of: provider)?.total(quota.period) ?? 0)
         }
@@ -104,8 +106,8 @@ final class Billing: TimedPart {
     /// which corrects a wrong sum.
     func recount(_ provider: Provider, now: Instant) {
         guard let account = account(of: provider) else { return }
-        resolving.upstreams.fleet.bill(account, 0, own: own(account))
-        resolving.upstreams.fleet.recount(account, now: now)
+        upstreams.fleet.bill(account, 0, own: own(account))
+        upstreams.fleet.recount(account, now: now)
         compareWithQuotas(now: now)
     }
 
@@ -113,7 +115,7 @@ final class Billing: TimedPart {
     /// period is that of Redis's clock, so that it is the same for all members.
     private func account(of provider: Provider) -> String? {
         provider.quota.map { quota in
-            let time = resolving.upstreams.fleet.wallMilliseconds(at: Clock.now()) ?? Clock.wallMilliseconds()
+            let time = upstreams.fleet.wallMilliseconds(at: Clock.now()) ?? Clock.wallMilliseconds()
             return "\(provider.accountIdentity), \(quota.period) until \(quota.period.end(after: time))"
         }
     }
@@ -132,14 +134,14 @@ final class Billing: TimedPart {
     /// The questions of all members of a fleet in the present period of the quota; nil without either, and before Redis
     /// has told them.
     func fleetTotal(of provider: Provider) -> Int? {
-        account(of: provider).flatMap { resolving.upstreams.fleet.billed($0) }
+        account(of: provider).flatMap { upstreams.fleet.billed($0) }
     }
 
     /// Stores the counts that changed, unless the store's counts were not restored yet.
-    func save(now: Instant) {
+    func save() {
         guard isRestored else { return }
         for provider in unsaved.sorted() {
-            resolving.store?.note(Billing.notePrefix + provider, questions[provider]?.text, now: now)
+            outbox.put(.note(name: Billing.notePrefix + provider, text: questions[provider]?.text))
         }
         unsaved = []
     }
@@ -148,22 +150,22 @@ final class Billing: TimedPart {
 
     /// - Parameter resolverKnows: false after a change of the settings: the resolver has no levels yet.
     private func compareWithQuotas(resolverKnows: Bool = true, now: Instant) {
-        for provider in resolving.upstreams.providers.providers {
+        for provider in upstreams.providers.providers {
             let questions = questions(of: provider)
             let known = levels[provider.name] ?? .free
             var (level, end) = (BilledQuestions.QuotaLevel.free, Instant?.none)
             if let questions, let quota = provider.quota {
                 level = questions.level(of: quota, used: used(quota, of: provider, questions))
-                if let account = account(of: provider) { resolving.upstreams.fleet.bill(account, 0, own: own(account)) }
+                if let account = account(of: provider) { upstreams.fleet.bill(account, 0, own: own(account)) }
                 let wall = Clock.wallMilliseconds()
                 let left = quota.period.end(after: wall) - wall
                 if level == .usedUp { end = now + .milliseconds(max(0, left)) }
-                if level > known, let warning = warning(provider, questions) { resolving.outbox.log(.quota(warning)) }
+                if level > known, let warning = warning(provider, questions) { outbox.log(.quota(warning)) }
             }
             levels[provider.name] = level
             // A used-up quota is reported each time: the clock may have been set.
             guard !resolverKnows || level != known || level == .usedUp else { continue }
-            resolving.handle(.overQuota(provider.id, until: end), now: now)
+            outbox.put(.event(.overQuota(provider.id, until: end)))
         }
         let isOpen = !unsaved.isEmpty || levels.values.contains { $0 > .free }
         nextDeadline = isOpen ? nextDeadline ?? now + Billing.interval : nil

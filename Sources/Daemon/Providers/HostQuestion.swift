@@ -11,16 +11,16 @@ import Resolver
 final class HostQuestion {
     private let name: Name
     private var lookup: HostLookup
-    private let resolving: ResolvingLoop
+    private let upstreams: Upstreams
     private var finish: ((HostLookup) -> Void)?
     private var questions: [SystemFetches.OwnRequest] = []
     private var transfers: [TransferID] = []
 
     /// - Parameter finish: called once, unless the question is cancelled.
-    init(_ name: Name, _ lookup: HostLookup, _ resolving: ResolvingLoop, _ finish: @escaping (HostLookup) -> Void) {
+    init(_ name: Name, _ lookup: HostLookup, _ upstreams: Upstreams, _ finish: @escaping (HostLookup) -> Void) {
         self.name = name
         self.lookup = lookup
-        self.resolving = resolving
+        self.upstreams = upstreams
         self.finish = finish
     }
 
@@ -35,8 +35,8 @@ final class HostQuestion {
 
     func cancel(now: Instant) {
         finish = nil
-        for question in questions { resolving.upstreams.system.cancel(question) }
-        for transfer in transfers { resolving.upstreams.providers.cancel(transfer, now: now) }
+        for question in questions { upstreams.system.cancel(question) }
+        for transfer in transfers { upstreams.providers.cancel(transfer, now: now) }
     }
 
     private func ask(_ step: HostLookup.Step, now: Instant) {
@@ -44,15 +44,15 @@ final class HostQuestion {
         switch step.source {
         case .system:
             questions.append(
-                resolving.upstreams.system.ask(question, now: now) { [weak self] result in self?.answered(step, result)
+                upstreams.system.ask(question, now: now) { [weak self] result in self?.answered(step, result)
                 })
         case .provider(let id):
-            guard let provider = resolving.upstreams.providers.provider(id), provider.dialect.supports(question),
+            guard let provider = upstreams.providers.provider(id), provider.dialect.supports(question),
                 let endpoint = provider.chooseEndpoints(now: now)?.first.endpoint,
                 let request = try? provider.dialect.request(
-                    for: [question], in: resolving.upstreams.providers.context(of: provider))
+                    for: [question], in: upstreams.providers.context(of: provider))
             else { return lookup.answered(step, nil) }
-            let transfer = resolving.upstreams.providers.carry(
+            let transfer = upstreams.providers.carry(
                 request, to: endpoint, timeout: provider.timeout, now: now
             ) { [weak self] result in
                 let answers = try? provider.dialect.answers(from: HTTPReply(result.get()), to: [question])

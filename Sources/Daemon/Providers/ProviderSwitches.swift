@@ -5,12 +5,10 @@ import Control
 import DNSWire
 import LinuxIO
 import Resolver
-import Serving
 
 final class ProviderSwitches: TimedPart {
     let timer = PartTimer()
-    private let resolving: ResolvingLoop
-    private let cache: AnswerCache
+    private let outbox: Outbox
     private var state = ProviderSwitch()
     /// The next time at which a switch expires.
     private(set) var nextDeadline: Instant? { didSet { timer.changed() } }
@@ -24,10 +22,10 @@ final class ProviderSwitches: TimedPart {
     /// Expiry is in wall time, and the clock may be set meanwhile: by decades on a machine without a real-time clock.
     static let longestWait: Duration = .seconds(60)
 
-    init(_ resolving: ResolvingLoop, _ cache: AnswerCache) {
-        self.resolving = resolving
-        self.cache = cache
-        isRestored = resolving.store == nil
+    /// - Parameter hasStore: the switches of a former process may be in the store, which is read later.
+    init(_ outbox: Outbox, hasStore: Bool) {
+        self.outbox = outbox
+        isRestored = !hasStore
     }
 
     /// Adds the stored switches to those that the operator made before the store was read. Stored answers were learned
@@ -39,8 +37,8 @@ final class ProviderSwitches: TimedPart {
         for (_, text) in early { state.add(ProviderSwitch(text: text)) }
         state.add(stored)
         apply(to: state.expire(nowMilliseconds: Clock.wallMilliseconds()), now: now)
-        if state != stored { save(now: now) }
-        for (name, _) in early { resolving.store?.note(name, nil, now: now) }
+        if state != stored { save() }
+        for (name, _) in early { outbox.put(.note(name: name, text: nil)) }
     }
 
     func isOff(_ name: Name) -> Bool { state.isOff(name) }
@@ -65,7 +63,7 @@ final class ProviderSwitches: TimedPart {
         guard let deadline = nextDeadline, deadline <= now else { return }
         let names = state.expire(nowMilliseconds: Clock.wallMilliseconds())
         apply(to: names, now: now)
-        for name in names { resolving.outbox.log(.switchedOn(name: name)) }
+        for name in names { outbox.log(.switchedOn(name: name)) }
     }
 
     var reports: [SwitchReport] {
@@ -84,22 +82,19 @@ final class ProviderSwitches: TimedPart {
     private func apply(to names: [Name], now: Instant) {
         let wall = Clock.wallMilliseconds()
         let instant = { (end: Int64) in now + .milliseconds(max(0, end - wall)) }
-        resolving.handle(.switchedOff(state.endOfName.mapValues { $0.map(instant) }), now: now)
+        outbox.put(.event(.switchedOff(state.endOfName.mapValues { $0.map(instant) })))
         nextDeadline = state.nextEndMilliseconds.map {
             min(max(instant($0), now + .seconds(1)), now + ProviderSwitches.longestWait)
         }
         guard !names.isEmpty else { return }
         for name in names {
-            let scope = QuestionScope(name, includesDescendants: true)
-            resolving.handle(.forgotten(scope), now: now)
-            resolving.store?.forget(scope, now: now)
-            _ = cache.remove(scope)
+            outbox.put(.forget(QuestionScope(name, includesDescendants: true)))
         }
-        save(now: now)
+        save()
     }
 
-    private func save(now: Instant) {
+    private func save() {
         let text = state.endOfName.isEmpty ? nil : state.text
-        resolving.store?.note(isRestored ? ProviderSwitches.note : earlyNote, text, now: now)
+        outbox.put(.note(name: isRestored ? ProviderSwitches.note : earlyNote, text: text))
     }
 }

@@ -7,20 +7,21 @@ import Settings
 
 final class RuntimeRules: TimedPart {
     let timer = PartTimer()
-    private let resolving: ResolvingLoop
+    private let outbox: Outbox
+    private let store: StoreThread?
     private var added = AddedRules()
     /// The next time at which a rule runs out.
     private(set) var nextDeadline: Instant? { didSet { timer.changed() } }
     /// Called after every change, to put the rules into force.
-    var onChange: (Instant) -> Void = { _ in }
+    var onChange: () -> Void = {}
     /// False until the stored rules were read: a rule that is added earlier would replace them.
     private(set) var isReady: Bool
     /// The notes in the store.
     private var stored: [String: String] = [:]
 
-    init(_ resolving: ResolvingLoop) {
-        self.resolving = resolving
-        isReady = resolving.store == nil
+    init(_ outbox: Outbox, _ store: StoreThread?) {
+        (self.outbox, self.store) = (outbox, store)
+        isReady = store == nil
     }
 
     /// The store cannot be read.
@@ -75,7 +76,7 @@ final class RuntimeRules: TimedPart {
                 if rule.isOver(wall) || !added.add(rule) { lost.append(line.name) }
             } catch {
                 lost.append(line.name)
-                resolving.outbox.log(.rule(.removed(line.name, reason: error.text)))
+                outbox.log(.rule(.removed(line.name, reason: error.text)))
             }
         }
         if !stored.isEmpty { changed(now: now) }
@@ -93,16 +94,16 @@ final class RuntimeRules: TimedPart {
                     nameserver: rule.nameserver)
             } catch {
                 _ = added.remove(rule.name)
-                resolving.outbox.log(.rule(.removed(rule.name, reason: error.text)))
+                outbox.log(.rule(.removed(rule.name, reason: error.text)))
             }
         }
-        if !checked.isEmpty { store(now: now) }
+        if !checked.isEmpty { keep(now: now) }
     }
 
     func timePassed(now: Instant) {
         guard let deadline = nextDeadline, deadline <= now else { return }
         let over = added.expire(nowMilliseconds: Clock.wallMilliseconds())
-        for rule in over { resolving.outbox.log(.rule(.ended(rule.name))) }
+        for rule in over { outbox.log(.rule(.ended(rule.name))) }
         if over.isEmpty { setDeadline(now: now) } else { changed(now: now) }
     }
 
@@ -116,7 +117,7 @@ final class RuntimeRules: TimedPart {
             nameservers: nameservers + (gone.map { [$0] } ?? []),
             beside: added.all.filter { $0.name != name }.map(\.rule) + settings.rules)
         rule.place = .added(untilSecondsSince1970: endMilliseconds.map { $0 / 1000 })
-        if let server = gone { resolving.outbox.log(.rule(.lacksNameserver(name, nameserver: server))) }
+        if let server = gone { outbox.log(.rule(.lacksNameserver(name, nameserver: server))) }
         return AddedRule(name: name, words: words, endMilliseconds: endMilliseconds, rule: rule)
     }
 
@@ -125,19 +126,19 @@ final class RuntimeRules: TimedPart {
             name: rule.name.description, settings: rule.words,
             secondsLeft: rule.endMilliseconds.map { max(0, Int(($0 - wallMilliseconds + 999) / 1000)) },
             untilSeconds: rule.endMilliseconds.map { Int($0 / 1000) },
-            endsWithDaemon: resolving.store == nil ? true : nil)
+            endsWithDaemon: store == nil ? true : nil)
     }
 
     private func changed(now: Instant) {
-        store(now: now)
-        onChange(now)
+        keep(now: now)
+        onChange()
     }
 
-    private func store(now: Instant) {
+    private func keep(now: Instant) {
         setDeadline(now: now)
         let notes = Dictionary(uniqueKeysWithValues: zip(AddedRules.noteNames, added.notes))
         for name in AddedRules.noteNames where notes[name] != stored[name] {
-            resolving.store?.note(name, notes[name], now: now)
+            store?.note(name, notes[name], now: now)
         }
         stored = notes
     }

@@ -115,7 +115,7 @@ extension Statistics {
             NamesReport.FailedName(
                 name: failed.question.name.description, type: failed.question.typeText,
                 reason: failed.reason.text,
-                sources: causes.map { "\(resolving.name(of: $0.source)): \($0.cause.words)" },
+                sources: causes.map { "\(resolving.upstreams.name(of: $0.source)): \($0.cause.words)" },
                 ageSeconds: max(0, Int(failed.failedAt.duration(to: now).wholeSeconds)), times: failed.times,
                 isOver: failed.isOver)
         }

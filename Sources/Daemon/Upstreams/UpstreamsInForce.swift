@@ -16,16 +16,23 @@ final class UpstreamsInForce {
     let addressLists: AddressLists
     let billing: Billing
     private let ports: PortBinding
-    private let resolving: ResolvingLoop
+    private let upstreams: Upstreams
+    private let probes: Probes
+    private let outbox: Outbox
     private var accounts: [ProviderAccount] = []
     private var named = NameserverSetup.none
     /// Links whose servers rules may ask.
     private var links = LinkDomains()
 
-    init(_ resolving: ResolvingLoop, _ cache: AnswerCache, _ files: LocalFiles, _ ports: PortBinding) {
-        (self.resolving, self.files, self.ports) = (resolving, files, ports)
-        nat64 = NAT64(resolving, cache, resolving.answers.serving)
-        (addressLists, billing) = (AddressLists(resolving), Billing(resolving))
+    init(
+        _ upstreams: Upstreams, _ probes: Probes, _ outbox: Outbox, _ serving: ServingState, _ files: LocalFiles,
+        _ ports: PortBinding, hasStore: Bool
+    ) {
+        (self.upstreams, self.probes, self.outbox) = (upstreams, probes, outbox)
+        (self.files, self.ports) = (files, ports)
+        nat64 = NAT64(upstreams, outbox, serving)
+        addressLists = AddressLists(upstreams, outbox, hasStore: hasStore)
+        billing = Billing(upstreams, outbox, hasStore: hasStore)
     }
 
     var timedParts: [any TimedPart] { [addressLists, billing, nat64] }
@@ -39,7 +46,7 @@ final class UpstreamsInForce {
     func setLinks(_ links: LinkDomains, now: Instant) {
         let former = askable
         self.links = links
-        if askable != former { resolving.setNameservers(askable, nameservers.list.options, now: now) }
+        if askable != former { setServers(nameservers.list.options, now: now) }
     }
 
     /// The system's nameservers without those of a link, which are in the same file; all if there are no others.
@@ -49,14 +56,20 @@ final class UpstreamsInForce {
         return others.isEmpty || nameservers.path == nil ? nameservers.list.servers : others
     }
 
+    /// Another server indicates another network: results of running probes would concern the former one.
+    private func setServers(_ options: NameserverOptions, now: Instant) {
+        probes.abandonAll()
+        upstreams.system.setServers(askable, options, now: now)
+    }
+
     /// Announces the providers; some of them may be unreachable.
     func announce(now: Instant) {
         let traits =
-            resolving.upstreams.providers.setProviders(accounts)
-            + resolving.upstreams.nameservers.setServers(named, links.links)
-        resolving.handle(
-            .upstreamsChanged(providers: traits, hasSystem: resolving.upstreams.system.hasReachableServer), now: now)
-        nat64.providersChanged(now: now)
+            upstreams.providers.setProviders(accounts)
+            + upstreams.nameservers.setServers(named, links.links)
+        outbox.put(
+            .event(.upstreamsChanged(providers: traits, hasSystem: upstreams.system.hasReachableServer)))
+        nat64.providersChanged()
         addressLists.begin(now: now)
     }
 
@@ -67,19 +80,19 @@ final class UpstreamsInForce {
     ///
     /// - Parameter areOthers: servers with unchanged addresses are different servers, or are reached differently.
     func readNameservers(_ settings: Settings.SystemResolver, areOthers: Bool, now: Instant) {
-        let new = UpstreamsInForce.nameservers(settings, files, ports.addresses) { [resolving] path, error in
-            resolving.outbox.log(.fileUnreadable(path: path, reason: error.description))
+        let new = UpstreamsInForce.nameservers(settings, files, ports.addresses) { [outbox] path, error in
+            outbox.log(.fileUnreadable(path: path, reason: error.description))
         }
         let isOther = new.list != nameservers.list || new.path != nameservers.path
         let former = nameservers
         nameservers = new
         if areOthers || new.list.servers != former.list.servers || new.list.options != former.list.options {
-            resolving.setNameservers(askable, new.list.options, now: now)
+            setServers(new.list.options, now: now)
         }
         guard isOther || areOthers else { return }
         addressLists.nameserversChanged(now: now)
         guard isOther else { return }
-        resolving.outbox.log(
+        outbox.log(
             .nameserversChanged(new.list, from: new.path == settings.resolvConf ? nil : new.path))
     }
 

@@ -20,7 +20,7 @@ struct FlightRecorderTests {
         let stand = try ResolvingStand()
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(2)), now: now)
         let name = try #require(Name("www.example.com"))
-        stand.resolving.prefetch([name], now: now)
+        stand.resolving.handle(.prefetch([name]), now: now)
         var later = now
         for _ in 0..<20 {
             later += .milliseconds(100)

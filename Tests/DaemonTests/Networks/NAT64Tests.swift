@@ -23,7 +23,7 @@ struct NAT64Tests {
 
     init() throws {
         stand = try ResolvingStand()
-        translation = NAT64(stand.resolving, stand.cache, stand.serving)
+        translation = NAT64(stand.resolving.upstreams, stand.outbox, stand.serving)
         onlyIPv6 = NetworkReach(prefixes: [try #require(Prefix("::/0"))])
         onlyIPv4 = NetworkReach(prefixes: [try #require(Prefix("0.0.0.0/0"))])
         prefix = try #require(Prefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) })
@@ -65,13 +65,13 @@ struct NAT64Tests {
     func filter() throws {
         translation.networkChanged(to: home, reach: onlyIPv4, advertised: [], now: now)
         #expect(!stand.serving.filtersAAAA)
-        translation.configure(try settings("filter-aaaa = \"no-route\""), now: now)
+        translation.configure(try settings("filter-aaaa = \"no-route\""))
         #expect(stand.serving.filtersAAAA)
         translation.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
         #expect(!stand.serving.filtersAAAA)
         translation.networkChanged(to: home, reach: NetworkReach(prefixes: []), advertised: [], now: now)
         #expect(stand.serving.filtersAAAA)
-        translation.configure(try settings("filter-aaaa = \"never\""), now: now)
+        translation.configure(try settings("filter-aaaa = \"never\""))
         #expect(!stand.serving.filtersAAAA)
     }
 
@@ -86,7 +86,7 @@ struct NAT64Tests {
         translation.networkChanged(to: home, reach: onlyIPv6, advertised: [.wellKnown], now: now)
         translation.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
         #expect(stand.kept.count == 2, "no addresses are made without dns64")
-        translation.configure(try settings("dns64 = \"auto\""), now: now)
+        translation.configure(try settings("dns64 = \"auto\""))
         #expect(stand.kept == ["www.example provider"])
         keep()
         translation.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)

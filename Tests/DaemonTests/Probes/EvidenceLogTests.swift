@@ -43,7 +43,7 @@ struct EvidenceLogTests {
 
     /// As the daemon does at its start.
     private func restored(_ stand: ResolvingStand) throws -> EvidenceLog {
-        let log = EvidenceLog(stand.resolving)
+        let log = stand.evidence()
         try restore(log, stand)
         return log
     }
@@ -66,7 +66,7 @@ struct EvidenceLogTests {
         let stand = try ResolvingStand()
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
         let provider = try #require(stand.resolving.upstreams.providers.providers.first)
-        let log = EvidenceLog(stand.resolving)
+        let log = stand.evidence()
         log.add(
             divergence(.provider(provider.id), .system), network: Partition(rawValue: 9), wallMilliseconds: 5_999,
             now: now)
@@ -81,7 +81,7 @@ struct EvidenceLogTests {
 
     @Test("the last 256 are kept, the newest last, and all are counted for their source")
     func ring() throws {
-        let log = EvidenceLog(try ResolvingStand().resolving)
+        let log = try ResolvingStand().evidence()
         add(log, 0..<300)
         #expect(log.count == 256 && log.reports.map(\.seconds) == Array(44..<300))
         #expect(log.latest(2).map(\.seconds) == [298, 299] && log.latest(1000).map(\.seconds) == Array(44..<300))
@@ -93,7 +93,7 @@ struct EvidenceLogTests {
         let stand = try ResolvingStand()
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
         let provider = Source.provider(try #require(stand.resolving.upstreams.providers.providers.first).id)
-        let log = EvidenceLog(stand.resolving)
+        let log = stand.evidence()
         func named(_ sources: [Source], at seconds: Int64) -> [Source] {
             sources.filter {
                 log.add(
@@ -110,7 +110,7 @@ struct EvidenceLogTests {
     @Test("an answer that contradicts a rule is kept with the address that speaks against it, and no divergence")
     func contradiction() throws {
         let stand = try ResolvingStand()
-        let log = EvidenceLog(stand.resolving)
+        let log = stand.evidence()
         let (first, second) = (Address.v4(0xC000_0201), Address.v4(0xC000_0242))
         let reasons: [Contradiction.Reason] = [.outside(second), .noAlias, .ttl(9)]
         let answers = reasons.map { reason in
@@ -135,7 +135,7 @@ struct EvidenceLogTests {
         let stand = try ResolvingStand()
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
         let former = Source.provider(try #require(stand.resolving.upstreams.providers.providers.first).id)
-        let log = EvidenceLog(stand.resolving)
+        let log = stand.evidence()
         let network = Partition(rawValue: 1)
         log.add(divergence(former), network: network, wallMilliseconds: 0, now: now)
         #expect(log.divergences(of: former) == 1)
@@ -165,8 +165,8 @@ struct EvidenceLogTests {
 
     @Test("notes that are no evidence, or stand where they would not, are left out and counted")
     func broken() throws {
-        let log = EvidenceLog(try ResolvingStand().resolving)
-        let other = EvidenceLog(try ResolvingStand().resolving)
+        let log = try ResolvingStand().evidence()
+        let other = try ResolvingStand().evidence()
         add(other, 0..<3)
         let notes = other.reports.map(\.note)
         log.restore(
@@ -185,7 +185,7 @@ struct EvidenceLogTests {
         add(try restored(stand), 0..<5)
         stand.resolving.store?.stop()
         let nextStand = try ResolvingStand(storeAt: folder("cache.db"))
-        let log = EvidenceLog(nextStand.resolving)
+        let log = nextStand.evidence()
         add(log, 100..<102)
         #expect(log.latest(1).map(\.seconds) == [101])
         try restore(log, nextStand)

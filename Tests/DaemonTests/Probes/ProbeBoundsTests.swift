@@ -137,7 +137,7 @@ struct ProbeBoundsTests {
         #expect(probes.durations.percentile(100) == nil)
     }
 
-    @Test("with other nameservers we are on another network, and the probes of the former one are given up")
+    @Test("on another network the probes of the former one are given up")
     func otherNetwork() throws {
         let slowPath = try ResolvingStand().resolving
         let server = try ProbedServer(.silent, slowPath.loop)
@@ -146,7 +146,7 @@ struct ProbeBoundsTests {
         slowPath.probes.configure(try ProbeSetup(settings))
         slowPath.probes.start(ProbeID(1), try stand.target(server.port), now: Clock.now())
         #expect(slowPath.probes.running == 1)
-        slowPath.setNameservers([], NameserverOptions(), now: Clock.now())
+        slowPath.networkChanged(to: NetworkID(rawValue: 2), now: Clock.now())
         #expect(slowPath.probes.running == 0)
         let finished = slowPath.probes.takeFinished()
         #expect(finished.map(\.result) == [ProbeResult(.unprobed, detail: "abandoned")])

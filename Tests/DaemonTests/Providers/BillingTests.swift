@@ -37,7 +37,7 @@ struct BillingTests {
             settings.url = .init(isSecure: false, host: .name("provider.example"), port: server.port, path: "/q")
             try stand.setProviders([settings], now: now)
             provider = try #require(stand.resolving.upstreams.providers.providers.first)
-            billing = Billing(stand.resolving)
+            billing = Billing(stand.resolving.upstreams, stand.outbox, hasStore: stand.resolving.store != nil)
         }
 
         /// Stores the counts, after what the requests have reported was counted.
@@ -45,7 +45,8 @@ struct BillingTests {
             for case .provider(.billed(let provider, let causes)) in stand.outbox.takeAll() {
                 billing.billed(provider, causes, now: now)
             }
-            billing.save(now: now)
+            billing.save()
+            stand.carryOut(now: now)
         }
 
         func start(_ number: UInt64, now: Instant) throws -> FetchID {

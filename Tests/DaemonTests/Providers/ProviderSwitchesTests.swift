@@ -19,7 +19,7 @@ struct ProviderSwitchesTests {
 
     init() throws {
         stand = try ResolvingStand()
-        switches = ProviderSwitches(stand.resolving, stand.cache)
+        switches = ProviderSwitches(stand.outbox, hasStore: stand.resolving.store != nil)
     }
 
     private func keep(_ name: String, from provenance: Provenance) throws {
@@ -63,16 +63,19 @@ struct ProviderSwitchesTests {
 
         let end = Clock.wallMilliseconds() + 3_600_000
         var stand = try ResolvingStand(storeAt: path)
-        var switches = ProviderSwitches(stand.resolving, stand.cache)
+        var switches = ProviderSwitches(stand.outbox, hasStore: stand.resolving.store != nil)
         _ = switches.switchOff(Name("b.example"), seconds: 3600, now: now)
         _ = switches.switchOff(Name("c.example"), seconds: nil, now: now)
+        stand.carryOut(now: now)
         if isInNextLife {
             stand.resolving.store?.stop()
             stand = try ResolvingStand(storeAt: path)
-            switches = ProviderSwitches(stand.resolving, stand.cache)
+            switches = ProviderSwitches(stand.outbox, hasStore: stand.resolving.store != nil)
         }
         _ = switches.switchOff(Name("d.example"), seconds: nil, now: now)
+        stand.carryOut(now: now)
         try restore(switches, stand)
+        stand.carryOut(now: now)
         #expect(switches.reports.map(\.scope) == ["a.example", "b.example", "c.example", "d.example"])
         stand.resolving.store?.stop()
         var file = EntryStore(path: path)

@@ -75,9 +75,9 @@ struct AddedRulesTests {
     @Test("after a restart rules that stand are in force; names whose rule has ended or is refused are reported")
     func restored() throws {
         let stand = try ResolvingStand()
-        let rules = RuntimeRules(stand.resolving)
+        let rules = RuntimeRules(stand.outbox, nil)
         var changes = 0
-        rules.onChange = { _ in changes += 1 }
+        rules.onChange = { changes += 1 }
         let text = """
             -\ta.example\tanswer=nodata
             1000\tover.example\tanswer=nodata
@@ -99,9 +99,9 @@ struct AddedRulesTests {
     @Test("a reload removes a rule whose provider is gone; an added rule is in force at once and ends by time")
     func settings() throws {
         let stand = try ResolvingStand()
-        let rules = RuntimeRules(stand.resolving)
+        let rules = RuntimeRules(stand.outbox, nil)
         var changes = 0
-        rules.onChange = { _ in changes += 1 }
+        rules.onChange = { changes += 1 }
         let provider = try #require(Settings.defaults.providers.first?.name)
         let (one, two) = (try #require(Name("a.example")), try #require(Name("b.example")))
         _ = try rules.add(one, ["resolver=\(provider)"], seconds: nil, .defaults, now: now)

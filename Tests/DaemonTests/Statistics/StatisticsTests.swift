@@ -83,8 +83,9 @@ struct StatisticsTests {
             threads: ServingThreads(
                 [], records: FlightRecords(servingThreads: 0), mailbox: try Mailbox(capacity: 1),
                 makeFastPath: { preconditionFailure("no thread is started") }),
-            cache: stand.cache, pendingProbes: PendingProbes(resolving), evidence: EvidenceLog(resolving),
-            billing: Billing(resolving), notifier: Notifier(resolving), network: nil, translationPrefix: nil,
+            cache: stand.cache, pendingProbes: PendingProbes(resolving), evidence: stand.evidence(),
+            billing: Billing(resolving.upstreams, stand.outbox, hasStore: false),
+            notifier: Notifier(resolving.loop, resolving.upstreams, stand.outbox), network: nil, translationPrefix: nil,
             nameserverSource: nil,
             start: DaemonStart(
                 options: try Options([]), rights: "", at: Instant(nanoseconds: 0), atWall: 1_000),

@@ -60,6 +60,20 @@ struct ResolvingStand {
             nowMilliseconds: Clock.millisecondsSinceBoot(now))
     }
 
+    func evidence() -> EvidenceLog { EvidenceLog(resolving.upstreams, resolving.store) }
+
+    /// Does what the parts have reported, as far as it concerns resolver, cache and store.
+    func carryOut(now: Instant) {
+        for output in outbox.takeAll() {
+            switch output {
+            case .event(let event): resolving.handle(event, now: now)
+            case .note(let name, let text): resolving.store?.note(name, text, now: now)
+            case .remove(let scope), .forget(let scope): _ = resolving.remove(scope, now: now)
+            default: break
+            }
+        }
+    }
+
     /// What the log was told since the last call.
     func logged() -> [LogEvent] {
         outbox.takeAll().compactMap { if case .log(let event) = $0 { event } else { nil } }
@@ -70,8 +84,9 @@ struct ResolvingStand {
         outbox.takeAll().compactMap { if case .probe(let news) = $0 { news } else { nil } }
     }
 
-    /// What the cache holds, in the order of the alphabet.
+    /// What the cache holds after `carryOut`, in the order of the alphabet.
     var kept: [String] {
+        carryOut(now: Clock.now())
         var cursor: AnswerCache.Cursor? = AnswerCache.Cursor()
         var names: [String] = []
         while let next = cursor {
