@@ -12,13 +12,6 @@ import Telemetry
 final class FleetLink: TimedPart {
     let timer = PartTimer()
 
-    struct Request {
-        let id: FetchID
-        let question: Question
-        let provider: ProviderID
-        let purpose: FetchPurpose
-    }
-
     /// How a fetch from a provider ended.
     enum End {
         case answer(Answer)
@@ -28,12 +21,13 @@ final class FleetLink: TimedPart {
     }
 
     let redis: RedisLink
+    private let outbox: Outbox
     private var setup: FleetSetup?
     private var member: Membership
     /// The rules that answers have to satisfy, as in `Policy.acceptanceDigest`.
     private var rules: String?
     /// Requests by the numbers of their fetches.
-    private var requests: [UInt64: Request] = [:] { didSet { timer.changed() } }
+    private var requests: [UInt64: FleetRequest] = [:] { didSet { timer.changed() } }
     /// Fingerprint of `Settings.commonInFleet`, 8 hexadecimal digits.
     private(set) var fingerprint: String?
     let startedAt = Clock.now()
@@ -45,6 +39,7 @@ final class FleetLink: TimedPart {
     private var nextOrder: FlushOrder.ID = 0
 
     init(loop: EventLoop, outbox: Outbox, seed: UInt64) {
+        self.outbox = outbox
         redis = RedisLink(loop: loop, outbox: outbox, timer)
         member = Membership(token: String(seed, radix: 36))
     }
@@ -84,7 +79,7 @@ final class FleetLink: TimedPart {
     ///   - perSecond: queries for the question on this machine; nil: not known.
     /// - Returns: false if the provider is to be asked at once.
     func begin(
-        _ request: Request, at provider: Provider, replacing life: Duration?, perSecond: Double?, now: Instant
+        _ request: FleetRequest, at provider: Provider, replacing life: Duration?, perSecond: Double?, now: Instant
     ) -> Bool {
         guard isOn else { return false }
         var fetch = self.fetch(request.question, provider)
@@ -115,7 +110,7 @@ final class FleetLink: TimedPart {
         return fetch
     }
 
-    func request(_ id: FetchID) -> Request? { requests[id.number] }
+    func request(_ id: FetchID) -> FleetRequest? { requests[id.number] }
 
     func abandon(_ id: FetchID) {
         guard requests.removeValue(forKey: id.number) != nil else { return }
@@ -158,17 +153,18 @@ final class FleetLink: TimedPart {
     /// Reads the member in place: a call on the property copies it, which retains all its tables.
     private func inPlace<Value>(_ read: (inout Membership) -> Value) -> Value { read(&member) }
 
-    /// What follows for the resolver, with the request that it is about, if any. A request that has ended is forgotten.
-    func takeOutcomes() -> [(Membership.Outcome, Request?)] {
-        guard hasOutcomes else { return [] }
-        return member.takeOutcomes().map { outcome in
+    /// Reports what follows for the resolver, with the request that it is about, if any. A request that has ended is
+    /// forgotten.
+    func reportOutcomes() {
+        guard hasOutcomes else { return }
+        for outcome in member.takeOutcomes() {
             switch outcome {
-            case .ask(let id), .late(let id, _): return (outcome, requests[id])
-            case .deferred(let id, _), .answered(let id, _): return (outcome, requests.removeValue(forKey: id))
+            case .ask(let id), .late(let id, _): outbox.put(.fleet(outcome, requests[id]))
+            case .deferred(let id, _), .answered(let id, _):
+                outbox.put(.fleet(outcome, requests.removeValue(forKey: id)))
             case .flushOrdered(let id, let fault): ordered.removeValue(forKey: id)?(fault)
-            case .billed, .demandElsewhere, .flush, .note, .evidence: break
+            case .billed, .demandElsewhere, .flush, .note, .evidence: outbox.put(.fleet(outcome, nil))
             }
-            return (outcome, nil)
         }
     }
 

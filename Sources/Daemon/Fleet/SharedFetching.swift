@@ -12,7 +12,7 @@ extension ResolvingLoop {
         if upstreams.fleet.isOn, case .provider(let provider) = upstream,
             let asked = upstreams.providers.provider(provider)
         {
-            let request = FleetLink.Request(id: id, question: question, provider: provider, purpose: purpose)
+            let request = FleetRequest(id: id, question: question, provider: provider, purpose: purpose)
             let perSecond = inPlace { $0.demand(for: question, now: now) }
             let life = purpose.isRefresh ? answers.life(of: question, now: now) : nil
             if upstreams.fleet.begin(request, at: asked, replacing: life, perSecond: perSecond, now: now) {
@@ -23,7 +23,7 @@ extension ResolvingLoop {
     }
 
     /// - Parameter request: the request that the outcome is about.
-    func carryOut(_ outcome: Membership.Outcome, _ request: FleetLink.Request?, now: Instant) {
+    func carryOut(_ outcome: Membership.Outcome, _ request: FleetRequest?, now: Instant) {
         switch (outcome, request) {
         case (.ask, let request?): if upstreams.fleet.isOpen(request.id) { ask(request, now: now) }
         case (.answered(_, let answer), let request?), (.late(_, let answer), let request?):
@@ -39,15 +39,14 @@ extension ResolvingLoop {
         }
     }
 
-    private func ask(_ request: FleetLink.Request, now: Instant) {
+    private func ask(_ request: FleetRequest, now: Instant) {
         handle(.fetchSent(request.id), now: now)
         upstreams.start(request.id, request.question, .provider(request.provider), request.purpose, now: now)
     }
 
     /// Shares what providers have answered.
-    func share(_ heard: [Event], now: Instant) {
-        guard upstreams.fleet.isBusy else { return }
-        for event in heard {
+    func shareHeard(now: Instant) {
+        for event in takeHeard() where upstreams.fleet.isBusy {
             switch event {
             case .fetchFinished(let id, let result): share(result, of: id, now: now)
             case .volunteered(let question, let answer, let id):

@@ -206,7 +206,7 @@ final class Daemon {
             try resolving.loop.turn(until: min(end, fleet.nextDeadline ?? end))
             fleet.timePassed(now: Clock.now())
         }
-        resolving.settle(now: Clock.now())
+        fleet.reportOutcomes()
     }
 
     /// Answers the queries received so far. Later ones wait for the next process if the service manager holds the

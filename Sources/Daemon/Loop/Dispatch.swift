@@ -23,23 +23,18 @@ extension Daemon {
         linksInForce.followRoutes(now: now)
         policy.followWallClock(now: now)
         dispatch(now: now)
-        resolving.settle(now: now)
-        if let networkChanges {
-            if networkChanges.followExits(now: now) {
-                dispatch(now: now)
-                resolving.settle(now: now)
-            }
-            networkChanges.noteRecovery()
-        }
-        resolving.reportStateChanges(now: now)
-        flight.files.counted(
-            failures: resolving.counted.tally[.serverFailure], resolving.counts(with: threads.tally), now: now)
-        dispatch(now: now)
-        // A fetch that has begun meanwhile may have failed at once.
-        while resolving.hasFinished {
-            resolving.settle(now: now)
+        resolving.takeQuestions(now: now)
+        // A fetch that begins meanwhile may fail at once.
+        repeat {
+            resolving.reportResults()
             dispatch(now: now)
-        }
+            resolving.send(now: now)
+            networkChanges?.followReplies(now: now)
+            resolving.reportStateChanges(now: now)
+            flight.files.counted(
+                failures: resolving.counted.tally[.serverFailure], resolving.counts(with: threads.tally), now: now)
+        } while resolving.hasResults || !outbox.isEmpty
+        resolving.upstreams.fleet.releaseLeases(now: now)
         logQueries(now: now)
         resolving.sendReplies()
     }
@@ -51,7 +46,7 @@ extension Daemon {
 
     private func carryOut(_ output: Output, now: Instant) {
         switch output {
-        case .event(let event): resolving.handle(event, now: now)
+        case .event(let event): resolving.take(event, now: now)
         case .policyChanged(let new, let former):
             resolving.handle(.policyChanged(policy.announced(new)), now: now)
             policy.follow(new, after: former, now: now)
@@ -71,6 +66,8 @@ extension Daemon {
         case .changed(.nameserverFiles): readNameservers(now: now)
         case .changed(.billedSums): upstreamsInForce.billing.sumsChanged(now: now)
         case .provider(.billed(let provider, let causes)): upstreamsInForce.billing.billed(provider, causes, now: now)
+        case .fleet(let outcome, let request): resolving.carryOut(outcome, request, now: now)
+        case .exits(let exits): networkChanges?.take(exits, now: now)
         case .provider(.nodes(let provider, let reply)):
             upstreamsInForce.addressLists.cameWithAnswer(reply, of: provider, now: now)
         case .provider(.addressFailed(let provider, let isWrongNode)):

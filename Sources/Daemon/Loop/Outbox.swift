@@ -1,6 +1,7 @@
 // What the parts of the daemon report to each other, in the order in which it happened. Only `Dispatch` reads it.
 
 import DNSWire
+import Fleet
 import Resolver
 
 enum Output {
@@ -31,6 +32,10 @@ enum Output {
     case probe(ProbeNews)
     case portal(PortalEvent)
     case provider(ProviderNews)
+    /// What follows for the request of a fetch, if it is about one.
+    case fleet(Membership.Outcome, FleetRequest?)
+    /// The addresses that providers reported for this machine, after the results of the same replies.
+    case exits([ReportedExit])
     /// Two sources contradict each other, and one of them was verified.
     case diverged(ForgeryEvidence)
     /// An answer contradicts the rule for its name.
@@ -64,6 +69,8 @@ final class Outbox {
     /// Outputs before this index are taken.
     private var next = 0
     private var changes: Set<Change> = []
+
+    var isEmpty: Bool { outputs.isEmpty }
 
     func put(_ output: Output) { outputs.append(output) }
 

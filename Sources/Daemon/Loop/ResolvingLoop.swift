@@ -32,6 +32,8 @@ final class ResolvingLoop: TimedPart {
     private(set) var counted = AnswerCounts()
     private(set) var activity = UpstreamActivity()
     private var replies: ClientReplies
+    /// Events that may be of use for the fleet, since the last replies.
+    private var heard: [Event] = []
     /// A buffer for the actions of the next event.
     private var spareActions: [Action] = []
     var explanations = ExplanationLimit()
@@ -68,28 +70,39 @@ final class ResolvingLoop: TimedPart {
 
     func timePassed(now: Instant) { handle(.timePassed, now: now) }
 
-    /// Handles everything that finished since the last turn, with its consequences. Questions that streams bring
-    /// meanwhile wait for the next turn: a client that asks as fast as it is answered must not block the loop.
-    func settle(now: Instant) {
+    /// Takes what clients and serving threads have brought. Questions that streams bring later wait for the next turn:
+    /// a client that asks as fast as it is answered must not block the loop.
+    func takeQuestions(now: Instant) {
         handovers.takeAll { take($0, now: now) }
         for notice in streams.takeNotices() { take(notice, now: now) }
-        repeat {
-            for (outcome, request) in upstreams.fleet.takeOutcomes() { carryOut(outcome, request, now: now) }
-            let heard = upstreams.providers.takeEvents()
-            for event in heard { handle(event, now: now) }
-            for (id, result) in upstreams.takeNameserverResults() { handle(.fetchFinished(id, result), now: now) }
-            for (id, result) in probes.takeFinished() { handle(.probeFinished(id, result), now: now) }
-            sendReplies()
-            // After the replies: clients do not wait for other members.
-            share(heard, now: now)
-            upstreams.flush(now: now)
-        } while hasFinished
-        upstreams.fleet.releaseLeases(now: now)
     }
 
-    /// Whether there is something to settle.
-    var hasFinished: Bool {
-        upstreams.hasFinished || probes.hasFinished
+    /// Whether `reportResults` has something to report.
+    var hasResults: Bool { upstreams.hasResults || probes.hasFinished }
+
+    /// Reports the results of fetches and probes.
+    func reportResults() {
+        upstreams.reportResults()
+        for (id, result) in probes.takeFinished() { outbox.put(.event(.probeFinished(id, result))) }
+    }
+
+    /// Takes an event of the outbox.
+    func take(_ event: Event, now: Instant) {
+        if upstreams.fleet.isBusy { heard.append(event) }
+        handle(event, now: now)
+    }
+
+    func takeHeard() -> [Event] {
+        defer { heard.removeAll() }
+        return heard
+    }
+
+    /// Sends the replies and requests that the events brought about.
+    func send(now: Instant) {
+        sendReplies()
+        // After the replies: clients do not wait for other members.
+        shareHeard(now: now)
+        upstreams.flush(now: now)
     }
 
     /// Removes cache entries, stored entries and remembered failures, so that the next question goes upstream.

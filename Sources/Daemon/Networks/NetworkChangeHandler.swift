@@ -69,18 +69,13 @@ final class NetworkChangeHandler: TimedPart {
         if network.takeReachNews(now: now) { followRoutes(now: now) }
     }
 
-    /// Takes the addresses that providers reported for this machine; call it after their replies are taken.
-    ///
-    /// - Returns: whether the network is another one.
-    func followExits(now: Instant) -> Bool {
+    /// Takes the addresses that providers reported for this machine.
+    func take(_ exits: [ReportedExit], now: Instant) {
         var isNews = false
-        for report in resolving.upstreams.providers.takeExits() {
+        for report in exits {
             isNews = network.reported(report.address, by: report.provider, askedAt: report.askedAt, now: now) || isNews
         }
         if isNews { keepHistory(now: now) }
-        let enteredAt = network.enteredAt
-        if network.hasChange { takeActions(now: now) }
-        return network.enteredAt != enteredAt
     }
 
     private func takeActions(now: Instant) {
@@ -115,8 +110,9 @@ final class NetworkChangeHandler: TimedPart {
     /// Reports the search domains of resolv.conf.
     func found(searchDomains: [Name], now: Instant) { network.found(searchDomains: searchDomains, now: now) }
 
-    /// Reports the first upstream answer after a network change.
-    func noteRecovery() {
+    /// Carries out a change that replies have shown, and reports the first upstream answer after one.
+    func followReplies(now: Instant) {
+        if network.hasChange { takeActions(now: now) }
         guard
             let time = network.noteAnswers(askedAt: resolving.activity.askedAt, learnedAt: resolving.activity.learnedAt)
         else {

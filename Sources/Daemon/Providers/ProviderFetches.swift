@@ -128,8 +128,8 @@ final class ProviderFetches: TimedPart {
     /// Sends the requests of this turn; several share one write.
     func flush(now: Instant) { http.flush(now: now) }
 
-    /// Returns the events for the resolver.
-    func takeEvents() -> [Event] {
+    /// Reports what replies and places bring about for the resolver.
+    func reportResults() {
         let now = Clock.now()
         for setback in http.takeAttemptFailures() {
             guard let id = requestOfTransfer[setback.id], let request = requests[id], let flight = request.flight
@@ -151,24 +151,22 @@ final class ProviderFetches: TimedPart {
             }
         }
         takePlaces(now: now)
-        defer {
-            finished.removeAll(keepingCapacity: true)
-            redirected.removeAll(keepingCapacity: true)
-            throttled.removeAll(keepingCapacity: true)
-            volunteered.removeAll(keepingCapacity: true)
-            placeNews.removeAll(keepingCapacity: true)
-        }
-        var events = placeNews
-        events += redirected
-        events += silent.map(Event.unacknowledged)
-        events += throttled
+        for event in placeNews { outbox.put(.event(event)) }
+        for event in redirected { outbox.put(.event(event)) }
+        for provider in silent { outbox.put(.event(.unacknowledged(provider))) }
+        for event in throttled { outbox.put(.event(event)) }
         // Failures first: an answer in the same reply is the latest information about the provider.
-        for (id, result) in finished where !result.isReply { events.append(.fetchFinished(id, result)) }
-        for (id, result) in finished where result.isReply { events.append(.fetchFinished(id, result)) }
-        return events + volunteered
+        for (id, result) in finished where !result.isReply { outbox.put(.event(.fetchFinished(id, result))) }
+        for (id, result) in finished where result.isReply { outbox.put(.event(.fetchFinished(id, result))) }
+        for event in volunteered { outbox.put(.event(event)) }
+        finished.removeAll(keepingCapacity: true)
+        redirected.removeAll(keepingCapacity: true)
+        throttled.removeAll(keepingCapacity: true)
+        volunteered.removeAll(keepingCapacity: true)
+        placeNews.removeAll(keepingCapacity: true)
     }
 
-    /// Sends a request that belongs to no fetch. `takeEvents` calls `finish`, unless the request is cancelled.
+    /// Sends a request that belongs to no fetch. `reportResults` calls `finish`, unless the request is cancelled.
     @discardableResult
     func carry(
         _ request: HTTPRequest, to endpoint: HTTPEndpoint, timeout: Duration = Bounds.providerTimeout,
@@ -207,10 +205,11 @@ final class ProviderFetches: TimedPart {
         for provider in providers where id == nil || provider.id == id { provider.reset() }
     }
 
-    /// Returns the last address that each provider reported for this machine since the last call.
-    func takeExits() -> [ReportedExit] {
-        defer { exits.removeAll() }
-        return exits
+    /// Reports the last address that each provider reported for this machine since the last call.
+    func reportExits() {
+        guard !exits.isEmpty else { return }
+        outbox.put(.exits(exits))
+        exits.removeAll()
     }
 
     /// Answers to these questions that providers were asked for before are of no use.

@@ -168,16 +168,16 @@ final class NamedServers: TimedPart {
 
     var hasFinished: Bool { !finished.isEmpty }
 
-    /// Call it after the client's `takeFinished`.
-    func takeFinished() -> [(id: FetchID, result: FetchResult)] {
-        defer { finished = [] }
+    /// Call it after the client's `reportResults`.
+    func reportResults() {
         for failed in system.secure.takeFailures() {
             for server in all where server.servers.contains(failed.server) {
                 server.lastReason = failed.reason
                 outbox.log(.requestFailed(provider: server.name, reason: failed.reason))
             }
         }
-        return finished
+        for fetch in finished { outbox.put(.event(.fetchFinished(fetch.id, fetch.result))) }
+        finished = []
     }
 
     /// - Parameter id: nil for all.

@@ -127,7 +127,7 @@ final class SystemFetches: TimedPart {
         _ = begin(question, of: reachableServers, options, for: .fetch(id), now: now)
     }
 
-    /// Resolves a question. `takeFinished` calls `finish`, unless the lookup is cancelled.
+    /// Resolves a question. `reportResults` calls `finish`, unless the lookup is cancelled.
     ///
     /// - Parameter servers: nil for the system's servers.
     func ask(
@@ -156,12 +156,12 @@ final class SystemFetches: TimedPart {
 
     var hasFinished: Bool { !finished.isEmpty || !finishedOwn.isEmpty }
 
-    func takeFinished() -> [(id: FetchID, result: FetchResult)] {
+    func reportResults() {
         let (fetches, own) = (finished, finishedOwn)
         finished = []
         finishedOwn = []
         for request in own { request.finish(request.result) }
-        return fetches
+        for fetch in fetches { outbox.put(.event(.fetchFinished(fetch.id, fetch.result))) }
     }
 
     func timePassed(now: Instant) {

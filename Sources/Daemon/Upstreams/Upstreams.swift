@@ -49,14 +49,18 @@ final class Upstreams {
         fleet.abandon(id)
     }
 
-    /// Whether there are events of providers, results of nameservers or outcomes of the fleet to take.
-    var hasFinished: Bool {
+    /// Whether `reportResults` has something to report.
+    var hasResults: Bool {
         providers.hasFinished || system.hasFinished || nameservers.hasFinished || fleet.hasOutcomes
     }
 
-    /// Returns the results of the system's and the operator's nameservers.
-    func takeNameserverResults() -> [(id: FetchID, result: FetchResult)] {
-        system.takeFinished() + nameservers.takeFinished()
+    /// Reports the results of fetches. In this order, a provider's answer precedes a nameserver's of the same turn.
+    func reportResults() {
+        fleet.reportOutcomes()
+        providers.reportResults()
+        system.reportResults()
+        nameservers.reportResults()
+        providers.reportExits()
     }
 
     /// Sends the requests of this turn; several share one write.

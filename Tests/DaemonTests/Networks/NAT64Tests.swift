@@ -55,7 +55,7 @@ struct NAT64Tests {
         // There is no nameserver.
         translation.timePassed(now: now)
         #expect(translation.nextDeadline == nil && stand.resolving.upstreams.system.hasFinished)
-        stand.resolving.settle(now: now)
+        stand.settle(now: now)
         #expect(translation.nextDeadline.map { $0 > now } == true)
         translation.networkChanged(to: home, reach: onlyIPv4, advertised: [], now: now)
         #expect(translation.nextDeadline == nil)

@@ -157,8 +157,7 @@ struct AddressListsTests {
         let deadline = Clock.now() + .seconds(20)
         while stand.resolving.state(of: provider, now: now) == .throttled, Clock.now() < deadline {
             try stand.resolving.loop.turn(until: Clock.now() + .milliseconds(5))
-            _ = stand.resolving.upstreams.providers.takeEvents()
-            stand.carryOut(now: now)
+            stand.settle(now: now)
         }
         #expect(stand.resolving.state(of: provider, now: now) == .unmeasured)
         #expect(dialled == ["203.0.113.1", "127.0.0.1"])

@@ -41,7 +41,7 @@ struct DescriptorBudgetTests {
         var results: [FetchResult] = []
         let pending = names.map { name in fetches.ask(Question(name, .a), now: now) { results.append($0) } }
         #expect(fetches.refusedExchanges > before)
-        _ = fetches.takeFinished()
+        fetches.reportResults()
         #expect(results.allSatisfy { if case .failure(.overload) = $0 { true } else { false } } && !results.isEmpty)
         // Their places are free again.
         for request in pending { fetches.cancel(request) }

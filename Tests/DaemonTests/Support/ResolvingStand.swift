@@ -62,11 +62,19 @@ struct ResolvingStand {
 
     func evidence() -> EvidenceLog { EvidenceLog(resolving.upstreams, resolving.store) }
 
+    /// As a turn of the loop does.
+    func settle(now: Instant) {
+        repeat {
+            resolving.reportResults()
+            carryOut(now: now)
+        } while resolving.hasResults || !outbox.isEmpty
+    }
+
     /// Does what the parts have reported, as far as it concerns resolver, cache and store.
     func carryOut(now: Instant) {
         for output in outbox.takeAll() {
             switch output {
-            case .event(let event): resolving.handle(event, now: now)
+            case .event(let event): resolving.take(event, now: now)
             case .note(let name, let text): resolving.store?.note(name, text, now: now)
             case .remove(let scope), .forget(let scope): _ = resolving.remove(scope, now: now)
             default: break
@@ -95,6 +103,12 @@ struct ResolvingStand {
             cursor = piece.next
         }
         return names.sorted()
+    }
+}
+
+extension Output {
+    var finishedFetch: FetchID? {
+        if case .event(.fetchFinished(let id, _)) = self { id } else { nil }
     }
 }
 

@@ -1,0 +1,11 @@
+// A fetch that the fleet takes over.
+
+import DNSWire
+import Resolver
+
+struct FleetRequest {
+    let id: FetchID
+    let question: Question
+    let provider: ProviderID
+    let purpose: FetchPurpose
+}
