@@ -231,19 +231,28 @@ extension Format<Int> {
             },
             write: { String($0) })
     }
+
+    /// The format of an integer, with a remedy for one in quotes.
+    static func plainInteger(_ range: ClosedRange<Int>, meaning: String) -> Format {
+        let number = integer(range, meaning: meaning)
+        return Format(
+            allowed: number.allowed,
+            read: { node throws(Misfit) in
+                if case .string(let text) = node.value, let value = Int(text), text == "\(value)", range.contains(value)
+                {
+                    throw Misfit(node, allowed: number.allowed, remedy: "leave out the quotes")
+                }
+                return try number.read(node)
+            },
+            write: number.write)
+    }
 }
 
 extension Format<UInt16> {
     static let port: Format = {
-        let number = Format<Int>.integer(1...65_535, meaning: "a TCP port")
+        let number = Format<Int>.plainInteger(1...65_535, meaning: "a TCP port")
         return Format(
-            allowed: number.allowed,
-            read: { node throws(Misfit) in
-                if case .string(let text) = node.value, let port = UInt16(text), text == "\(port)", port > 0 {
-                    throw Misfit(node, allowed: number.allowed, remedy: "leave out the quotes")
-                }
-                return UInt16(clamping: try number.read(node))
-            },
+            allowed: number.allowed, read: { node throws(Misfit) in UInt16(clamping: try number.read(node)) },
             write: { String($0) })
     }()
 }

@@ -12,9 +12,16 @@ struct Key<Section>: Sendable {
     let mayBeSecret: Bool
 
     init<Value>(_ name: String, _ path: any WritableKeyPath<Section, Value> & Sendable, _ format: Format<Value>) {
+        self.init(name, get: { $0[keyPath: path] }, set: { $0[keyPath: path] = $1 }, format)
+    }
+
+    init<Value>(
+        _ name: String, get: @escaping @Sendable (Section) -> Value,
+        set: @escaping @Sendable (inout Section, Value) -> Void, _ format: Format<Value>
+    ) {
         self.name = name
-        read = { node, section throws(Misfit) in section[keyPath: path] = try format.read(node) }
-        write = { format.write($0[keyPath: path]) }
+        read = { node, section throws(Misfit) in set(&section, try format.read(node)) }
+        write = { format.write(get($0)) }
         mayBeSecret = if case .none = format.secrecy { false } else { true }
     }
 }
@@ -84,7 +91,7 @@ extension Settings.Cache {
     /// The bounds of the size. Below the minimum no working set fits; the maximum exceeds any known demand.
     private static let sizes = 1 << 20...64 << 30
     /// The bounds of TTLs. RFC 8767 section 4 gives 7 days as the longest sensible TTL.
-    fileprivate static let ttls = Duration.zero...Duration.seconds(7 * 24 * 3600)
+    static let ttls = Duration.zero...Duration.seconds(7 * 24 * 3600)
 
     static let keys: [Key<Settings.Cache>] = [
         Key("size", \.sizeBytes, .size(sizes)),
@@ -127,7 +134,7 @@ extension Settings.Stale {
 
 extension Settings.Probe {
     /// The bounds of the number of ports. A probe opens a connection to each port.
-    fileprivate static let portCounts = 1...8
+    static let portCounts = 1...8
     /// The bounds of the timeout. The minimum allows a handshake across an ocean; a host that exceeds the maximum is no
     /// use to clients.
     package static let timeouts = Duration.milliseconds(100)...Duration.seconds(10)
@@ -170,43 +177,27 @@ extension Settings.Log {
 }
 
 extension Settings.Rule {
-    /// Maximum number of sets. Each gets every address.
-    private static let maxAddressSets = 8
     /// Maximum number of names. Longer lists belong in a file.
     private static let maxNames = 1000
     /// Maximum number of files. Each is searched for every name that is not in the cache.
     private static let maxFiles = 16
-    /// Maximum number of fallback addresses, more than a client tries.
-    private static let maxFallbackAddresses = 16
 
     /// Keys that only say when the rule applies.
     static let conditions: Set<String> = ["match", "match-file", "view"]
 
-    static let keys: [Key<Settings.Rule>] = [
+    static let keys =
+        keysBeforeTerms + RuleTerm.rows.map { Key($0) } + keysAfterTerms + RuleTerm.laterRows.map { Key($0) }
+
+    private static let keysBeforeTerms: [Key<Settings.Rule>] = [
         Key("match", \.match, Format.ruleName.list(of: "names", 1...maxNames).leavingOut([])),
         Key("match-file", \.matchFiles, Format.path().list(of: "absolute paths", 1...maxFiles).leavingOut([])),
         Key("resolver", \.resolver, Format.ruleResolver.optional),
         Key("query", \.parameters.query, .requestQuery),
         Key("tags", \.parameters.tags, .requestTags),
         Key("app-id", \.parameters.appID, Format.account.orEmpty()),
-        Key("stands-in", \.standsIn, Format<Settings.SystemResolver.StandsIn>.choice.optional),
-        Key("order", \.order, Format<Settings.SystemResolver.Order>.choice.optional),
-        Key("family", \.family, Format<Settings.Rule.Family>.choice.optional),
-        Key("allow-private", \.allowPrivate, Format.truth.optional),
-        Key("stale", \.stale, Format.truth.optional),
-        Key("stale-negative", \.staleNegative, Format.truth.optional),
-        Key("prefetch", \.prefetch, Format.truth.optional),
-        Key("probe", \.probe, Format.truth.optional),
-        Key(
-            "probe-ports", \.probePorts,
-            Format.port.list(of: "ports", Settings.Probe.portCounts).leavingOut([])),
-        Key("connect", \.connect, Format.port.optional),
-        Key("min-ttl", \.minTTL, Format.duration(Settings.Cache.ttls).optional),
-        Key("max-ttl", \.maxTTL, Format.duration(Settings.Cache.ttls).optional),
-        Key(
-            "fallback-addresses", \.fallbackAddresses,
-            Format.address.list(of: "IP addresses", 0...maxFallbackAddresses).leavingOut([])),
-        Key("expect", \.expect, Format.expectation.optional),
+    ]
+
+    private static let keysAfterTerms: [Key<Settings.Rule>] = [
         Key("answer", \.answer, Format.ownAnswer.optional),
         Key("extended-error", \.extendedError, Format<Settings.Rule.BlockingError>.choice.optional),
         Key("cname", \.cname, Format.name.optional),
@@ -215,6 +206,5 @@ extension Settings.Rule {
             "srv", \.srv,
             Format.serviceLocation.list(of: "strings \"PRIORITY WEIGHT PORT TARGET\"", recordCounts).leavingOut([])),
         Key("view", \.view, Format.plainName.optional),
-        Key("nftset", \.nftset, Format.addressSet.oneOrMore(of: "sets", upTo: maxAddressSets).optional),
     ]
 }

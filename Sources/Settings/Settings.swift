@@ -70,24 +70,8 @@ package struct Settings: Equatable, Sendable {
         /// The nameservers; empty: those in `resolvConf`.
         package var servers: [SocketAddress] = []
         package var resolvConf = "/etc/resolv.conf"
-        package var standsIn = StandsIn.unreachable
-
-        /// When the system resolver answers for a name that the providers resolve.
-        package enum StandsIn: String, CaseIterable, Sendable {
-            /// No provider could be reached.
-            case unreachable
-            /// No provider returned an answer, whatever the providers replied.
-            case anyFailure = "any-failure"
-            case never
-        }
-        package var order = Order.providersFirst
-
-        /// The upstream that is asked first for a name that the providers resolve.
-        package enum Order: String, CaseIterable, Sendable {
-            case providersFirst = "providers-first"
-            /// The system resolver is asked first, as long as certificates confirm its answers.
-            case systemFirst = "system-first"
-        }
+        package var standsIn = StandInPolicy.unreachable
+        package var order = UpstreamOrder.providersFirst
         /// How long an unverified answer waits for late providers; 0 to 4 s.
         package var patience = Duration.milliseconds(1800)
     }
@@ -198,16 +182,6 @@ package struct Settings: Equatable, Sendable {
             case nameserver(String)
         }
 
-        /// The address family that clients get for the names.
-        package enum Family: String, CaseIterable, Sendable {
-            /// Both families, as without a rule.
-            case both
-            case ipv4, ipv6
-            /// Clients get the other family only without a usable address of this one.
-            case preferIPv4 = "prefer-ipv4"
-            case preferIPv6 = "prefer-ipv6"
-        }
-
         /// The names, up to 1,000, all different; each matches itself and all names below it, the root every name.
         package var match: [Name]
         /// Files with more names, up to 16, all different; one or more without `match`.
@@ -215,28 +189,7 @@ package struct Settings: Equatable, Sendable {
         package var resolver: RuleResolver?
         /// Parameters that are added to those of the provider that `resolver` names.
         package var parameters = RequestParameters()
-        package var standsIn: SystemResolver.StandsIn?
-        package var order: SystemResolver.Order?
-        package var family: Family?
-        /// Allows private addresses in answers of providers.
-        package var allowPrivate: Bool?
-        package var stale: Bool?
-        /// Serves expired negative answers, too.
-        package var staleNegative: Bool?
-        package var prefetch: Bool?
-        /// True: also probes private addresses.
-        package var probe: Bool?
-        /// The ports to probe, up to 8, all different; empty: `probe.ports`.
-        package var probePorts: [UInt16] = []
-        /// Instead of TLS probes, connects to this port and orders the addresses by the time.
-        package var connect: UInt16?
-        /// The minimum TTL, up to 7 days as `maxTTL`; at most `maxTTL`.
-        package var minTTL: Duration?
-        package var maxTTL: Duration?
-        /// The addresses returned if all upstreams have failed; up to 16.
-        package var fallbackAddresses: [Address] = []
-        /// The expectation; an answer that contradicts it is treated as forged.
-        package var expect: Expectation?
+        package var terms = RuleTerms()
         /// The daemon's own answer, together with `txt` and `srv`; no upstream is asked.
         package var answer: OwnAnswer?
         package var extendedError: BlockingError?
@@ -247,8 +200,6 @@ package struct Settings: Equatable, Sendable {
         package var srv: [ServiceLocation] = []
         /// The view whose clients the rule is for, before rules for all clients; nil: all clients.
         package var view: String?
-        /// Sets of nftables that get the addresses of the names; up to 8.
-        package var nftset: [AddressSetTarget]?
         package var place = Place.none
 
         package init(match: [Name]) {

@@ -295,14 +295,14 @@ struct SettingsErrors {
             let text = others.joined(separator: ", ")
             note(element, aboutKey: true, "this [[rule]] changes nothing; add one or more of \(text)")
         }
-        if let least = rule.minTTL, let most = rule.maxTTL { judgeTTLs(least, most, in: "rule", element) }
-        judgeRepeated(rule.probePorts, "rule.probe-ports", element.member("probe-ports"))
-        if rule.connect != nil { judgeConnect(rule, element) }
+        if let least = rule.terms.minTTL, let most = rule.terms.maxTTL { judgeTTLs(least, most, in: "rule", element) }
+        judgeRepeated(rule.terms.probePorts ?? [], "rule.probe-ports", element.member("probe-ports"))
+        if rule.terms.connect != nil { judgeConnect(rule, element) }
         note(rule.answerContradictions, in: element)
         judgeRepeated(rule.match, "rule.match", element.member("match"))
         judgeRepeated(rule.matchFiles, "rule.match-file", element.member("match-file"))
-        judgeRepeated(rule.nftset ?? [], "rule.nftset", element.member("nftset"))
-        if rule.nftset != nil, rule.view != nil {
+        judgeRepeated(rule.terms.addressSets ?? [], "rule.nftset", element.member("nftset"))
+        if rule.terms.addressSets != nil, rule.view != nil {
             note(
                 element.member("nftset") ?? element,
                 "rule.nftset: found with view; allowed: without, as the packet filter is for all clients")
@@ -319,7 +319,7 @@ struct SettingsErrors {
 
     /// Checks the keys of a connection, which replaces the TLS probes.
     private mutating func judgeConnect(_ rule: Settings.Rule, _ element: TOMLNode) {
-        let others = [("probe = false", rule.probe == false), ("probe-ports", !rule.probePorts.isEmpty)]
+        let others = [("probe = false", rule.terms.probe == false), ("probe-ports", rule.terms.probePorts != nil)]
         for (other, isSet) in others where isSet {
             note(
                 element.member("connect") ?? element,

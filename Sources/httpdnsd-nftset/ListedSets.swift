@@ -91,5 +91,5 @@ extension Account {
 }
 
 extension Settings {
-    fileprivate var addressSets: Set<AddressSet> { Set(rules.flatMap { $0.nftset ?? [] }.map(\.set)) }
+    fileprivate var addressSets: Set<AddressSet> { Set(rules.flatMap { $0.terms.addressSets ?? [] }.map(\.set)) }
 }

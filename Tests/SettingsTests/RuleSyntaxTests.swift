@@ -36,8 +36,8 @@ struct RuleSyntaxTests {
         #expect(try rule(["srv=0 5 5060 b.example,1 0 1 ."]).srv.map(\.port) == [5060, 1])
         let rule = try rule(
             ["resolver=alidns", "stale=false", "probe-ports=443,8443", "max-ttl=1m", "connect=80"].dropLast())
-        #expect(rule.match == [name] && rule.probePorts == [443, 8443])
-        #expect(rule.resolver == .provider("alidns") && rule.stale == false && rule.maxTTL == .seconds(60))
+        #expect(rule.match == [name] && rule.terms.probePorts == [443, 8443])
+        #expect(rule.resolver == .provider("alidns") && rule.terms.stale == false && rule.terms.maxTTL == .seconds(60))
     }
 
     @Test("what the settings would refuse is refused in the same words")

@@ -181,26 +181,26 @@ struct SettingsTests {
             probe-ports = [65535]
             """)
         var first = Settings.Rule(match: names("corp.example", "lan"))
-        first.standsIn = .anyFailure
-        first.order = .systemFirst
+        first.terms.standsIn = .anyFailure
+        first.terms.order = .systemFirst
         first.resolver = .provider("alidns")
-        first.allowPrivate = false
-        first.stale = true
-        first.staleNegative = false
-        first.prefetch = false
-        first.probe = false
-        first.probePorts = [8443, 1]
-        first.minTTL = .milliseconds(1500)
-        first.maxTTL = .seconds(7 * 24 * 3600)
-        first.fallbackAddresses = ["192.0.2.1", "2001:db8::1"].compactMap { Address($0) }
+        first.terms.allowPrivate = false
+        first.terms.stale = true
+        first.terms.staleNegative = false
+        first.terms.prefetch = false
+        first.terms.probe = false
+        first.terms.probePorts = [8443, 1]
+        first.terms.minTTL = .milliseconds(1500)
+        first.terms.maxTTL = .seconds(7 * 24 * 3600)
+        first.terms.fallbackAddresses = ["192.0.2.1", "2001:db8::1"].compactMap { Address($0) }
         var second = Settings.Rule(match: [.root])
-        second.prefetch = true
+        second.terms.prefetch = true
         var third = Settings.Rule(match: names("a.example"))
-        third.probe = true
-        third.family = .preferIPv4
-        third.connect = 8080
+        third.terms.probe = true
+        third.terms.family = .preferIPv4
+        third.terms.connect = 8080
         var fourth = Settings.Rule(match: names("b.example"))
-        fourth.probePorts = [65_535]
+        fourth.terms.probePorts = [65_535]
         #expect(settings.rules == [first, second, third, fourth])
     }
 
@@ -221,13 +221,13 @@ struct SettingsTests {
             """)
         let expecting = ["c.example", "d.example", "e.example"].map { Settings.Rule(match: names($0)) }
         var (inline, table, empty) = (expecting[0], expecting[1], expecting[2])
-        inline.expect = Settings.Expectation()
-        inline.expect?.cname = true
-        inline.expect?.maxTTL = .seconds(3600)
-        inline.expect?.within = ["192.0.2.0/24", "2001:db8::1"].compactMap { Prefix($0) }
-        table.expect = Settings.Expectation()
-        table.expect?.cname = false
-        empty.expect = Settings.Expectation()
+        inline.terms.expectation = RuleExpectation()
+        inline.terms.expectation?.hasAlias = true
+        inline.terms.expectation?.maxTTL = .seconds(3600)
+        inline.terms.expectation?.networks = ["192.0.2.0/24", "2001:db8::1"].compactMap { Prefix($0) }
+        table.terms.expectation = RuleExpectation()
+        table.terms.expectation?.hasAlias = false
+        empty.terms.expectation = RuleExpectation()
         #expect(settings.rules == [inline, table, empty])
     }
 

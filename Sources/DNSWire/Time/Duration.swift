@@ -57,6 +57,9 @@ package struct Duration: Hashable, Sendable {
     /// Whole seconds, rounded toward zero.
     package var wholeSeconds: Int64 { nanoseconds / 1_000_000_000 }
 
+    /// Whole seconds as in a TTL; none for a negative time.
+    package var unsignedSeconds: UInt32 { UInt32(clamping: wholeSeconds) }
+
     /// Whole milliseconds, rounded toward zero.
     package var wholeMilliseconds: Int { Int(nanoseconds / 1_000_000) }
 

@@ -176,7 +176,7 @@ struct ExplainPhrases {
     }
 
     /// The rule's address family as the settings write it; empty without one.
-    private var family: String { known.rule?.family.map { "family = \($0.rawValue)" } ?? "" }
+    private var family: String { known.rule?.terms.family.map { "family = \($0.rawValue)" } ?? "" }
 
     /// Returns the rule's settings as they are written in the settings file.
     private func says(_ rule: Rule) -> [String] {
@@ -190,24 +190,8 @@ struct ExplainPhrases {
             said.append("resolver = \(nameOfSource(.provider(only)))")
         case .system: said.append("resolver = system")
         }
-        if let standsIn = rule.standsIn { said.append("stands-in = \(standsIn.rawValue)") }
-        if let order = rule.order { said.append("order = \(order.rawValue)") }
-        if rule.family != nil { said.append(family) }
-        let switches = [
-            ("allow-private", rule.allowPrivate), ("stale", rule.stale), ("stale-negative", rule.staleNegative),
-            ("prefetch", rule.prefetch), ("probe", rule.probe),
-        ]
-        said += switches.compactMap { key, value in value.map { "\(key) = \($0)" } }
-        if !rule.probePorts.isEmpty { said.append("probe-ports = \(rule.probePorts)") }
-        if let port = rule.connect { said.append("connect = \(port)") }
-        if let ttl = rule.minTTLSeconds { said.append("min-ttl = \(ttl)s") }
-        if let ttl = rule.maxTTLSeconds { said.append("max-ttl = \(ttl)s") }
-        if !rule.fallbackAddresses.isEmpty {
-            said.append("fallback-addresses = \(rule.fallbackAddresses.map(\.description).joined(separator: " "))")
-        }
-        if let expectation = rule.expectation { said.append("expect = \(expectation)") }
-        if let answer = rule.answer { said += answer.settings }
-        if let sets = rule.addressSets { said.append("nftset = \(sets.map(\.description).joined(separator: " "))") }
+        said += rule.terms.words(of: RuleTerm.rows) + (rule.answer?.settings ?? [])
+        said += rule.terms.words(of: RuleTerm.laterRows)
         return said.isEmpty ? ["nothing"] : said
     }
 
@@ -221,7 +205,7 @@ struct ExplainPhrases {
         let number = known.probes.ports.count == 1 ? "port \(numbers)" : "ports \(numbers)"
         let ports = known.probes.method == .connection ? "\(number) by a connection only" : number
         switch known.probes.scope {
-        case .nothing where known.rule?.probe == false: return "none, by a rule"
+        case .nothing where known.rule?.terms.probe == false: return "none, by a rule"
         case .nothing where known.upstreams.isNameserver: return "none: addresses from a nameserver are not probed"
         case .nothing: return "none: probes are off"
         case .publicAddresses: return "public addresses at \(ports), if the name is queried again"

@@ -82,8 +82,8 @@ extension Policy {
         partition = Partition(nil, settings.providers).rawValue
         probes.isEnabled = settings.probe.enabled
         probes.ports = settings.probe.ports
-        standsIn = StandInPolicy(settings.systemResolver.standsIn)
-        order = UpstreamOrder(settings.systemResolver.order)
+        standsIn = settings.systemResolver.standsIn
+        order = settings.systemResolver.order
         accounts = AccountTable(providers.map(\.ownNames))
         onlyListed = settings.onlyListed
         isSystemOnly = settings.avoidsProviders
@@ -172,40 +172,6 @@ extension WhenUsedUp {
     }
 }
 
-extension StandInPolicy {
-    init(_ setting: Settings.SystemResolver.StandsIn) {
-        self =
-            switch setting {
-            case .unreachable: .unreachable
-            case .anyFailure: .anyFailure
-            case .never: .never
-            }
-    }
-}
-
-extension UpstreamOrder {
-    init(_ setting: Settings.SystemResolver.Order) {
-        self =
-            switch setting {
-            case .providersFirst: .providersFirst
-            case .systemFirst: .systemFirst
-            }
-    }
-}
-
-extension FamilyPolicy {
-    init(_ setting: Settings.Rule.Family) {
-        self =
-            switch setting {
-            case .both: .both
-            case .ipv4: .ipv4
-            case .ipv6: .ipv6
-            case .preferIPv4: .preferIPv4
-            case .preferIPv6: .preferIPv6
-            }
-    }
-}
-
 extension Rule {
     /// The names that belong to a nameserver.
     init(_ nameserver: NamedServer) {
@@ -228,23 +194,9 @@ extension Rule {
             case .nameserver(let name): upstreamOfName[name] ?? .nameserver(.none)
             }
         }
-        standsIn = rule.standsIn.map { StandInPolicy($0) }
-        order = rule.order.map { UpstreamOrder($0) }
-        family = rule.family.map { FamilyPolicy($0) }
-        allowPrivate = rule.allowPrivate
-        stale = rule.stale
-        staleNegative = rule.staleNegative
-        prefetch = rule.prefetch
-        probe = rule.probe
-        probePorts = rule.probePorts
-        connect = rule.connect
-        minTTLSeconds = rule.minTTL?.unsignedSeconds
-        maxTTLSeconds = rule.maxTTL?.unsignedSeconds
-        fallbackAddresses = rule.fallbackAddresses
-        expectation = rule.expect.map { RuleExpectation($0) }
+        terms = rule.terms
         isOfView = rule.view != nil
         answer = RuleAnswer(rule)
-        addressSets = rule.nftset
         origin =
             switch rule.place {
             case .none: nil
@@ -284,17 +236,4 @@ extension ExtendedError {
         case .filtered: self = .filteredByRule
         }
     }
-}
-
-extension RuleExpectation {
-    init(_ setting: Settings.Expectation) {
-        self.init()
-        hasAlias = setting.cname
-        maxTTLSeconds = setting.maxTTL?.unsignedSeconds
-        networks = setting.within
-    }
-}
-
-extension Duration {
-    fileprivate var unsignedSeconds: UInt32 { UInt32(clamping: wholeSeconds) }
 }

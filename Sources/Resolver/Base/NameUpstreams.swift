@@ -48,10 +48,3 @@ package enum NameUpstreams: Hashable, Sendable {
         if case .owners(let owners, _) = self { owners.contains(provider) } else { false }
     }
 }
-
-/// Setting `order`: which upstreams are asked first for names that may go to providers.
-package enum UpstreamOrder: String, Sendable, CaseIterable {
-    case providersFirst = "providers-first"
-    /// The system resolver's answer is given at once, and a certificate judges it.
-    case systemFirst = "system-first"
-}

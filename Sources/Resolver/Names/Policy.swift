@@ -45,7 +45,7 @@ package struct Policy: Equatable, Sendable {
     package func upstreams(for name: Name) -> NameUpstreams { direction(of: name, rules.rule(for: name)).upstreams }
 
     /// The properties of genuine answers for a name, by the longest rule that states them.
-    package func expectation(of name: Name) -> RuleExpectation? { rules.rule(for: name)?.expectation }
+    package func expectation(of name: Name) -> RuleExpectation? { rules.rule(for: name)?.terms.expectation }
 
     /// The names whose answers are accepted under terms only, with all names below them: answers must meet an
     /// expectation, or come from a nameserver. With a list of such names, the root.
@@ -153,15 +153,15 @@ package struct Policy: Equatable, Sendable {
     private func order(by rule: Rule, _ upstreams: NameUpstreams) -> UpstreamOrder {
         switch upstreams {
         case .system, .nameserver: .providersFirst
-        case ordinary: rule.order ?? order
-        case .provider, .owners, .providers: rule.order ?? .providersFirst
+        case ordinary: rule.terms.order ?? order
+        case .provider, .owners, .providers: rule.terms.order ?? .providersFirst
         }
     }
 
     /// Allows private addresses by the operator's rule for the name, and for names of the local network. A name that
     /// goes to the system resolver for another reason, such as an unsupported type, keeps the filter.
     private func allowsPrivate(_ name: Name, _ rule: Rule, _ upstreams: NameUpstreams) -> Bool {
-        rule.allowPrivate ?? (rule.upstreams == .system || upstreams.isNameserver)
+        rule.terms.allowPrivate ?? (rule.upstreams == .system || upstreams.isNameserver)
             || LocalNames.isOfLocalNetwork(name)
     }
 
@@ -174,17 +174,17 @@ package struct Policy: Equatable, Sendable {
         }
         var rule = found ?? Rule()
         // Names inside a network often have certificates of an authority of their own.
-        if isNameserver, rule.connect == nil { rule.probe = rule.probe ?? false }
+        if isNameserver, rule.terms.connect == nil { rule.terms.probe = rule.terms.probe ?? false }
+        let terms = rule.terms
         let limits = Freshness.Limits(
-            maxAgeSeconds: rule.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: rule.staleNegative ?? false)
+            maxAgeSeconds: terms.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: terms.staleNegative ?? false)
         let order = order(by: rule, direction.upstreams)
         return NamePolicy(
-            direction: direction, standsIn: isNameserver ? .never : rule.standsIn ?? standsIn, order: order,
-            systemPatience: systemPatience,
-            allowsPrivate: allowsPrivate(name, rule, direction.upstreams), cache: cache.with(rule),
-            limits: limits, stale: stale, prefetches: rule.prefetch ?? prefetches,
-            probes: ProbeTerms(probes, rule, order: order, translationPrefixes: translationPrefixes),
-            fallbackAddresses: rule.fallbackAddresses, expectation: rule.expectation, family: rule.family)
+            direction: direction, terms: terms, standsIn: isNameserver ? .never : terms.standsIn ?? standsIn,
+            order: order, systemPatience: systemPatience,
+            allowsPrivate: allowsPrivate(name, rule, direction.upstreams), cache: cache.with(terms),
+            limits: limits, stale: stale, prefetches: terms.prefetch ?? prefetches,
+            probes: ProbeTerms(probes, terms, order: order, translationPrefixes: translationPrefixes))
     }
 }
 
@@ -224,9 +224,10 @@ package struct CachePolicy: Equatable, Sendable {
     }
 
     /// Returns the limits with those of the rule in place of them.
-    fileprivate func with(_ rule: Rule) -> CachePolicy {
+    fileprivate func with(_ terms: RuleTerms) -> CachePolicy {
         CachePolicy(
-            minTTLSeconds: rule.minTTLSeconds ?? minTTLSeconds, maxTTLSeconds: rule.maxTTLSeconds ?? maxTTLSeconds,
+            minTTLSeconds: terms.minTTL?.unsignedSeconds ?? minTTLSeconds,
+            maxTTLSeconds: terms.maxTTL?.unsignedSeconds ?? maxTTLSeconds,
             negativeMaxTTLSeconds: negativeMaxTTLSeconds)
     }
 }
@@ -262,6 +263,8 @@ package enum RouteGrounds: Sendable {
 struct NamePolicy {
     /// Direction by the settings alone.
     let direction: Direction
+    /// Terms of the rules for the name; those below are joined with the general settings.
+    let terms: RuleTerms
     /// When the system resolver may answer in place of the providers.
     let standsIn: StandInPolicy
     let order: UpstreamOrder
@@ -274,10 +277,9 @@ struct NamePolicy {
     let stale: StalePolicy
     let prefetches: Bool
     let probes: ProbeTerms
-    let fallbackAddresses: [Address]
-    let expectation: RuleExpectation?
-    var family: FamilyPolicy?
 
+    var expectation: RuleExpectation? { terms.expectation }
+    var family: FamilyPolicy? { terms.family }
     var upstreams: NameUpstreams { direction.upstreams }
 
     /// Returns whether the upstreams may give another answer under the other policy.
@@ -285,9 +287,9 @@ struct NamePolicy {
 
     /// - Parameter answer: the rule's answer, if it counts.
     fileprivate func answerTerms(answer: RuleAnswer? = nil) -> AnswerTerms {
-        AnswerTerms(
-            upstreams: upstreams, standsIn: standsIn, order: order, family: family, expectation: expectation,
-            answer: answer)
+        var terms = terms
+        (terms.standsIn, terms.order) = (standsIn, order)
+        return AnswerTerms(upstreams: upstreams, answer: answer, terms: terms)
     }
 
     /// Returns the expired answer ready to be served; nil if the limits forbid it.
@@ -304,7 +306,7 @@ struct NamePolicy {
     /// types other than A and AAAA. Returns "no data" for a family without an address, because musl treats the failure
     /// of one family as that of both.
     func fallback(for question: Question) -> Answer? {
-        guard !fallbackAddresses.isEmpty, question.type.isAddress else { return nil }
+        guard let fallbackAddresses = terms.fallbackAddresses, question.type.isAddress else { return nil }
         let records = fallbackAddresses.filter { $0.recordType == question.type }.map {
             ResourceRecord(owner: question.name, address: $0, ttlSeconds: Bounds.fallbackTTLSeconds)
         }
@@ -321,11 +323,10 @@ extension NamePolicy {
     /// certificate for the name.
     fileprivate init(ofPortalNames stale: StalePolicy, allowsPrivate: Bool, _ prefixes: [NAT64Prefix]) {
         self.init(
-            direction: Direction(upstreams: .system, grounds: .portal), standsIn: .unreachable,
+            direction: Direction(upstreams: .system, grounds: .portal), terms: RuleTerms(), standsIn: .unreachable,
             order: .providersFirst, systemPatience: .zero, allowsPrivate: allowsPrivate,
             cache: CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 0, negativeMaxTTLSeconds: 0),
             limits: Freshness.Limits(maxAgeSeconds: 0, allowsNegative: false), stale: stale, prefetches: false,
-            probes: ProbeTerms(ProbePolicy(), Rule(), translationPrefixes: prefixes), fallbackAddresses: [],
-            expectation: nil)
+            probes: ProbeTerms(ProbePolicy(), RuleTerms(), translationPrefixes: prefixes))
     }
 }

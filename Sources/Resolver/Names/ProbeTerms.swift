@@ -30,7 +30,7 @@ package struct ProbeTerms: Equatable, Sendable {
     let translationPrefixes: [NAT64Prefix]
 
     init(
-        _ policy: ProbePolicy, _ rule: Rule, order: UpstreamOrder = .providersFirst,
+        _ policy: ProbePolicy, _ rule: RuleTerms, order: UpstreamOrder = .providersFirst,
         translationPrefixes: [NAT64Prefix] = []
     ) {
         self.order = order
@@ -41,7 +41,7 @@ package struct ProbeTerms: Equatable, Sendable {
         case false?: scope = .nothing
         }
         method = rule.connect == nil ? .handshake : .connection
-        ports = rule.connect.map { [$0] } ?? (rule.probePorts.isEmpty ? policy.ports : rule.probePorts)
+        ports = rule.connect.map { [$0] } ?? rule.probePorts ?? policy.ports
     }
 }
 

@@ -6,7 +6,7 @@ import DNSWire
 struct NameVerification {
     let key: NameInView
     var touchedAt: Instant
-    private(set) var terms = ProbeTerms(ProbePolicy(), Rule())
+    private(set) var terms = ProbeTerms(ProbePolicy(), RuleTerms())
     private(set) var addresses: [KnownAddress] = [] {
         didSet {
             hasVerdict = addresses.contains { $0.hasVerdict }

@@ -1,33 +1,21 @@
 // A rule's `expect`: the properties of genuine answers for its names. Written as an inline table or as [rule.expect].
 
-package import DNSWire
+import DNSWire
 
-extension Settings {
-    package struct Expectation: Equatable, Sendable {
-        package var cname: Bool?
-        /// The maximum TTL, 1 s to 7 days, in whole seconds.
-        package var maxTTL: Duration?
-        /// Networks of the addresses, up to 64; empty: any address.
-        package var within: [Prefix] = []
-
-        package init() {}
-    }
-}
-
-extension Settings.Expectation {
+extension RuleExpectation {
     /// The bounds of the maximum TTL. A longer one has no effect: caches keep no answer longer (RFC 8767 section 4).
     private static let ttls = Duration.seconds(1)...Duration.seconds(7 * 24 * 3600)
     /// Maximum number of networks, which are compared one by one with each address.
     private static let maxNetworks = 64
 
-    static let keys: [Key<Settings.Expectation>] = [
-        Key("cname", \.cname, Format.truth.optional),
+    static let keys: [Key<RuleExpectation>] = [
+        Key("cname", \.hasAlias, Format.truth.optional),
         Key("max-ttl", \.maxTTL, Format.wholeSeconds(ttls).optional),
-        Key("within", \.within, Format.prefix.list(of: "strings \"ADDR/LENGTH\"", 1...maxNetworks).leavingOut([])),
+        Key("within", \.networks, Format.prefix.list(of: "strings \"ADDR/LENGTH\"", 1...maxNetworks).leavingOut([])),
     ]
 }
 
-extension Format<Settings.Expectation> {
+extension Format<RuleExpectation> {
     /// The format of `expect`. The empty table exempts names from the expectation of a rule for a shorter name.
     static let expectation: Format = {
         let allowed =
@@ -37,11 +25,11 @@ extension Format<Settings.Expectation> {
             allowed: allowed,
             read: { node throws(Misfit) in
                 guard case .table(let members) = node.value else { throw Misfit(node, allowed: allowed) }
-                var expectation = Settings.Expectation()
+                var expectation = RuleExpectation()
                 var faults: [Misfit.Fault] = []
                 for (name, member) in members {
-                    guard let key = Settings.Expectation.keys.first(where: { $0.name == name }) else {
-                        let near = nearestName(to: name, among: Settings.Expectation.keys.map(\.name))
+                    guard let key = RuleExpectation.keys.first(where: { $0.name == name }) else {
+                        let near = nearestName(to: name, among: RuleExpectation.keys.map(\.name))
                         let found = near == nil ? "an unknown key\(hiddenName)" : "unknown key \(quoted(name));"
                         let text = "found \(found) allowed: \(allowed)"
                         faults.append(.init(node: member.index, text: text))
@@ -57,7 +45,7 @@ extension Format<Settings.Expectation> {
                 return expectation
             },
             write: { expectation in
-                let pairs = Settings.Expectation.keys.compactMap { key in
+                let pairs = RuleExpectation.keys.compactMap { key in
                     key.write(expectation).map { "\(key.name) = \($0)" }
                 }
                 return "{\(pairs.joined(separator: ", "))}"

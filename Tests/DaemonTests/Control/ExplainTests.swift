@@ -65,8 +65,8 @@ struct ExplainTests {
     @Test("a rule's address family, and what the preferred one decides")
     func family() throws {
         var (strict, soft) = (Rule(match: [try #require(Name("four.example"))]), Rule(match: [.root]))
-        strict.family = .ipv4
-        soft.family = .preferIPv4
+        strict.terms.family = .ipv4
+        soft.terms.family = .preferIPv4
         var policy = ExplainStand.policy
         policy.rules = RuleTable([strict, soft])
         let stand = ExplainStand(policy: policy)
@@ -146,7 +146,7 @@ struct ExplainTests {
     func rule() throws {
         var rule = Rule(match: try [#require(Name("corp.example"))])
         rule.upstreams = .system
-        rule.stale = false
+        rule.terms.stale = false
         var policy = ExplainStand.policy
         policy.rules = RuleTable([rule])
         let stand = ExplainStand(policy: policy)
@@ -159,7 +159,7 @@ struct ExplainTests {
         (expectation.hasAlias, expectation.maxTTLSeconds) = (true, 3600)
         expectation.networks = [try #require(Prefix("203.0.113.0/24"))]
         var rule = Rule(match: [try #require(Name("example.com"))])
-        rule.expectation = expectation
+        rule.terms.expectation = expectation
         var policy = ExplainStand.policy
         policy.rules = RuleTable([rule])
         let stand = ExplainStand(policy: policy)

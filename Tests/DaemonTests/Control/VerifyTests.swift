@@ -37,8 +37,8 @@ struct VerifyTests {
         policy.probes.isEnabled = isEnabled
         policy.probes.ports = [1]
         var rule = Rule(match: [name])
-        rule.allowPrivate = true
-        if allowsPrivate { rule.probe = true }
+        rule.terms.allowPrivate = true
+        if allowsPrivate { rule.terms.probe = true }
         policy.rules = RuleTable([rule])
         stand.resolving.handle(.policyChanged(policy), now: now)
     }

@@ -275,10 +275,10 @@ struct PolicyFromSettingsTests {
         var rule = Settings.Rule(match: match)
         var expected = Rule(match: match)
         #expect(Rule(rule, [:]) == expected)
-        rule.probe = probe
-        rule.probePorts = [853, 1]
-        expected.probe = probe
-        expected.probePorts = [853, 1]
+        rule.terms.probe = probe
+        rule.terms.probePorts = [853, 1]
+        expected.terms.probe = probe
+        expected.terms.probePorts = [853, 1]
         #expect(Rule(rule, [:]) == expected)
     }
 
@@ -324,12 +324,12 @@ struct PolicyFromSettingsTests {
     @Test("what a rule expects of answers arrives, in whole seconds, and so does the empty expectation")
     func expectation() throws {
         var rule = Settings.Rule(match: [try #require(Name("corp.example"))])
-        rule.expect = Settings.Expectation()
-        #expect(Rule(rule, [:]).expectation.map { "\($0)" } == "{}")
-        rule.expect?.cname = false
-        rule.expect?.maxTTL = .seconds(7 * 24 * 3600)
-        rule.expect?.within = [try #require(Prefix("2001:db8::/32"))]
-        let words = Rule(rule, [:]).expectation.map { "\($0)" }
+        rule.terms.expectation = RuleExpectation()
+        #expect(Rule(rule, [:]).terms.expectation.map { "\($0)" } == "{}")
+        rule.terms.expectation?.hasAlias = false
+        rule.terms.expectation?.maxTTL = .seconds(7 * 24 * 3600)
+        rule.terms.expectation?.networks = [try #require(Prefix("2001:db8::/32"))]
+        let words = Rule(rule, [:]).terms.expectation.map { "\($0)" }
         #expect(words == "{cname = false, max-ttl = 604800s, within = [2001:db8::/32]}")
     }
 }

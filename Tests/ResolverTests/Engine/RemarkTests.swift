@@ -56,7 +56,7 @@ struct RemarkTests {
     func fallback() throws {
         for address in ["203.0.113.99", "2001:db8::99"] {
             var (policy, rule) = (Policy(), Rule(match: [name]))
-            rule.fallbackAddresses = [try #require(Address(address))]
+            rule.terms.fallbackAddresses = [try #require(Address(address))]
             policy.rules = RuleTable([rule])
             #expect(given(.failure(.refused), policy).1 == 4)
         }

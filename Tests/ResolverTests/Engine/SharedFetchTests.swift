@@ -144,7 +144,7 @@ struct SharedFetchTests {
         var (policy, rule) = (Policy(), Rule(match: [name]))
         var expectation = RuleExpectation()
         expectation.networks = [try #require(Prefix("198.51.100.0/24"))]
-        rule.expectation = expectation
+        rule.terms.expectation = expectation
         policy.rules = RuleTable([rule])
         let resolver = resolver(policy)
         #expect(resolver.shareable(Question(name, .a), try answer("203.0.113.7"), from: provider.id) == nil)

@@ -19,7 +19,7 @@ struct FamilyPolicyTests {
         policy.rules = RuleTable(
             try families.map { name, family in
                 var rule = Rule(match: [try #require(Name(name))])
-                rule.family = family
+                rule.terms.family = family
                 return rule
             })
         return policy

@@ -99,34 +99,34 @@ struct RuleTableTests {
     @Test("each thing is decided by the longest match that speaks of it; the root speaks for all")
     func specificity() throws {
         var everything = Rule(match: [try name(".")])
-        everything.stale = false
-        everything.prefetch = false
+        everything.terms.stale = false
+        everything.terms.prefetch = false
         var zone = Rule(match: [try name("example"), try name("lan")])
-        zone.stale = true
-        zone.minTTLSeconds = 9
+        zone.terms.stale = true
+        zone.terms.minTTL = .seconds(9)
         var host = Rule(match: [try name("WWW.example")])
-        host.fallbackAddresses = [.v4(7)]
+        host.terms.fallbackAddresses = [.v4(7)]
         let table = RuleTable([host, everything, zone])
         let found = table.rule(for: try name("a.www.EXAMPLE"))
-        #expect(found?.stale == true && found?.prefetch == false && found?.minTTLSeconds == 9)
-        #expect(found?.fallbackAddresses == [.v4(7)])
-        #expect(table.rule(for: try name("wwww.example"))?.fallbackAddresses == [])
-        #expect(table.rule(for: try name("notexample"))?.stale == false)
-        #expect(table.rule(for: try name("printer.lan"))?.stale == true)
+        #expect(found?.terms.stale == true && found?.terms.prefetch == false && found?.terms.minTTL == .seconds(9))
+        #expect(found?.terms.fallbackAddresses == [.v4(7)])
+        #expect(table.rule(for: try name("wwww.example"))?.terms.fallbackAddresses == nil)
+        #expect(table.rule(for: try name("notexample"))?.terms.stale == false)
+        #expect(table.rule(for: try name("printer.lan"))?.terms.stale == true)
     }
 
     @Test("of two rules for one name an exclusion counts, in either order; of two values the first")
     func conflicts() throws {
         var including = Rule(match: [try name("example")])
-        including.prefetch = true
-        including.maxTTLSeconds = 1
+        including.terms.prefetch = true
+        including.terms.maxTTL = .seconds(1)
         var excluding = Rule(match: [try name("example")])
-        excluding.prefetch = false
-        excluding.maxTTLSeconds = 2
+        excluding.terms.prefetch = false
+        excluding.terms.maxTTL = .seconds(2)
         let found = RuleTable([including, excluding]).rule(for: try name("example"))
         let reversed = RuleTable([excluding, including]).rule(for: try name("example"))
-        #expect(found?.prefetch == false && reversed?.prefetch == false)
-        #expect(found?.maxTTLSeconds == 1 && reversed?.maxTTLSeconds == 2)
+        #expect(found?.terms.prefetch == false && reversed?.terms.prefetch == false)
+        #expect(found?.terms.maxTTL == .seconds(1) && reversed?.terms.maxTTL == .seconds(2))
     }
 }
 
@@ -145,7 +145,7 @@ struct ListedRuleTests {
     @Test("a blocked name counts for the rule or list whose answer it gets")
     func blockingRules() throws {
         var rules = [Rule(match: [try name("both.example")]), Rule(), Rule(match: [try name("both.example")]), Rule()]
-        rules[0].stale = false
+        rules[0].terms.stale = false
         rules[1].lists = [try list(("both.example", .tree), ("tree.example", .tree), path: "/tree")]
         rules[2].answer = .noData(.blockedByRule)
         rules[3].lists = [try list(("both.example", .exact), ("a.tree.example", .exact), path: "/exact")]
@@ -170,7 +170,7 @@ struct ListedRuleTests {
 
     private func rule(_ match: [String] = [], _ lists: [RuleList] = [], ttl: UInt32) throws -> Rule {
         var rule = Rule(match: try match.map(name))
-        (rule.lists, rule.maxTTLSeconds) = (lists, ttl)
+        (rule.lists, rule.terms.maxTTL) = (lists, .seconds(ttl))
         return rule
     }
 
@@ -186,7 +186,7 @@ struct ListedRuleTests {
             ("a.b.example", 2),
             ("c.example", 1), ("x.c.example", 2), ("nas.lan", 3),
         ] {
-            #expect(table.rule(for: try name(text))?.maxTTLSeconds == UInt32(ttl), "\(text)")
+            #expect(table.rule(for: try name(text))?.terms.maxTTL == .seconds(ttl), "\(text)")
         }
         #expect(table.rule(for: try name("other")) == nil)
     }
@@ -194,13 +194,13 @@ struct ListedRuleTests {
     @Test("rules for one name are joined in the order of the settings, whether a list or match has it")
     func joined() throws {
         var including = try rule([], [try list(("example", .tree))], ttl: 1)
-        including.stale = true
+        including.terms.stale = true
         var excluding = try rule(["example"], ttl: 2)
-        excluding.stale = false
+        excluding.terms.stale = false
         let found = RuleTable([including, excluding]).rule(for: try name("x.example"))
         let reversed = RuleTable([excluding, including]).rule(for: try name("x.example"))
-        #expect(found?.stale == false && reversed?.stale == false)
-        #expect(found?.maxTTLSeconds == 1 && reversed?.maxTTLSeconds == 2)
+        #expect(found?.terms.stale == false && reversed?.terms.stale == false)
+        #expect(found?.terms.maxTTL == .seconds(1) && reversed?.terms.maxTTL == .seconds(2))
     }
 
     @Test("every place of a match is known: rule, file and line")
@@ -293,7 +293,7 @@ struct RouteChangeTests {
         var systemFirst = old
         systemFirst.order = .systemFirst
         var rule = Rule(match: [try #require(Name("ruled"))])
-        rule.order = .systemFirst
+        rule.terms.order = .systemFirst
         var byRule = old
         byRule.rules = RuleTable([rule])
         #expect(systemFirst.mayDiffer(from: old, for: plain) && systemFirst.mayDiffer(from: old, for: ruled))
@@ -307,7 +307,7 @@ struct RouteChangeTests {
         let ruled = try #require(Name("ruled"))
         let old = policy(["ruled": nil])
         var rule = Rule(match: [ruled])
-        rule.standsIn = .never
+        rule.terms.standsIn = .never
         var new = old
         new.rules = RuleTable([rule])
         #expect(new.mayDiffer(from: old, for: ruled) && old.mayDiffer(from: new, for: ruled))

@@ -16,7 +16,7 @@ struct RuleExpectationTests {
     private func expectation(cname: Bool? = nil, maxTTL: UInt32? = nil, within: String...) -> RuleExpectation {
         var expectation = RuleExpectation()
         expectation.hasAlias = cname
-        expectation.maxTTLSeconds = maxTTL
+        expectation.maxTTL = maxTTL.map { .seconds($0) }
         expectation.networks = within.compactMap { Prefix($0) }
         expectation.rule = name
         return expectation
@@ -107,20 +107,20 @@ struct RuleExpectationTests {
     func rules() throws {
         let names = ["example", "www.example", "free.www.example"].compactMap { Name($0) }
         var (short, long, free) = (Rule(match: [names[0]]), Rule(match: [names[1]]), Rule(match: [names[2]]))
-        short.expectation = expectation(cname: true)
-        long.expectation = expectation(maxTTL: 60)
-        free.expectation = expectation()
+        short.terms.expectation = expectation(cname: true)
+        long.terms.expectation = expectation(maxTTL: 60)
+        free.terms.expectation = expectation()
         var policy = Policy()
         policy.rules = RuleTable([short, long, free])
         let below = try #require(Name("a.www.example"))
         let found = try #require(policy.of(below).expectation)
-        #expect(found.hasAlias == nil && found.maxTTLSeconds == 60 && found.rule == names[1])
+        #expect(found.hasAlias == nil && found.maxTTL == .seconds(60) && found.rule == names[1])
         #expect(policy.expectation(of: names[0])?.rule == names[0])
         #expect(policy.expectation(of: names[2]).map { "\($0)" } == "{}")
         #expect(policy.expectation(of: .root) == nil && policy.namesWithAcceptanceTerms.count == 3)
 
         var other = policy
-        long.expectation = expectation(maxTTL: 61)
+        long.terms.expectation = expectation(maxTTL: 61)
         other.rules = RuleTable([free, long, short])
         #expect(policy.answersDiffering(from: other) == [QuestionScope(names[1], includesDescendants: true)])
         #expect(other.mayDiffer(from: policy, for: names[1]) && !other.mayDiffer(from: policy, for: names[2]))

@@ -17,7 +17,9 @@ struct ScenarioPolicy {
     }
 
     /// Of any name.
-    var allowsPrefetch: Bool { policy.prefetches || !policy.kept.isEmpty || rules.contains { $0.prefetch == true } }
+    var allowsPrefetch: Bool {
+        policy.prefetches || !policy.kept.isEmpty || rules.contains { $0.terms.prefetch == true }
+    }
 
     /// "stands-in WHEN", "order ORDER", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "keep NAME ...",
     /// "partition NUMBER", "probes [off]", "stale [max-age TIME] [answer-ttl TIME] [client-timeout TIME]
@@ -116,21 +118,21 @@ struct ScenarioPolicy {
         var rule = Rule(match: [match])
         repeat {
             switch try line.word("what the rule says") {
-            case "stale": rule.stale = try isOn(&line)
-            case "stale-negative": rule.staleNegative = try isOn(&line)
-            case "prefetch": rule.prefetch = try isOn(&line)
-            case "probe": rule.probe = try isOn(&line)
+            case "stale": rule.terms.stale = try isOn(&line)
+            case "stale-negative": rule.terms.staleNegative = try isOn(&line)
+            case "prefetch": rule.terms.prefetch = try isOn(&line)
+            case "probe": rule.terms.probe = try isOn(&line)
             case "resolver": rule.upstreams = try upstreams(&line, providers)
-            case "stands-in": rule.standsIn = try standsIn(&line)
-            case "order": rule.order = try order(&line)
-            case "family": rule.family = try family(&line)
-            case "allow-private": rule.allowPrivate = try isOn(&line)
-            case "min-ttl": rule.minTTLSeconds = try seconds(&line)
-            case "max-ttl": rule.maxTTLSeconds = try seconds(&line)
+            case "stands-in": rule.terms.standsIn = try standsIn(&line)
+            case "order": rule.terms.order = try order(&line)
+            case "family": rule.terms.family = try family(&line)
+            case "allow-private": rule.terms.allowPrivate = try isOn(&line)
+            case "min-ttl": rule.terms.minTTL = try line.duration()
+            case "max-ttl": rule.terms.maxTTL = try line.duration()
             case "fallback":
                 let text = try line.word("an address")
                 guard let address = Address(text) else { throw line.error("\"\(text)\" is no address") }
-                rule.fallbackAddresses.append(address)
+                rule.terms.fallbackAddresses = (rule.terms.fallbackAddresses ?? []) + [address]
             case "expect": try expect(&line, &rule)
             case let word: throw line.error("\"\(word)\" is nothing that a rule says")
             }
@@ -140,17 +142,17 @@ struct ScenarioPolicy {
 
     /// "cname on|off", "max-ttl TIME" or "within PREFIX"; for more of them, or more networks, more than once.
     private func expect(_ line: inout ScenarioLine, _ rule: inout Rule) throws {
-        var expectation = rule.expectation ?? RuleExpectation()
+        var expectation = rule.terms.expectation ?? RuleExpectation()
         switch try line.word("cname, max-ttl or within") {
         case "cname": expectation.hasAlias = try isOn(&line)
-        case "max-ttl": expectation.maxTTLSeconds = try seconds(&line)
+        case "max-ttl": expectation.maxTTL = try line.duration()
         case "within":
             let text = try line.word("a prefix")
             guard let prefix = Prefix(text) else { throw line.error("\"\(text)\" is no prefix") }
             expectation.networks.append(prefix)
         case let word: throw line.error("\"\(word)\" instead of cname, max-ttl or within")
         }
-        rule.expectation = expectation
+        rule.terms.expectation = expectation
     }
 
     /// "PROVIDER [exclusive] NAME|=NAME ...": the names replace those that the provider had.

@@ -55,16 +55,16 @@ struct Simulation {
         policy.stale.maxAgeSeconds = 600
         policy.stale.clientTimeout = .milliseconds([1800, 1800, 500, 0][Int(seed % 4)])
         var rules = (0..<5).compactMap { Name("n\($0).example") }.map { Rule(match: [$0]) }
-        rules[0].minTTLSeconds = Simulation.lowestOfRule
-        rules[1].staleNegative = true
-        rules[2].stale = false
-        rules[3].prefetch = false
-        rules[4].fallbackAddresses = [.v4(0xC000_0207)]
+        rules[0].terms.minTTL = .seconds(Simulation.lowestOfRule)
+        rules[1].terms.staleNegative = true
+        rules[2].terms.stale = false
+        rules[3].terms.prefetch = false
+        rules[4].terms.fallbackAddresses = [.v4(0xC000_0207)]
         let families = hasFamilies ? FamilyPolicy.allCases : []
         for number in 5..<25 where hasFamilies {
             guard let name = Name("n\(number).example") else { continue }
             var rule = Rule(match: [name])
-            rule.family = families[number % families.count]
+            rule.terms.family = families[number % families.count]
             rules.append(rule)
         }
         policy.rules = RuleTable(rules)

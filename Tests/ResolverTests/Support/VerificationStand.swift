@@ -28,7 +28,7 @@ struct VerificationStand {
         var policy = ProbePolicy()
         policy.isEnabled = enabled
         policy.ports = ports
-        var named = Rule()
+        var named = RuleTerms()
         named.probe = rule
         named.connect = connect
         return ProbeTerms(policy, named)

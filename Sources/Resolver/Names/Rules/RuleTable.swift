@@ -7,46 +7,22 @@ package struct Rule: Equatable, Sendable {
     /// Lists whose names count as if they were in `match`.
     package var lists: [RuleList] = []
     package var upstreams: NameUpstreams?
-    package var standsIn: StandInPolicy?
-    package var order: UpstreamOrder?
-    package var family: FamilyPolicy?
-    /// Private addresses from providers are accepted.
-    package var allowPrivate: Bool?
-    package var stale: Bool?
-    package var staleNegative: Bool?
-    package var prefetch: Bool?
-    /// True: private addresses are probed, too.
-    package var probe: Bool?
-    /// The ports of probes; empty: those of the settings.
-    package var probePorts: [UInt16] = []
-    /// Addresses are probed by a connection to this port only; nil: by TLS handshakes.
-    package var connect: UInt16?
-    package var minTTLSeconds: UInt32?
-    package var maxTTLSeconds: UInt32?
-    package var fallbackAddresses: [Address] = []
-    package var expectation: RuleExpectation?
+    package var terms = RuleTerms()
     /// The rule is for the clients of one view, and precedes rules for all clients at the same name.
     package var isOfView = false
-    /// Terms that few rules have; nil for most rules. One reference, because rules are copied for every miss.
-    private var rare: RareTerms?
+    /// What few rules have; nil for most rules. One reference, because rules are copied for every miss.
+    private var rare: RareParts?
 
     /// The rule's answer. A rule for a longer name exempts its names by `upstreams`.
     package var answer: RuleAnswer? {
         get { rare?.answer }
-        set { rare = RareTerms.any(answer: newValue, origin: origin, addressSets: addressSets) }
+        set { rare = RareParts.any(answer: newValue, origin: origin) }
     }
 
     /// The origin of the rule, only for `explain`.
     package var origin: RuleOrigin? {
         get { rare?.origin }
-        set { rare = RareTerms.any(answer: answer, origin: newValue, addressSets: addressSets) }
-    }
-
-    /// The sets that get the addresses of the rule's names; empty exempts them from the sets of a rule for a shorter
-    /// name.
-    package var addressSets: [AddressSetTarget]? {
-        get { rare?.addressSets }
-        set { rare = RareTerms.any(answer: answer, origin: origin, addressSets: newValue) }
+        set { rare = RareParts.any(answer: answer, origin: newValue) }
     }
 
     package init(match: [Name] = []) {
@@ -57,31 +33,13 @@ package struct Rule: Equatable, Sendable {
     fileprivate mutating func fill(from other: Rule) {
         if answer == nil, upstreams == nil, let answer = other.answer { self.answer = answer }
         upstreams = upstreams ?? other.upstreams
-        standsIn = standsIn ?? other.standsIn
-        order = order ?? other.order
-        family = family ?? other.family
-        allowPrivate = allowPrivate ?? other.allowPrivate
-        stale = stale ?? other.stale
-        staleNegative = staleNegative ?? other.staleNegative
-        prefetch = prefetch ?? other.prefetch
-        probe = probe ?? other.probe
-        if probePorts.isEmpty, connect == nil { (probePorts, connect) = (other.probePorts, other.connect) }
-        minTTLSeconds = minTTLSeconds ?? other.minTTLSeconds
-        maxTTLSeconds = maxTTLSeconds ?? other.maxTTLSeconds
-        if fallbackAddresses.isEmpty { fallbackAddresses = other.fallbackAddresses }
-        expectation = expectation ?? other.expectation
-        if addressSets == nil, let sets = other.addressSets { addressSets = sets }
+        terms.fill(from: other.terms)
     }
 
     /// Merges two rules for one name: an exclusion beats an inclusion; else the first value counts.
     fileprivate mutating func join(_ other: Rule) {
         if other.upstreams == .system { upstreams = .system }
-        if other.standsIn == .never { standsIn = .never }
-        if other.allowPrivate == false { allowPrivate = false }
-        if other.stale == false { stale = false }
-        if other.staleNegative == false { staleNegative = false }
-        if other.prefetch == false { prefetch = false }
-        if other.probe == false { probe = false }
+        terms.join(other.terms)
         fill(from: other)
     }
 }
@@ -89,41 +47,35 @@ package struct Rule: Equatable, Sendable {
 /// The settings for a name that decide which answers it gets.
 struct AnswerTerms: Equatable {
     let upstreams: NameUpstreams?
-    let standsIn: StandInPolicy?
-    let order: UpstreamOrder?
-    let family: FamilyPolicy?
-    let expectation: RuleExpectation?
     let answer: RuleAnswer?
+    let terms: RuleTerms
+
+    /// Compares only the terms that decide.
+    static func == (one: AnswerTerms, other: AnswerTerms) -> Bool {
+        one.upstreams == other.upstreams && one.answer == other.answer && !one.terms.mayDiffer(from: other.terms)
+    }
 }
 
 extension Rule {
-    fileprivate var answerTerms: AnswerTerms {
-        AnswerTerms(
-            upstreams: upstreams, standsIn: standsIn, order: order, family: family, expectation: expectation,
-            answer: answer)
-    }
+    fileprivate var answerTerms: AnswerTerms { AnswerTerms(upstreams: upstreams, answer: answer, terms: terms) }
 }
 
-/// Terms of a rule that few questions need. Immutable.
-private final class RareTerms: Equatable, Sendable {
+/// The parts of a rule that few questions need. Immutable.
+private final class RareParts: Equatable, Sendable {
     let answer: RuleAnswer?
     let origin: RuleOrigin?
-    let addressSets: [AddressSetTarget]?
 
-    /// Returns nil if the rule has none of these terms.
-    static func any(answer: RuleAnswer?, origin: RuleOrigin?, addressSets: [AddressSetTarget]?) -> RareTerms? {
-        answer == nil && origin == nil && addressSets == nil
-            ? nil : RareTerms(answer: answer, origin: origin, addressSets: addressSets)
+    /// Returns nil if the rule has none of these parts.
+    static func any(answer: RuleAnswer?, origin: RuleOrigin?) -> RareParts? {
+        answer == nil && origin == nil ? nil : RareParts(answer: answer, origin: origin)
     }
 
-    private init(answer: RuleAnswer?, origin: RuleOrigin?, addressSets: [AddressSetTarget]?) {
-        self.answer = answer
-        self.origin = origin
-        self.addressSets = addressSets
+    private init(answer: RuleAnswer?, origin: RuleOrigin?) {
+        (self.answer, self.origin) = (answer, origin)
     }
 
-    static func == (one: RareTerms, other: RareTerms) -> Bool {
-        one.answer == other.answer && one.origin == other.origin && one.addressSets == other.addressSets
+    static func == (one: RareParts, other: RareParts) -> Bool {
+        one.answer == other.answer && one.origin == other.origin
     }
 }
 
@@ -188,11 +140,11 @@ package struct RuleTable: Equatable, Sendable {
     ///   rule precede those of earlier ones.
     package init(_ rules: [Rule], overriding: [Rule] = []) {
         let all = rules + overriding
-        hasFamilies = all.contains { $0.family != nil }
+        hasFamilies = all.contains { $0.terms.family != nil }
         hasAnswers = all.contains { $0.answer != nil }
         hasAliases = all.contains { $0.answer?.isAlias ?? false }
         hasRulesOfView = rules.contains(where: \.isOfView)
-        addressSets = Set(all.flatMap { $0.addressSets ?? [] }).sorted {
+        addressSets = Set(all.flatMap { $0.terms.addressSets ?? [] }).sorted {
             ($0.set.description, $0.description) < ($1.set.description, $1.description)
         }
         for (index, rule) in rules.enumerated() {
@@ -262,7 +214,7 @@ package struct RuleTable: Equatable, Sendable {
         guard !addressSets.isEmpty else { return [] }
         var found: [AddressSetTarget]?
         forEachMatch(of: name) { _, rule in
-            found = rule.addressSets
+            found = rule.terms.addressSets
             return found == nil
         }
         return found ?? []
@@ -392,11 +344,11 @@ package struct RuleTable: Equatable, Sendable {
 
 extension Rule {
     /// The rule limits acceptance: answers must meet an expectation, or come from a nameserver.
-    fileprivate var limitsAcceptance: Bool { expectation != nil || upstreams?.isNameserver == true }
+    fileprivate var limitsAcceptance: Bool { !terms.acceptance.isEmpty || upstreams?.isNameserver == true }
 
-    /// Returns one text for each expectation and nameserver.
+    /// Returns one text for each term of acceptance and nameserver.
     fileprivate func acceptanceTerms(_ nameserver: (ProviderID) -> String) -> [String] {
-        var terms = expectation.map { ["\($0)"] } ?? []
+        var terms = terms.acceptance
         if case .nameserver(let server) = upstreams { terms.append(nameserver(server)) }
         return terms
     }
@@ -417,7 +369,7 @@ extension Rule {
     /// Returns the rule as it applies to one of its names.
     fileprivate func applied(to name: Name) -> Rule {
         var rule = bare
-        rule.expectation?.rule = name
+        rule.terms.expectation?.rule = name
         return rule
     }
 }

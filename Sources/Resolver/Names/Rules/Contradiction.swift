@@ -1,21 +1,9 @@
-// The properties of genuine answers for the names of a rule (setting `expect`), and contradictions to them: weaker
-// evidence than a certificate, for names without TLS.
+// Contradictions to the properties of genuine answers (setting `expect`): weaker evidence than a certificate, for names
+// without TLS.
 
 package import DNSWire
 
-/// Only A and AAAA answers with addresses are judged. An empty answer contradicts nothing.
-package struct RuleExpectation: Hashable, Sendable {
-    /// True: a genuine answer has a CNAME record. False: it has none.
-    package var hasAlias: Bool?
-    /// Upper bound of the addresses' TTLs in the upstream's reply.
-    package var maxTTLSeconds: UInt32?
-    /// All addresses are in these networks. A family without a network here is not judged.
-    package var networks: [Prefix] = []
-    /// The name of the rule.
-    var rule = Name.root
-
-    package init() {}
-
+extension RuleExpectation {
     /// Returns what contradicts the expectation; nil if nothing does.
     ///
     /// - Parameters:
@@ -33,7 +21,7 @@ package struct RuleExpectation: Hashable, Sendable {
             return Contradiction(rule: rule, reason: hasAlias ? .noAlias : .alias)
         }
         let ttl = answer.records.lazy.filter { $0.type == question.type }.map(\.ttlSeconds).max()
-        if let ttl, let maxTTLSeconds, ttl > maxTTLSeconds { return Contradiction(rule: rule, reason: .ttl(ttl)) }
+        if let ttl, let maxTTL, ttl > maxTTL.unsignedSeconds { return Contradiction(rule: rule, reason: .ttl(ttl)) }
         return nil
     }
 
@@ -42,17 +30,6 @@ package struct RuleExpectation: Hashable, Sendable {
         if family.isEmpty || family.contains(where: { $0.contains(address) }) { return true }
         let hosts = prefixes.compactMap { $0.extract(address) }
         return hosts.contains { host in networks.contains { $0.contains(host) } }
-    }
-}
-
-extension RuleExpectation: CustomStringConvertible {
-    /// The expectation as in the settings, without quotes.
-    package var description: String {
-        let parts = [
-            hasAlias.map { "cname = \($0)" }, maxTTLSeconds.map { "max-ttl = \($0)s" },
-            networks.isEmpty ? nil : "within = [\(networks.map(\.description).joined(separator: ", "))]",
-        ]
-        return "{\(parts.compactMap(\.self).joined(separator: ", "))}"
     }
 }
 

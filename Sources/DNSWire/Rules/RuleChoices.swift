@@ -1,0 +1,28 @@
+// Settings of rules and of all names that are one of several words.
+
+/// Setting `stands-in`: when the system resolver answers for a name that the providers resolve.
+package enum StandInPolicy: String, Sendable, CaseIterable {
+    /// The system resolver stands in if no provider could be reached.
+    case unreachable
+    /// The system resolver stands in if no provider had an answer, whatever the providers replied.
+    case anyFailure = "any-failure"
+    case never
+}
+
+/// Setting `order`: which upstreams are asked first for names that may go to providers.
+package enum UpstreamOrder: String, Sendable, CaseIterable {
+    case providersFirst = "providers-first"
+    /// The system resolver's answer is given at once, and a certificate judges it.
+    case systemFirst = "system-first"
+}
+
+/// Setting `family`: the address family that clients get.
+package enum FamilyPolicy: String, Sendable, CaseIterable {
+    /// Both families, as without a rule.
+    case both
+    case ipv4
+    case ipv6
+    /// Clients get the other family only without a usable address of this one.
+    case preferIPv4 = "prefer-ipv4"
+    case preferIPv6 = "prefer-ipv6"
+}
