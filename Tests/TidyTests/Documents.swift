@@ -35,6 +35,7 @@ enum Documents {
     /// the next one, too.
     static let recipes = [
         ("A dialect", "ucloud"), ("A metric", "unsent_responses"), ("A listener", "StreamListener"),
+        ("A rule term", "stale-negative"),
     ]
 
     /// Files and folders of a recipe, by its title.
@@ -45,10 +46,11 @@ enum Documents {
         return lines.flatMap { codeSpans(of: $0) }.filter(isPath)
     }
 
-    /// Files outside of Tests that name what a recipe has made, and are not in the recipe. Comments are no places.
+    /// Files outside of Tests that name what a recipe has made, in one spelling or another, and are not in the recipe.
+    /// Comments are no places.
     static func missingPlaces(of recipe: String, whichMade name: String, in files: [SourceFile]) -> [Complaint] {
         guard let document = files.first(where: { $0.path == "CONTRIBUTING.md" }) else { return [] }
-        let places = places(of: recipe, in: document)
+        let (places, sought) = (places(of: recipe, in: document), plain(name[...]))
         let candidates = files.filter { file in
             ["Sources/", "etc/", "scripts/"].contains { file.path.hasPrefix($0) }
                 && !places.contains { file.path == $0 || file.path.hasPrefix($0 + "/") }
@@ -56,11 +58,14 @@ enum Documents {
         return candidates.flatMap { file in
             Rules.complaints(file, file.lines) { line in
                 let isComment = file.isSwift && line.drop { $0 == " " }.hasPrefix("//")
-                guard !isComment, line.lowercased().contains(name.lowercased()) else { return nil }
+                guard !isComment, plain(line).contains(sought) else { return nil }
                 return "\(recipe) (\(name)): CONTRIBUTING.md does not name this place"
             }
         }
     }
+
+    /// The text without case, the signs that join words, and the signs that protect them in manual pages.
+    private static func plain(_ text: Substring) -> String { text.lowercased().filter { !"-_\\".contains($0) } }
 
     private static func codeSpans(of line: Substring) -> [Substring] {
         let parts = line.split(separator: "`", omittingEmptySubsequences: false)

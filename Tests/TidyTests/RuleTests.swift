@@ -71,7 +71,7 @@ struct RuleTests {
         let recipe = "**A thing**\n\n1. Add it to `Sources/One/Things.swift` and `etc/man`.\n\n## Code\n`Sources/Two`\n"
         let files = [
             file(recipe, "CONTRIBUTING.md"), file("case Sample\n", "Sources/One/Things.swift"),
-            file("let a = \"sample\"\n", "Sources/Two/Other.swift"), file("// a sample\n", "Sources/Two/Comment.swift"),
+            file("let a = sam_Ple\n", "Sources/Two/Other.swift"), file("// a sample\n", "Sources/Two/Comment.swift"),
             file(".B sample\n", "etc/man/a.1"), file("sample\n", "etc/completion/b"),
         ]
         let found = Documents.missingPlaces(of: "A thing", whichMade: "sample", in: files)
