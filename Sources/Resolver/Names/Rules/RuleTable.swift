@@ -256,19 +256,24 @@ package struct RuleTable: Equatable, Sendable {
         }
         guard !exact.isEmpty || !others.isEmpty else { return named?.rule }
         others = ((named?.indices ?? []) + others).sorted()
-        var rule = Rule()
+        var rule = named?.overriding
         for isOfView in [true, false] {
             for indices in [exact, others] {
-                rule.fill(from: joined(indices.filter { ruleOfIndex[$0]?.isOfView == isOfView }, at: name))
+                guard let joined = joined(indices, isOfView, at: name) else { continue }
+                rule = rule?.filled(from: joined) ?? joined
             }
         }
-        return named?.overriding?.filled(from: rule) ?? rule
+        return rule
     }
 
-    private func joined(_ indices: [Int], at name: Name) -> Rule {
-        var joined = Rule()
-        for index in indices { if let rule = ruleOfIndex[index] { joined.join(rule.applied(to: name)) } }
-        return joined
+    /// Returns the joined rules that are for a view, or not; nil if there are none.
+    private func joined(_ indices: [Int], _ isOfView: Bool, at name: Name) -> Rule? {
+        var joined: Rule?
+        for index in indices {
+            guard let rule = ruleOfIndex[index], rule.isOfView == isOfView else { continue }
+            if joined == nil { joined = rule } else { joined?.join(rule) }
+        }
+        return joined?.applied(to: name)
     }
 
     /// Returns the origin of the answer at a name, in the order of `rule(at:)`; nil: a rule names it.
