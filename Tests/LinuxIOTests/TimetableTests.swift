@@ -64,6 +64,17 @@ struct TimetableTests {
         #expect(first.turns == [start] && second.turns.count == 1 && third.turns.count == 1)
     }
 
+    @Test("without a part that is due, a changed deadline counts from the next reading on")
+    func changedMeanwhile() {
+        let (waiting, early) = (Part(start + .seconds(5)), Part())
+        let timetable = Timetable([waiting, early])
+        early.nextDeadline = start
+        timetable.timePassed(now: start)
+        #expect(early.turns.isEmpty && timetable.nextDeadline == start)
+        timetable.timePassed(now: start)
+        #expect(early.turns == [start] && waiting.turns.isEmpty)
+    }
+
     @Test("a part that another one relieves of its deadline has no turn")
     func relieved() {
         let (first, second) = (Part(start), Part(start))
@@ -75,8 +86,8 @@ struct TimetableTests {
     @Test("the last of the most parts has its turns; without parts there is no deadline")
     func bounds() {
         let parts = (0..<Timetable.maxParts).map { _ in Part() }
-        let timetable = Timetable(parts)
         parts[Timetable.maxParts - 1].nextDeadline = start
+        let timetable = Timetable(parts)
         timetable.timePassed(now: start)
         #expect(parts.map(\.turns.count).reduce(0, +) == 1 && parts[Timetable.maxParts - 1].turns == [start])
         #expect(Timetable([]).nextDeadline == nil)

@@ -28,7 +28,7 @@ package final class PartTimer {
     }
 }
 
-/// Invariant: `deadlines` has the deadline of each part whose mark is not set.
+/// Invariant: `deadlines` has the deadline of each part whose mark is not set, and the last one read of the others.
 package final class Timetable {
     fileprivate final class Changes {
         /// A bit for each part.
@@ -48,6 +48,7 @@ package final class Timetable {
         self.parts = parts
         deadlines = parts.map { _ in nil }
         for (place, part) in parts.enumerated() { part.timer.begin(changes, place) }
+        readChanged()
     }
 
     /// The earliest deadline of all parts.
@@ -61,8 +62,10 @@ package final class Timetable {
         return earliest
     }
 
-    /// Calls the parts that are due.
+    /// Calls the parts that are due. If none is by the deadlines read last, which is so in most turns, those that have
+    /// changed since are not read: `nextDeadline` does so before the loop sleeps.
     package func timePassed(now: Instant) {
+        guard deadlines.contains(where: { $0.map { $0 <= now } ?? false }) else { return }
         for place in parts.indices {
             readChanged()
             guard let deadline = deadlines[place], deadline <= now else { continue }
