@@ -31,8 +31,13 @@ final class NetworkMonitor {
     private(set) var lostAt: Instant?
     /// Routes and NAT64 prefixes at the last `takeReachNews` that returned true.
     private var toldReach: (reach: NetworkReach, prefixes: [NAT64Prefix])?
-    /// Whether a default route of any family leads out. Stored, because each turn of the loop reads it.
+    /// `changes` has had an event since the last `takeReachNews`.
+    private var isReachUnread = true
+    // Values of `changes` that each turn of the loop reads. A call on the property would copy all its tables.
+    /// Whether a default route of any family leads out.
     private(set) var hasWayOut: Bool
+    private(set) var isChanging: Bool
+    private var deadlineOfChanges: Instant?
     private var actions: [NetworkChanges.Action] = []
 
     /// Key of the store's note that holds the network history.
@@ -56,7 +61,8 @@ final class NetworkMonitor {
         id = NetworkMonitor.id(of: changes.identity, salt)
         enteredAt = now
         exits = ExitReports(now: now)
-        hasWayOut = changes.reach.hasSomeWayOut
+        (hasWayOut, isChanging) = (changes.reach.hasSomeWayOut, changes.isChanging)
+        deadlineOfChanges = changes.nextDeadline
         lostAt = hasWayOut ? nil : now
         _ = history.entered(id, changes.identity, cause: nil, wallSeconds: Clock.wallMilliseconds() / 1000)
         // `timePassed` reads the clocks in every turn, so the event only needs to be rearmed.
@@ -65,7 +71,6 @@ final class NetworkMonitor {
 
     var identity: NetworkIdentity { changes.identity }
     var reach: NetworkReach { changes.reach }
-    var isChanging: Bool { changes.isChanging }
 
     /// Returns the use of the interface as of the last evaluation of the tables.
     func use(of interface: String) -> LinkUse? { tables.latest.use(of: interface) }
@@ -73,7 +78,7 @@ final class NetworkMonitor {
     /// Grows with each change of the routes or local addresses.
     var routeChanges: Int { tables.routeChanges }
 
-    var nextDeadline: Instant? { Instant.earliest(changes.nextDeadline, tables.nextDeadline) }
+    var nextDeadline: Instant? { Instant.earliest(deadlineOfChanges, tables.nextDeadline) }
 
     /// Called in every turn of the event loop.
     ///
@@ -87,7 +92,7 @@ final class NetworkMonitor {
             lostAt = hasWayOut ? nil : lostAt ?? now
         }
         if absence != nil { handle(.woke, now: now) }
-        if let deadline = changes.nextDeadline, deadline <= now { handle(.timePassed, now: now) }
+        if let deadlineOfChanges, deadlineOfChanges <= now { handle(.timePassed, now: now) }
     }
 
     func found(searchDomains: [Name], now: Instant) {
@@ -98,6 +103,9 @@ final class NetworkMonitor {
 
     /// True if the routes or the NAT64 prefixes have changed since the last call.
     func takeReachNews(now: Instant) -> Bool {
+        // Advertised prefixes end without an event.
+        if !isReachUnread, toldReach?.prefixes.isEmpty ?? false { return false }
+        isReachUnread = false
         let present = (reach, advertisedPrefixes(now: now))
         if let toldReach, toldReach == present { return false }
         toldReach = present
@@ -109,6 +117,7 @@ final class NetworkMonitor {
 
     /// Returns the actions since the last call. `changing` is reported once for each step of a change.
     func takeActions() -> [NetworkChanges.Action] {
+        guard !actions.isEmpty else { return [] }
         defer { actions.removeAll() }
         return actions
     }
@@ -117,7 +126,8 @@ final class NetworkMonitor {
         var news: [NetworkChanges.Action] = []
         let steps = changes.steps
         changes.handle(event, now: now, actions: &news)
-        hasWayOut = reach.hasSomeWayOut
+        (hasWayOut, isChanging) = (changes.reach.hasSomeWayOut, changes.isChanging)
+        (deadlineOfChanges, isReachUnread) = (changes.nextDeadline, true)
         // Requests begun since the previous step may use another network, so report each further step as well.
         if changes.steps != steps, !news.contains(.changing) { actions.append(.changing) }
         candidate = changes.candidate.flatMap { history.latest(onLink: NetworkMonitor.id(of: $0, salt))?.id }
