@@ -17,6 +17,17 @@ final class ConnectionPool {
     /// `mayHaveArrived`: whether the server may have read the request.
     typealias Finished = (id: TransferID, result: Result<TransferReply, TransferFailure>, mayHaveArrived: Bool)
 
+    /// What the pool has to tell its client.
+    struct News {
+        fileprivate(set) var finished: [Finished] = []
+        /// Requests to send to another endpoint as well, with the failure that is the reason.
+        fileprivate(set) var silent: [(id: TransferID, failure: TransferFailure)] = []
+        /// Requests that neither of two connections brought to the peer's kernel. They continue.
+        fileprivate(set) var unacknowledged: [TransferID] = []
+
+        fileprivate var isEmpty: Bool { finished.isEmpty && silent.isEmpty && unacknowledged.isEmpty }
+    }
+
     let endpoint: HTTPEndpoint
     private let interest: InterestHandler
     private var current: ConnectionSet?
@@ -31,13 +42,11 @@ final class ConnectionPool {
     private var exchanges: [Exchange] = []
     /// Requests that `noteSending` has not seen sent as a whole.
     private var unsent: [Exchange] = []
+    /// A connection may have frames that the next `flush` sends.
+    private var mayHaveQueued = false
     /// An instant at or before the times when the exchanges need `timePassed`; nil: there are none.
     private var exchangesDueAt: Instant?
-    private var finished: [Finished] = []
-    /// Requests to send to another endpoint as well, with the failure that is the reason.
-    private var silent: [(id: TransferID, failure: TransferFailure)] = []
-    /// Requests that neither of two connections brought to the peer's kernel.
-    private var unacknowledged: [TransferID] = []
+    private var news = News()
     /// The stuck requests by the local port of the connection.
     private var stuck: [Int: StuckRequest] = [:]
     /// The time of the last connection that carried a request.
@@ -114,6 +123,7 @@ final class ConnectionPool {
     func socketReady(
         _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant
     ) {
+        mayHaveQueued = true
         let isCurrent = current?.isWatching(descriptor) ?? false
         let set = isCurrent ? current : retired.first { $0.isWatching(descriptor) }
         set?.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
@@ -122,12 +132,15 @@ final class ConnectionPool {
 
     /// Sends the requests that were started since the last call.
     func flush(now: Instant) {
+        guard mayHaveQueued else { return }
+        mayHaveQueued = false
         for set in retired { set.flush(now: now) }
         current?.flush(now: now)
         settle(now: now)
     }
 
     func timePassed(now: Instant) {
+        mayHaveQueued = true
         for set in sets { set.timePassed(now: now) }
         settle(now: now)
         if let at = exchangesDueAt, at <= now {
@@ -143,7 +156,7 @@ final class ConnectionPool {
 
     /// Ends every transfer and closes every connection.
     func renew() {
-        finished += exchanges.map { ($0.id, .failure(.networkChanged), mayHaveArrived($0)) }
+        news.finished += exchanges.map { ($0.id, .failure(.networkChanged), mayHaveArrived($0)) }
         (exchanges, unsent, exchangesDueAt) = ([], [], nil)
         (usualAcknowledgement, repliedAt) = (nil, nil)
         closeAll()
@@ -151,24 +164,11 @@ final class ConnectionPool {
         resumption = .nothing
     }
 
-    func takeFinished() -> [Finished] {
-        guard !finished.isEmpty else { return [] }
-        defer { finished = [] }
-        return finished
-    }
-
-    /// Returns the silent requests that have another endpoint to try.
-    func takeSilent() -> [(id: TransferID, failure: TransferFailure)] {
-        guard !silent.isEmpty else { return [] }
-        defer { silent = [] }
-        return silent
-    }
-
-    /// Returns the requests that the peer's kernel has not acknowledged; they continue.
-    func takeUnacknowledged() -> [TransferID] {
-        guard !unacknowledged.isEmpty else { return [] }
-        defer { unacknowledged = [] }
-        return unacknowledged
+    /// Returns nil if there are none since the last call.
+    func takeNews() -> News? {
+        guard !news.isEmpty else { return nil }
+        defer { news = News() }
+        return news
     }
 
     // MARK: exchanges
@@ -223,7 +223,7 @@ final class ConnectionPool {
         guard !exchanges[index].request.elsewhere.isEmpty else { return _ = retry(at: index, now: now) }
         exchanges[index].leave(failure)
         if exchanges[index].generation == generation { retire() }
-        silent.append((exchanges[index].id, failure))
+        news.silent.append((exchanges[index].id, failure))
     }
 
     private func noteUnacknowledged(at index: Int, now: Instant) {
@@ -232,7 +232,7 @@ final class ConnectionPool {
         let isSo = exchanges[index].isUnacknowledged(now: now) { transfer in
             ConnectionPool.isAcknowledged(transfer, in: sets) || transfer.isRetry && current?.hasConnected ?? false
         }
-        if isSo, !hasReplied(since: exchanges[index].startedAt) { unacknowledged.append(exchanges[index].id) }
+        if isSo, !hasReplied(since: exchanges[index].startedAt) { news.unacknowledged.append(exchanges[index].id) }
     }
 
     /// Fails the exchange as `unacknowledged`, unless a reply since its start shows that the path works.
@@ -317,7 +317,7 @@ final class ConnectionPool {
             parallelRequests.speaks(http1: isHTTP1)
             if reply.connectionWasReused { reused += 1 } else { parallelRequests.newConnectionWorks() }
         }
-        finished.append((exchange.id, result, mayHaveArrived))
+        news.finished.append((exchange.id, result, mayHaveArrived))
     }
 
     /// Whether the server refused or closed a connection while others carry requests, so that the request may be sent
@@ -363,6 +363,7 @@ final class ConnectionPool {
     /// Removes the exchange and cancels its transfers.
     @discardableResult
     private func remove(at index: Int, now: Instant) -> Exchange {
+        mayHaveQueued = true
         let exchange = exchanges.remove(at: index)
         if !unsent.isEmpty { unsent.removeAll { $0 === exchange } }
         for transfer in exchange.transfers {
@@ -376,6 +377,7 @@ final class ConnectionPool {
     private func send(
         _ request: TransferRequest, id: TransferID, retryAfter waited: Duration? = nil, now: Instant
     ) throws(TransferFailure) -> Transfer {
+        mayHaveQueued = true
         if let cap = endpoint.maxRequestsPerConnection, let current, current.startedCount >= cap { retire() }
         let set =
             if let current {

@@ -162,8 +162,8 @@ package final class HTTPClient {
         }
     }
 
-    /// True if `takeFinished` or `takeUnacknowledged` returns something.
-    package var hasFinished: Bool { !finished.isEmpty || !unacknowledged.isEmpty }
+    /// True if one of the three functions below returns something.
+    package var hasFinished: Bool { !finished.isEmpty || !unacknowledged.isEmpty || !attemptFailures.isEmpty }
 
     /// Returns the finished transfers; call after every call into the client.
     package func takeFinished() -> [Finished] {
@@ -174,6 +174,7 @@ package final class HTTPClient {
 
     /// Returns the failed attempts since the last call.
     package func takeAttemptFailures() -> [AttemptFailure] {
+        guard !attemptFailures.isEmpty else { return [] }
         defer { attemptFailures.removeAll() }
         return attemptFailures
     }
@@ -181,6 +182,7 @@ package final class HTTPClient {
     /// Returns the requests since the last call that no peer kernel has acknowledged over two connections. They
     /// continue.
     package func takeUnacknowledged() -> [TransferID] {
+        guard !unacknowledged.isEmpty else { return [] }
         defer { unacknowledged.removeAll() }
         return unacknowledged
     }
@@ -199,9 +201,10 @@ package final class HTTPClient {
     }
 
     private func collect(from pool: ConnectionPool, now: Instant) {
-        unacknowledged += pool.takeUnacknowledged()
-        for (id, failure) in pool.takeSilent() { goElsewhere(id, from: pool.endpoint, failure, now: now) }
-        for (id, result, mayHaveArrived) in pool.takeFinished() {
+        guard let news = pool.takeNews() else { return }
+        unacknowledged += news.unacknowledged
+        for (id, failure) in news.silent { goElsewhere(id, from: pool.endpoint, failure, now: now) }
+        for (id, result, mayHaveArrived) in news.finished {
             ended(id, result, mayHaveArrived: mayHaveArrived, at: pool.endpoint, now: now)
         }
     }

@@ -5,6 +5,7 @@ import DNSWire
 final class Transfer {
     /// Providers send about a dozen headers; the bounds leave room for a CDN in front of them.
     static let maxHeaders = 64
+    private static let usualHeaders = 8
     static let maxHeaderBytes = 16_384
 
     /// The carrier of the request.
@@ -168,7 +169,8 @@ final class Transfer {
     /// Begins the headers of a new status, which starts the real reply; discards the headers of the interim reply (RFC
     /// 9110 section 15.2).
     private func beginHeaders() {
-        headers = []
+        headers.removeAll(keepingCapacity: true)
+        headers.reserveCapacity(Transfer.usualHeaders)
         headersAreComplete = false
     }
 
@@ -248,11 +250,18 @@ final class Transfer {
     /// Rejects line breaks, which would let a value inject headers.
     private static func isSendable(_ request: TransferRequest) -> Bool {
         request.target.utf8.first == UInt8(ascii: "/")
-            && request.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+            && haveAll(request.target.utf8.span) { $0 > 0x20 && $0 < 0x7F }
             && request.headers.allSatisfy { name, value in
-                !name.isEmpty && !name.utf8.contains(UInt8(ascii: ":")) && isText(name) && isText(value)
+                !name.isEmpty && haveAll(name.utf8.span) { isText($0) && $0 != UInt8(ascii: ":") }
+                    && haveAll(value.utf8.span, isText)
             }
     }
 
-    private static func isText(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+    private static func isText(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F }
+
+    @inline(__always)
+    private static func haveAll(_ bytes: Span<UInt8>, _ isMeant: (UInt8) -> Bool) -> Bool {
+        for index in bytes.indices where !isMeant(bytes[index]) { return false }
+        return true
+    }
 }

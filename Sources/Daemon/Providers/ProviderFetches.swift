@@ -130,6 +130,7 @@ final class ProviderFetches: TimedPart {
 
     /// Reports what replies and places bring about for the resolver.
     func reportResults() {
+        guard hasFinished else { return }
         let now = Clock.now()
         for setback in http.takeAttemptFailures() {
             guard let id = requestOfTransfer[setback.id], let request = requests[id], let flight = request.flight
@@ -566,7 +567,7 @@ final class ProviderFetches: TimedPart {
         let pool = pool(of: provider)
         if status == 429 || status == 503 {
             http.wantsFewer(of: dialled, now: now)
-        } else if queue.wantsMore(at: pool) {
+        } else if inPlace({ $0.wantsMore(at: pool) }) {
             http.wantsMore(of: dialled, now: now)
         }
         queue.set(places(at: provider), of: pool)
