@@ -45,7 +45,8 @@ package struct DoHDialect: SingleQuestionDialect {
                 for: question.lowercased, id: DoHDialect.id, clientSubnet: context.clientSubnet,
                 wantsAuthenticData: trustsAuthenticData)
             return HTTPRequest(
-                url: URLQuery.append([(name: "dns", value: Base64.url.encode(message))], to: url),
+                // The URL alphabet needs no percent-encoding.
+                url: URLQuery.append("dns=" + Base64.url.encode(message), to: url),
                 headers: HTTPHeaders([.init("Accept", DoHDialect.mediaType)]))
         case .post:
             return HTTPRequest(

@@ -17,20 +17,19 @@ struct Base64: Sendable {
 
     func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        var pending: UInt32 = 0
-        var bitCount = 0
-        for byte in bytes {
-            pending = pending << 8 | UInt32(byte)
-            bitCount += 8
-            while bitCount >= 6 {
-                bitCount -= 6
-                text.append(alphabet[Int(pending >> UInt32(bitCount) & 0x3F)])
+        text.append(addingCapacity: (bytes.count + 2) / 3 * 4) { text in
+            var (pending, bitCount): (UInt32, UInt32) = (0, 0)
+            for byte in bytes {
+                pending = pending << 8 | UInt32(byte)
+                bitCount += 8
+                while bitCount >= 6 {
+                    bitCount -= 6
+                    text.append(alphabet[Int(pending >> bitCount & 0x3F)])
+                }
             }
-            pending &= 0x3F
+            if bitCount > 0 { text.append(alphabet[Int(pending << (6 - bitCount) & 0x3F)]) }
+            while isPadded, !text.count.isMultiple(of: 4) { text.append(UInt8(ascii: "=")) }
         }
-        if bitCount > 0 { text.append(alphabet[Int(pending << UInt32(6 - bitCount) & 0x3F)]) }
-        while isPadded, !text.count.isMultiple(of: 4) { text.append(UInt8(ascii: "=")) }
         return String(decoding: text, as: UTF8.self)
     }
 

@@ -13,14 +13,36 @@ extension HTTPHeaders {
     var maxAgeSeconds: UInt32? {
         guard let text = self["Cache-Control"] else { return nil }
         for directive in text.utf8.split(separator: UInt8(ascii: ",")) {
-            guard let equals = directive.firstIndex(of: UInt8(ascii: "=")) else { continue }
-            let name = directive[..<equals].lazy.filter { $0 != UInt8(ascii: " ") }.map(\.lowercased)
-            guard name.elementsEqual("max-age".utf8) else { continue }
-            let digits = directive[equals...].dropFirst().filter { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: " ") }
-            guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
-            return UInt32(String(decoding: digits, as: UTF8.self)) ?? UInt32.max
+            let directive = directive.span
+            guard let equals = directive.indices.first(where: { directive[$0] == UInt8(ascii: "=") }),
+                HTTPHeaders.isMaxAge(directive.extracting(..<equals))
+            else { continue }
+            return HTTPHeaders.number(directive.extracting((equals + 1)...))
         }
         return nil
+    }
+
+    /// Spaces do not count.
+    private static func isMaxAge(_ name: Span<UInt8>) -> Bool {
+        let expected = "max-age".utf8.span
+        var matched = 0
+        for index in name.indices where name[index] != UInt8(ascii: " ") {
+            guard matched < expected.count, name[index].lowercased == expected[matched] else { return false }
+            matched += 1
+        }
+        return matched == expected.count
+    }
+
+    /// Returns nil if the text has no digits or anything but digits, spaces and quotation marks.
+    private static func number(_ text: Span<UInt8>) -> UInt32? {
+        var number: UInt32?
+        for index in text.indices where text[index] != UInt8(ascii: " ") && text[index] != UInt8(ascii: "\"") {
+            guard text[index].isDigit else { return nil }
+            let (tens, overflows) = (number ?? 0).multipliedReportingOverflow(by: 10)
+            let (sum, exceeds) = tens.addingReportingOverflow(UInt32(text[index] - UInt8(ascii: "0")))
+            number = overflows || exceeds || number == .max ? .max : sum
+        }
+        return number
     }
 }
 
