@@ -4,6 +4,8 @@ package import DNSWire
 
 package struct TransferID: Hashable, Sendable {
     let number: UInt64
+
+    package func _rawHashValue(seed: Int) -> Int { QuickHash.value(of: number, seed: seed) }
 }
 
 package struct TransferRequest: Sendable {

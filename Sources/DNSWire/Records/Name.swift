@@ -173,11 +173,7 @@ extension Name: Hashable {
 
     /// The hash in a table: `hash` is keyed, so that it only has to differ from table to table. The library's way is
     /// to hash the hash again, which costs more than the rest of a look-up.
-    package func _rawHashValue(seed: Int) -> Int {
-        // Fibonacci hashing: every bit of the factors changes the low bits of the result.
-        let product = UInt(bitPattern: hash ^ seed) &* 0x9E37_79B9_7F4A_7C15
-        return Int(bitPattern: product ^ product >> 32)
-    }
+    package func _rawHashValue(seed: Int) -> Int { QuickHash.value(of: digest, seed: seed) }
 
     /// Returns the hash of a wire form, keyed by the process, as clients choose the names. Calls the hasher once, since
     /// a call costs more than the bytes.

@@ -1,8 +1,12 @@
 // Numbers of requests and providers.
 
+import DNSWire
+
 /// Identifies one request to one upstream. Never reused.
 package struct FetchID: Hashable, Sendable {
     package let number: UInt64
+
+    package func _rawHashValue(seed: Int) -> Int { QuickHash.value(of: number, seed: seed) }
 }
 
 package struct ProviderID: Hashable, Sendable {

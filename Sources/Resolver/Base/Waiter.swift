@@ -1,5 +1,7 @@
 // A client that waits for a reply.
 
+import DNSWire
+
 /// A client that waits for a reply. The sender of the event assigns the number.
 package struct Waiter: Hashable, Sendable {
     package let number: UInt64
@@ -11,6 +13,9 @@ package struct Waiter: Hashable, Sendable {
     package init(_ number: UInt64, of client: ClientID? = nil) {
         self.init(number, of: client, isForRefresh: false)
     }
+
+    /// Few waiters have the number of another one.
+    package func _rawHashValue(seed: Int) -> Int { QuickHash.value(of: number, seed: seed) }
 
     init(_ number: UInt64, of client: ClientID?, isForRefresh: Bool) {
         self.number = number
