@@ -68,9 +68,13 @@ import COpenSSL
     func takeOutgoing() -> [UInt8] {
         let pending = unsafe BIO_ctrl_pending(outgoing)
         guard pending > 0 else { return [] }
-        return unsafe [UInt8](unsafeUninitializedCapacity: pending) { room, count in
-            _ = unsafe BIO_read_ex(outgoing, room.baseAddress, room.count, &count)
+        var bytes: [UInt8] = []
+        bytes.append(addingCapacity: pending) { room in
+            unsafe room.withUnsafeMutableBufferPointer { free, count in
+                _ = unsafe BIO_read_ex(outgoing, free.baseAddress, free.count, &count)
+            }
         }
+        return bytes
     }
 
     func shakeHands() -> Step {

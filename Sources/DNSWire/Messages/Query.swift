@@ -107,10 +107,10 @@ package struct Query: Equatable, Sendable {
 
     /// Returns the query name in the client's letter case.
     package func name(in packet: Span<UInt8>) -> Name {
-        var wire: [UInt8] = []
-        wire.reserveCapacity(nameBytes)
-        for offset in Header.byteCount..<(Header.byteCount + nameBytes) { wire.append(packet[offset]) }
-        return Name(unchecked: wire)
+        let wire = packet.extracting(Header.byteCount..<(Header.byteCount + nameBytes))
+        var bytes: [UInt8] = []
+        bytes.append(addingCapacity: nameBytes) { $0.append(wire) }
+        return Name(unchecked: bytes)
     }
 
     /// Returns the question, with the name in the client's letter case.

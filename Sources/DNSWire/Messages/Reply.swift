@@ -4,11 +4,9 @@
 package enum Reply {
     /// Returns the bytes that `body` writes, at most `limitBytes`.
     package static func message(limitBytes: Int, _ body: (inout OutputSpan<UInt8>) -> Void) -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: limitBytes) { buffer, count in
-            var output = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
-            body(&output)
-            count = unsafe output.finalize(for: buffer)
-        }
+        var message: [UInt8] = []
+        message.append(addingCapacity: limitBytes, initializingWith: body)
+        return message
     }
 
     /// The parts of a `RenderedAnswer`, borrowed from it or from a cache slot.

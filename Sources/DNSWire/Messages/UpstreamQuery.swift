@@ -4,6 +4,8 @@ package enum UpstreamQuery {
     /// The padding block size for client queries (RFC 8467 section 4.1).
     package static let paddingBlockBytes = 128
     private static let paddingOption: UInt16 = 12
+    /// Header, question without its name, EDNS record, and an option for the client subnet.
+    private static let usualBytes = 48
     /// Code and length of an option.
     private static let optionHeaderBytes = 4
 
@@ -23,6 +25,7 @@ package enum UpstreamQuery {
         clientSubnet: Prefix? = nil, wantsAuthenticData: Bool = false
     ) -> [UInt8] {
         var message: [UInt8] = []
+        message.reserveCapacity(usualBytes + question.name.wire.count)
         message.appendBigEndian(id)
         let checking = question.dnssec.contains(.checkingDisabled) ? Header.checkingDisabledFlag : 0
         let authentic = wantsAuthenticData ? Header.authenticDataFlag : 0
@@ -43,7 +46,7 @@ package enum UpstreamQuery {
             options += option(paddingOption, Array(repeating: 0, count: padding))
         }
         message.appendBigEndian(UInt16(options.count))
-        return message + options
+        return options.isEmpty ? message : message + options
     }
 
     private static func option(_ code: UInt16, _ content: [UInt8]) -> [UInt8] {
