@@ -7,26 +7,31 @@ import Serving
 
 /// A client that waits for a lookup.
 struct Client {
-    var query: Query
+    private(set) var query: Query
     let packet: [UInt8]
     let path: ReplyPath
     let address: Address
     let askedAt: Instant
     /// The clients with the same answers.
     let group: ClientGroup
-
     /// The question, with the name in the client's letter case.
-    var question: Question { query.question(in: packet.span, from: group) }
+    private(set) var question: Question
 }
 
 extension Client {
     init(_ handover: Handover, in group: ClientGroup) {
         query = handover.query
         packet = handover.packet
+        question = handover.query.question(in: handover.packet.span, from: group)
         path = handover.path
         address = handover.client
         askedAt = handover.receivedAt
         self.group = group
+    }
+
+    mutating func dropDNSSEC() {
+        query.dropDNSSEC()
+        question = Question(question.name, question.type, from: group)
     }
 
     /// Returns the bytes that `write` outputs, at most as many as the reply may have.

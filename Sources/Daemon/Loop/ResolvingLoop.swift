@@ -232,7 +232,7 @@ final class ResolvingLoop: TimedPart {
         guard !client.query.dnssec.isEmpty else { return client }
         guard inPlace({ $0.carriedBits(of: client.question, now: now) }).isEmpty else { return client }
         var client = client
-        client.query.dropDNSSEC()
+        client.dropDNSSEC()
         return client
     }
 
