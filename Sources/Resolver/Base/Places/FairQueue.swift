@@ -144,8 +144,10 @@ package struct FairQueue: Sendable {
 
     /// Removes an entry. An unknown number is ignored.
     package mutating func remove(_ id: ID) {
-        guard contains(id), let entry = entries[id] else { return }
-        if entry.isHeld {
+        guard contains(id) else { return }
+        // Fields are read one by one: a copy of the entry retains its names.
+        let (isHeld, leaf) = (isHeld(id), entries[id]?.leaf)
+        if isHeld {
             FairQueue.remove(id, from: &holders, &entries)
             heldCount -= 1
         } else {
@@ -153,8 +155,8 @@ package struct FairQueue: Sendable {
             waitingCount -= 1
         }
         entries[id] = nil
-        guard let leaf = entry.leaf else { return }
-        count(leaf, held: entry.isHeld ? -1 : 0, waiting: entry.isHeld ? 0 : -1)
+        guard let leaf else { return }
+        count(leaf, held: isHeld ? -1 : 0, waiting: isHeld ? 0 : -1)
         unsortIfQuiet()
     }
 
@@ -288,8 +290,8 @@ package struct FairQueue: Sendable {
 
     /// Puts an entry at the end of the waiting entries, without counting it.
     private mutating func link(_ id: ID) {
-        guard let entry = entries[id] else { return }
         guard isSorted else { return FairQueue.append(id, to: &unsorted, &entries) }
+        guard let entry = entries[id] else { return }
         let holder = entry.holder
         let leaf = entry.leaf ?? leaf(of: holder)
         entries[id]?.leaf = leaf
@@ -302,9 +304,9 @@ package struct FairQueue: Sendable {
 
     /// Takes an entry from the waiting entries, without counting it.
     private mutating func unlink(_ id: ID) {
-        guard let entry = entries[id] else { return }
-        guard let leaf = entry.leaf else { return FairQueue.remove(id, from: &unsorted, &entries) }
-        if entry.holder.isKnown {
+        guard contains(id) else { return }
+        guard let leaf = entries[id]?.leaf else { return FairQueue.remove(id, from: &unsorted, &entries) }
+        if entries[id]?.holder.isKnown ?? false {
             FairQueue.remove(id, from: &nodes[leaf].known, &entries)
         } else {
             FairQueue.remove(id, from: &nodes[leaf].unknown, &entries)
@@ -319,8 +321,8 @@ package struct FairQueue: Sendable {
     }
 
     private static func remove(_ id: ID, from list: inout List, _ entries: inout [Entry?]) {
-        guard let entry = entries[id] else { return }
-        if let previous = entry.previous { entries[previous]?.next = entry.next } else { list.first = entry.next }
-        if let next = entry.next { entries[next]?.previous = entry.previous } else { list.last = entry.previous }
+        let (previous, next) = (entries[id]?.previous, entries[id]?.next)
+        if let previous { entries[previous]?.next = next } else { list.first = next }
+        if let next { entries[next]?.previous = previous } else { list.last = previous }
     }
 }
