@@ -44,7 +44,7 @@ final class FleetLink: TimedPart {
         member = Membership(token: String(seed, radix: 36))
     }
 
-    var isOn: Bool { inPlace { $0.isOn } }
+    var isOn: Bool { setup != nil }
     var settings: Settings.Fleet? { setup?.settings }
     var counts: SharedFetches.Counts { member.counts }
     var published: UInt64 { member.published }
@@ -138,6 +138,7 @@ final class FleetLink: TimedPart {
 
     /// Gives back leases that have brought no answer.
     func releaseLeases(now: Instant) {
+        guard isBusy else { return }
         member.releaseLeases()
         carryOut(now: now)
     }
