@@ -83,7 +83,7 @@ struct RuleTermsTests {
         #expect(terms == ["{}"])
     }
 
-    @Test("no addresses are no term, and a number out of the property's range is none")
+    @Test("no addresses are no term, nor are a number out of range and an unknown word")
     func values() {
         var terms = RuleTerms()
         for row in RuleTermsTests.rows {

@@ -64,8 +64,8 @@ enum Documents {
         }
     }
 
-    /// The text without case, the signs that join words, and the signs that protect them in manual pages.
-    private static func plain(_ text: Substring) -> String { text.lowercased().filter { !"-_\\".contains($0) } }
+    /// The text without case and the signs that join words.
+    private static func plain(_ text: Substring) -> String { text.lowercased().filter { $0 != "-" && $0 != "_" } }
 
     private static func codeSpans(of line: Substring) -> [Substring] {
         let parts = line.split(separator: "`", omittingEmptySubsequences: false)

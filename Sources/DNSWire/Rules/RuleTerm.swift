@@ -70,7 +70,7 @@ package struct RuleTerm: Sendable {
             .integer(
                 Value(
                     read: { value.read($0).map { Int($0) } },
-                    write: { value.write(&$0, $1.flatMap { Number(exactly: $0) }) }),
+                    write: { value.write(&$0, $1.flatMap { Number(exactly: $0) }.flatMap { range ~= $0 ? $0 : nil }) }),
                 Int(range.lowerBound)...Int(range.upperBound), meaning: meaning)
         }
     }

@@ -156,7 +156,7 @@ struct ExplainTests {
     @Test("an answer that contradicts a rule, the rule's marks of genuine answers, and the failure that follows")
     func contradiction() throws {
         var expectation = RuleExpectation()
-        (expectation.hasAlias, expectation.maxTTLSeconds) = (true, 3600)
+        (expectation.hasAlias, expectation.maxTTL) = (true, .seconds(3600))
         expectation.networks = [try #require(Prefix("203.0.113.0/24"))]
         var rule = Rule(match: [try #require(Name("example.com"))])
         rule.terms.expectation = expectation
