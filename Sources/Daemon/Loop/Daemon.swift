@@ -247,9 +247,11 @@ final class Daemon {
         if let result { endReload(result) }
         // Lists that a refused reload read are in force, too.
         if (try? result?.get()) == nil {
-            if hasOtherLists { policy.renew() }
+            if hasOtherLists { policy.renew(now: now) }
             policy.localNamesChanged(batch.local)
         }
+        // In force before names are removed.
+        dispatch(now: now)
         // A walk through the cache takes the main thread too long.
         let (hosts, cache) = (policy.hosts, resolving.answers.cache)
         let removal = { @Sendable in PolicyInForce.removeNames(of: hosts, from: cache) }
@@ -290,7 +292,7 @@ final class Daemon {
         resolving.probes.configure(secrets.probes)
         if let problem = secrets.probes.problem { outbox.log(.probesOff(problem)) }
         policy.rules.settingsChanged(to: settings, now: now)
-        policy.set(settings, secrets.fleet)
+        policy.set(settings, secrets.fleet, now: now)
         policy.announceLeases(of: names.local)
         if settings.avoidsProviders { outbox.log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
         upstreamsInForce.billing.providersChanged(now: now)
@@ -369,7 +371,7 @@ final class Daemon {
         if let path = settings.control.socket {
             try operators.openControlSocket(at: path, resolving.loop) { [unowned self] in answer($0, from: $1) }
         }
-        policy.rules.onChange = { [unowned policy] in policy.renew() }
+        policy.rules.onChange = { [unowned policy] in policy.renew(now: $0) }
         guard let listener = listeners.pages else { return }
         try operators.openPages(listener, resolving.loop) { [unowned self] now in statistics(now: now) }
     }

@@ -46,30 +46,30 @@ final class PolicyInForce {
     // MARK: policy
 
     /// Providers must be set before, because rules name them.
-    func set(_ settings: Settings, _ fleet: FleetSetup?) {
+    func set(_ settings: Settings, _ fleet: FleetSetup?, now: Instant) {
         (self.settings, self.fleet) = (settings, fleet)
-        renew()
+        renew(now: now)
     }
 
     /// Makes the policy anew after a change of lists, added rules or links. Removes cached answers of names whose terms
     /// differ (`Policy.answersDiffering`).
-    func renew() {
+    func renew(now: Instant) {
         let new = Policy(
             settings, upstreams.providers.providers, upstreams.nameservers.all,
             lists: lists.names.lists,
             added: rules.rules, links: links)
         outbox.put(.policyChanged(new, former: policy))
         policy = new
+        upstreams.fleet.configure(
+            fleet, rules: new.acceptanceDigest { upstreams.name(of: .provider($0)) },
+            fingerprint: FleetSetup.fingerprint(of: settings), now: now)
+        linkMonitor.setOn((settings.rules + rules.rules).contains { $0.resolver == .link }, now: now)
     }
 
     /// - Parameter new: a policy that the resolver has from now on.
     func follow(_ new: Policy, after former: Policy?, now: Instant) {
         if let former { removeAnswersDiffering(new, from: former, now: now) }
         addressSets.configure(new.rules, cache, socket: settings.control.nftsetSocket, now: now)
-        upstreams.fleet.configure(
-            fleet, rules: new.acceptanceDigest { upstreams.name(of: .provider($0)) },
-            fingerprint: FleetSetup.fingerprint(of: settings), now: now)
-        linkMonitor.setOn((settings.rules + rules.rules).contains { $0.resolver == .link }, now: now)
     }
 
     /// Names of lists are not enumerated. Of these, the file forgets the ones in the cache; for more than

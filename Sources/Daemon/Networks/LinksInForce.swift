@@ -40,7 +40,7 @@ final class LinksInForce {
         }
         upstreams.setLinks(links, now: now)
         upstreams.announce(now: now)
-        policy.renew()
+        policy.renew(now: now)
         for link in links.links where !former.links.contains(where: { $0.isSame(as: link) }) {
             outbox.log(.nameserver(.announced(link, ignored: policy.ignoredDomains(of: link))))
         }

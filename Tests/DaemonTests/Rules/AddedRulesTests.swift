@@ -77,7 +77,7 @@ struct AddedRulesTests {
         let stand = try ResolvingStand()
         let rules = RuntimeRules(stand.outbox, nil)
         var changes = 0
-        rules.onChange = { changes += 1 }
+        rules.onChange = { _ in changes += 1 }
         let text = """
             -\ta.example\tanswer=nodata
             1000\tover.example\tanswer=nodata
@@ -101,7 +101,7 @@ struct AddedRulesTests {
         let stand = try ResolvingStand()
         let rules = RuntimeRules(stand.outbox, nil)
         var changes = 0
-        rules.onChange = { changes += 1 }
+        rules.onChange = { _ in changes += 1 }
         let provider = try #require(Settings.defaults.providers.first?.name)
         let (one, two) = (try #require(Name("a.example")), try #require(Name("b.example")))
         _ = try rules.add(one, ["resolver=\(provider)"], seconds: nil, .defaults, now: now)
