@@ -57,9 +57,15 @@ let package = Package(
             [
                 "Confinement", "Control", "Crypto", "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "HTTPServer",
                 "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Redis", "Resolver", "Serving", "SetFeed", "Settings",
-                "Store", "Telemetry",
+                "Store", "Telemetry", "Upstreams",
             ]),
 
+        module(
+            "Upstreams",
+            [
+                "Control", "Crypto", "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "LinuxIO", "Network", "PublicSuffix",
+                "Redis", "Resolver", "Settings", "Telemetry",
+            ]),
         module("Serving", ["DNSWire", "LinuxIO", "Telemetry"]),
         module("PublicSuffix", ["CPSL", "DNSWire"]),
         module("Resolver", ["DNSWire", "PublicSuffix"]),
@@ -123,7 +129,7 @@ let package = Package(
             "DaemonTests",
             [
                 "Control", "Crypto", "Daemon", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
-                "Resolver", "Serving", "Settings", "Store", "Telemetry", "TestSupport", "TestTLS",
+                "Resolver", "Serving", "Settings", "Store", "Telemetry", "TestSupport", "TestTLS", "Upstreams",
             ], resources: ["Control/Explanations", "Statistics/Expected"]),
         tests("DayTests", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Serving", "Store", "TestSupport"]),
         tests("TakeoverTests", ["httpdnsctl", "DNSWire", "LinuxIO", "Resolver", "TestSupport"]),

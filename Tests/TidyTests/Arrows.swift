@@ -19,7 +19,13 @@ enum Arrows {
         "Daemon": [
             "Confinement", "Control", "Crypto", "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "HTTPServer",
             "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Redis", "Resolver", "Serving", "SetFeed", "Settings",
-            "Store", "Synchronization", "Telemetry",
+            "Store", "Synchronization", "Telemetry", "Upstreams",
+        ],
+        // All that asks an upstream by a protocol of its own, and the accounts. Control: reports of its state. Network:
+        // which addresses have a route.
+        "Upstreams": [
+            "Control", "Crypto", "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "LinuxIO", "Network", "PublicSuffix",
+            "Redis", "Resolver", "Settings", "Telemetry",
         ],
         // Telemetry: it counts and records the queries that it answers.
         "Serving": ["DNSWire", "LinuxIO", "Synchronization", "Telemetry"],

@@ -8,8 +8,8 @@ struct Layers {
     /// The largest circle of files in each module that has one. A figure may only fall: whoever makes it smaller writes
     /// the new one here.
     static let largestCircles = [
-        "DNSWire": 2, "Daemon": 4, "HTTPClient": 3, "HTTPDNS": 2, "LinuxIO": 2, "Resolver": 3, "Serving": 2,
-        "Settings": 2, "httpdns-lab": 2, "httpdnsd-nftset": 2,
+        "DNSWire": 2, "Daemon": 3, "HTTPClient": 3, "HTTPDNS": 2, "LinuxIO": 2, "Resolver": 3, "Serving": 2,
+        "Settings": 2, "Upstreams": 3, "httpdns-lab": 2, "httpdnsd-nftset": 2,
     ]
 
     /// Files of one module, by path, with the paths of the files that each uses and the names by which it does.

@@ -76,7 +76,8 @@ enum Rules {
         aboutMembersOfDaemonsClasses file: SourceFile,
         _ check: (_ name: String, _ type: Substring, _ line: Substring) -> String?
     ) -> [Complaint] {
-        guard file.isSwift, file.path.hasPrefix("Sources/Daemon/") else { return [] }
+        let isOfDaemon = ["Sources/Daemon/", "Sources/Upstreams/"].contains(where: file.path.hasPrefix)
+        guard file.isSwift, isOfDaemon else { return [] }
         var type: Substring = ""
         return complaints(file, file.codeLines) { line in
             if line.first?.isLetter == true { type = line }

@@ -1,6 +1,14 @@
 // Percentiles of a histogram, and the counts that were added to it between two polls.
 
+package import Telemetry
+
 extension StatsReport.Histogram {
+    package init(_ histogram: LatencyHistogram) {
+        self.init()
+        counts = histogram.countsByOctave.map { Int($0) }
+        sumMicroseconds = Int(truncatingIfNeeded: histogram.sumMicroseconds)
+    }
+
     /// Returns the counts that were added since the earlier histogram, or all counts if there is none. A count that
     /// decreased counts as 0.
     func since(_ earlier: StatsReport.Histogram?) -> StatsReport.Histogram {

@@ -41,6 +41,8 @@ package struct ExtendedError: Hashable, Sendable {
     /// The text of the error: short, without control characters or secrets; an upstream's text has at most
     /// `maxUpstreamTextBytes`.
     package let text: String
+    /// An upstream may send a code without a text.
+    package var words: String { text.isEmpty ? "EDE \(code)" : "EDE \(code) \(text)" }
 
     package static let staleAnswer = ExtendedError(code: 3, text: "expired, and no upstream has answered")
     package static let staleNoSuchName = ExtendedError(code: 19, text: "expired, and no upstream has answered")

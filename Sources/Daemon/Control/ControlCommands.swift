@@ -6,6 +6,7 @@ import LinuxIO
 import Resolver
 import Serving
 import Settings
+import Upstreams
 
 struct ControlCommands {
     let statistics: Statistics
@@ -167,7 +168,7 @@ struct ControlCommands {
         }
         let provider = try resolving.upstreams.providers.provider(named: name, wantsJSON: request.wantsJSON)
         resolving.reset(provider.id, now: now)
-        statistics.billing.recount(provider, now: now)
+        resolving.upstreams.billing.recount(provider, now: now)
         return whole(.reset(1), asJSON: request.wantsJSON)
     }
 

@@ -5,6 +5,7 @@ import DNSWire
 import LinuxIO
 import Resolver
 import Serving
+import Upstreams
 
 struct ExplainPhrases {
     private let known: Explanation

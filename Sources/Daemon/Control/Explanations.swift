@@ -143,11 +143,6 @@ extension SourceFailure.Cause {
     }
 }
 
-extension ExtendedError {
-    /// An upstream may send a code without a text.
-    var words: String { text.isEmpty ? "EDE \(code)" : "EDE \(code) \(text)" }
-}
-
 extension CachedEntry {
     /// Returns the source answer that this entry was stored from; nil if it was forgotten or precedes this process.
     func origin(among answers: [SourceAnswer]) -> SourceAnswer? {

@@ -8,6 +8,7 @@ import LinuxIO
 import Resolver
 import Serving
 import Telemetry
+import Upstreams
 
 /// The pages of one answer.
 struct ListingPages<Content: Listing>: Sequence, IteratorProtocol {

@@ -4,6 +4,7 @@ import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Settings
 
 extension ControlCommands {
     func setLogLevel(_ level: LogLevel, seconds: Int?, _ request: Request) -> ControlAnswer {

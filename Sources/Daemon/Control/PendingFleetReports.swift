@@ -6,6 +6,7 @@ import DNSWire
 import Fleet
 import LinuxIO
 import Serving
+import Upstreams
 
 /// idle -> reading -> idle: when the report arrives, or after `patience`
 final class PendingFleetReports: TimedPart {

@@ -7,6 +7,7 @@ import HTTPClient
 import HTTPDNS
 import LinuxIO
 import Resolver
+import Upstreams
 
 final class PendingQueries: TimedPart {
     let timer = PartTimer()

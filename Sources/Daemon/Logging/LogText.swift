@@ -7,6 +7,7 @@ import Network
 import Resolver
 import Settings
 import Store
+import Upstreams
 
 extension LogEvent {
     var text: String {
@@ -173,7 +174,7 @@ extension LogEvent {
 
     private static func sharing(_ userID: UInt32) -> String {
         "user \(userID) is shared with other programs: key files are refused, commands that change state are "
-            + "for root only; \(ServingUser.remedyForShared)"
+            + "for root only; \(FileReader.remedyForShared)"
     }
 
     private func list(_ items: [String]) -> String { items.isEmpty ? "none" : items.joined(separator: ", ") }

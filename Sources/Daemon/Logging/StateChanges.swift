@@ -1,6 +1,7 @@
 // What the log says about a change of an upstream's state.
 
 import Resolver
+import Upstreams
 
 extension LogEvent {
     /// Returns nil for state changes that are not logged.

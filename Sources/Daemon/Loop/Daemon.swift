@@ -11,6 +11,7 @@ import Resolver
 import Serving
 import Settings
 import Telemetry
+import Upstreams
 
 final class Daemon {
     /// Longest wait for pending answers at shutdown: enough for a working upstream.
@@ -79,7 +80,10 @@ final class Daemon {
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(),
                 ring: records.ofMainThread, maxConnections: DescriptorBudget.current.clientConnections)
             resolving = try ResolvingLoop(
-                loop: loop, outbox: outbox, upstreams: Upstreams(loop: loop, outbox: outbox, seed: entropy.next()),
+                loop: loop, outbox: outbox,
+                upstreams: Upstreams(
+                    loop: loop, outbox: outbox, seed: entropy.next(),
+                    maxExchanges: DescriptorBudget.current.nameserverExchanges, hasStore: store != nil),
                 probes: Probes(loop: loop), streams: streams,
                 mailbox: mailbox, store: store, answers: CachedAnswers(cache, serving),
                 seed: entropy.next(), fastPath: makeFastPath(), recorder: flight.recorder)
@@ -87,8 +91,7 @@ final class Daemon {
             policy = PolicyInForce(
                 resolving.upstreams, outbox, store, cache, resolving.addressSets, lists, links)
             upstreamsInForce = UpstreamsInForce(
-                resolving.upstreams, resolving.probes, outbox, serving, files, ports,
-                hasStore: store != nil)
+                resolving.upstreams, resolving.probes, outbox, serving, files, ports)
             networkChanges = network.map { [resolving, upstreamsInForce] network in
                 NetworkChangeHandler(network, cache, resolving, upstreamsInForce, settings)
             }
@@ -159,7 +162,7 @@ final class Daemon {
         operators.close()
         resolving.upstreams.providers.stop(now: Clock.now())
         dispatch(now: Clock.now())
-        upstreamsInForce.billing.save()
+        resolving.upstreams.billing.save()
         dispatch(now: Clock.now())
         resolving.store?.stop()
         log(.stopped)
@@ -168,8 +171,8 @@ final class Daemon {
     /// The parts that have deadlines. What happens in `resolving` is watched and logged in the same turn.
     private var timedParts: [any TimedPart] {
         let others: [(any TimedPart)?] = [networkChanges, supervision]
-        return resolving.timedParts + policy.timedParts + upstreamsInForce.timedParts
-            + [notifier, portalCheck, linksInForce.monitor, flight.watches, log]
+        return resolving.timedParts + policy.timedParts
+            + [upstreamsInForce.nat64, notifier, portalCheck, linksInForce.monitor, flight.watches, log]
             + others.compactMap { $0 } + operators.timedParts
     }
 
@@ -285,7 +288,7 @@ final class Daemon {
         let names = reload.takeNames()
         policy.lists.set(names, zones: LocalZones(settings.localZones), copies: LastGoodFiles(settings))
         upstreamsInForce.nat64.configure(settings.server)
-        upstreamsInForce.addressLists.isPaused = settings.avoidsProviders
+        resolving.upstreams.lists.isPaused = settings.avoidsProviders
         upstreamsInForce.files.watch(resolvConf: settings.systemResolver.resolvConf)
         policy.announceHosts()
         readNameservers(now: now)
@@ -295,7 +298,7 @@ final class Daemon {
         policy.set(settings, secrets.fleet, now: now)
         policy.announceLeases(of: names.local)
         if settings.avoidsProviders { outbox.log(.providersAvoided(variable: Machine.proxyVariable ?? "")) }
-        upstreamsInForce.billing.providersChanged(now: now)
+        resolving.upstreams.billing.providersChanged(now: now)
         if !settings.prefetch.names.isEmpty { outbox.put(.event(.prefetch(settings.prefetch.names))) }
     }
 
@@ -346,7 +349,7 @@ final class Daemon {
     /// The components that wait for the store begin. Those that would replace its notes continue to wait: the file may
     /// be read later.
     private func beginWithoutStore(now: Instant) {
-        if upstreamsInForce.addressLists.notes == nil { upstreamsInForce.addressLists.begin([:], now: now) }
+        if resolving.upstreams.lists.notes == nil { resolving.upstreams.lists.begin([:], now: now) }
         resolving.upstreams.fleet.restore([:], now: now)
         policy.beginKeeping()
     }
@@ -357,9 +360,9 @@ final class Daemon {
             outbox.put(.remove(QuestionScope(name, includesDescendants: true)))
         }
         policy.restore(notes)
-        upstreamsInForce.addressLists.begin(notes, now: now)
+        resolving.upstreams.lists.begin(notes, now: now)
         resolving.upstreams.fleet.restore(notes, now: now)
-        upstreamsInForce.billing.restore(notes, now: now)
+        resolving.upstreams.billing.restore(notes, now: now)
         evidence.restore(notes, now: now)
         networkChanges?.restore(notes, now: now)
         for report in policy.switches.reports { outbox.log(.stillSwitchedOff(report)) }
@@ -380,7 +383,7 @@ final class Daemon {
         Statistics(
             resolving: resolving, threads: threads, cache: resolving.answers.cache,
             pendingProbes: operators.pending.probes,
-            evidence: evidence, billing: upstreamsInForce.billing, notifier: notifier,
+            evidence: evidence, notifier: notifier,
             network: networkChanges?.network, translationPrefix: upstreamsInForce.nat64.prefixes.first,
             nameserverSource: upstreamsInForce.nameservers.path, start: start,
             settingsSeconds: reload.settingsAtWall / 1000, now: now,

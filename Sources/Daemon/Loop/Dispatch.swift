@@ -6,6 +6,7 @@ import Resolver
 import Serving
 import Settings
 import Telemetry
+import Upstreams
 
 extension Daemon {
     /// - Parameter lateBy: how long after its deadline the turn begins; zero if there was none.
@@ -64,14 +65,10 @@ extension Daemon {
         case .changed(.names): takeLists(now: now)
         case .changed(.links): linksInForce.read(now: now)
         case .changed(.nameserverFiles): readNameservers(now: now)
-        case .changed(.billedSums): upstreamsInForce.billing.sumsChanged(now: now)
-        case .provider(.billed(let provider, let causes)): upstreamsInForce.billing.billed(provider, causes, now: now)
+        case .changed(.billedSums): resolving.upstreams.billing.sumsChanged(now: now)
+        case .provider(let news): resolving.upstreams.take(news, now: now)
         case .fleet(let outcome, let request): resolving.carryOut(outcome, request, now: now)
         case .exits(let exits): networkChanges?.take(exits, now: now)
-        case .provider(.nodes(let provider, let reply)):
-            upstreamsInForce.addressLists.cameWithAnswer(reply, of: provider, now: now)
-        case .provider(.addressFailed(let provider, let isWrongNode)):
-            upstreamsInForce.addressLists.addressFailed(provider, isWrongNode: isWrongNode, now: now)
         case .nameserver(let news):
             log(.nameserver(news))
             if news.changesServers { upstreamsInForce.announce(now: now) }

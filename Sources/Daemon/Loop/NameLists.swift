@@ -84,7 +84,7 @@ extension NamesInFiles {
     ///
     /// - Returns: the complaints about files that were never in force.
     fileprivate mutating func join<Value>(
-        _ outcomes: [String: Result<Value, SettingsFile.Unusable>],
+        _ outcomes: [String: Result<Value, UnusableSettings>],
         into files: WritableKeyPath<NamesInFiles, [String: Value]>,
         else old: [String: Value]
     ) -> [String] {
@@ -100,7 +100,7 @@ extension NamesInFiles {
 
 extension [String: [String]] {
     /// Returns a value that was read; else nil, with its complaints under its path.
-    fileprivate mutating func take<Contents>(_ outcome: Result<Contents, SettingsFile.Unusable>, _ path: String)
+    fileprivate mutating func take<Contents>(_ outcome: Result<Contents, UnusableSettings>, _ path: String)
         -> Contents?
     {
         switch outcome {
@@ -115,7 +115,7 @@ extension [String: [String]] {
 final class NameLists: TimedPart {
     let timer = PartTimer()
 
-    typealias Outcome = Result<NameList, SettingsFile.Unusable>
+    typealias Outcome = Result<NameList, UnusableSettings>
 
     /// Files that were read together.
     struct Batch: Sendable {
@@ -123,7 +123,7 @@ final class NameLists: TimedPart {
         /// What was to be read; none: the thread only freed former names.
         let paths: NameFilePaths
         let lists: [String: Outcome]
-        let accounts: [String: Result<[QuestionScope], SettingsFile.Unusable>]
+        let accounts: [String: Result<[QuestionScope], UnusableSettings>]
         let local: [String: LocalNameFile]
         /// The zones that `local` was read for.
         let zones: LocalZones
@@ -301,7 +301,7 @@ final class NameLists: TimedPart {
             let lists = paths.lists.map { path in
                 (
                     path,
-                    Result(catching: { () throws(SettingsFile.Unusable) in
+                    Result(catching: { () throws(UnusableSettings) in
                         try NameLists.read(path)
                     })
                 )
@@ -324,10 +324,10 @@ final class NameLists: TimedPart {
 
     private static func checked(
         _ list: NameList, _ path: String, after old: NameList
-    ) -> Result<NameList, SettingsFile.Unusable> {
+    ) -> Result<NameList, UnusableSettings> {
         guard list.isEmpty, !old.isEmpty else { return .success(list) }
         return .failure(
-            SettingsFile.Unusable(complaints: [
+            UnusableSettings(complaints: [
                 "\(path): found no names, so the \(old.count) names read before stay in force; reload the settings if "
                     + "none are meant"
             ]))
@@ -428,13 +428,13 @@ extension NameLists {
     /// Returns the names of new settings: those that were just read, and for a list with a fault the one in force.
     ///
     /// - Throws: a file with a fault was never in force.
-    func joined(_ batch: Batch) throws(SettingsFile.Unusable) -> NamesInFiles {
+    func joined(_ batch: Batch) throws(UnusableSettings) -> NamesInFiles {
         var joined = NamesInFiles(local: batch.local)
         var complaints = joined.join(batch.lists, into: \.lists, else: lists)
         // A file of an account is read for a reload only, which a fault in it refuses, unless the start did with it.
         let faulty = names.accounts.filter { names.complaints[$0.key] != nil }
         complaints += joined.join(batch.accounts, into: \.accounts, else: faulty)
-        guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
+        guard complaints.isEmpty else { throw UnusableSettings(complaints: complaints) }
         return joined
     }
 
@@ -444,7 +444,7 @@ extension NameLists {
         let paths = settings.nameFilePaths
         var names = NamesInFiles(local: readLocal(paths, old: [:], copies))
         for path in paths.lists.sorted() {
-            do throws(SettingsFile.Unusable) {
+            do throws(UnusableSettings) {
                 names.lists[path] = try read(path)
             } catch {
                 names.complaints[path] = error.complaints
@@ -460,9 +460,9 @@ extension NameLists {
 
     fileprivate static func readAccounts(
         _ paths: NameFilePaths
-    ) -> [String: Result<[QuestionScope], SettingsFile.Unusable>] {
+    ) -> [String: Result<[QuestionScope], UnusableSettings>] {
         let outcomes = paths.accounts.map { path in
-            (path, Result(catching: { () throws(SettingsFile.Unusable) in try readNames(path) }))
+            (path, Result(catching: { () throws(UnusableSettings) in try readNames(path) }))
         }
         return Dictionary(uniqueKeysWithValues: outcomes)
     }
@@ -485,13 +485,13 @@ extension NameLists {
         return local
     }
 
-    private static func unreadable(_ path: String, _ error: SystemError) -> SettingsFile.Unusable {
-        SettingsFile.Unusable(complaints: [
+    private static func unreadable(_ path: String, _ error: SystemError) -> UnusableSettings {
+        UnusableSettings(complaints: [
             "\(path): can't be read: \(error); make it a regular file that user \(Machine.user.userID) can read"
         ])
     }
 
-    private static func readNames(_ path: String) throws(SettingsFile.Unusable) -> [QuestionScope] {
+    private static func readNames(_ path: String) throws(UnusableSettings) -> [QuestionScope] {
         let bytes: [UInt8]
         do throws(SystemError) {
             try TextFile.requireFile(path)
@@ -502,11 +502,11 @@ extension NameLists {
         do throws(SettingsError) {
             return try OwnNames.parse(bytes: bytes, file: path)
         } catch {
-            throw SettingsFile.Unusable(complaints: error.description.split(separator: "\n").map(String.init))
+            throw UnusableSettings(complaints: error.description.split(separator: "\n").map(String.init))
         }
     }
 
-    private static func read(_ path: String) throws(SettingsFile.Unusable) -> NameList {
+    private static func read(_ path: String) throws(UnusableSettings) -> NameList {
         var parser = NameListParser(file: path)
         do throws(SystemError) {
             try TextFile.requireFile(path)
@@ -517,7 +517,7 @@ extension NameLists {
         do throws(SettingsError) {
             return try parser.finish()
         } catch {
-            throw SettingsFile.Unusable(complaints: error.description.split(separator: "\n").map(String.init))
+            throw UnusableSettings(complaints: error.description.split(separator: "\n").map(String.init))
         }
     }
 }

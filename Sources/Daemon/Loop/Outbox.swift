@@ -3,6 +3,7 @@
 import DNSWire
 import Fleet
 import Resolver
+import Upstreams
 
 enum Output {
     /// An event for the resolver.
@@ -102,5 +103,28 @@ final class Outbox {
         next = 0
         outputs.removeAll { if case .changed(change) = $0 { true } else { false } }
         return true
+    }
+}
+
+extension Outbox: UpstreamOutbox {
+    func report(_ output: UpstreamOutput) {
+        switch output {
+        case .event(let event): put(.event(event))
+        case .fleet(let outcome, let request): put(.fleet(outcome, request))
+        case .exits(let exits): put(.exits(exits))
+        case .provider(let news): put(.provider(news))
+        case .billedSums: changed(.billedSums)
+        case .note(let name, let text): put(.note(name: name, text: text))
+        case .requestFailed(let provider, let reason): log(.requestFailed(provider: provider, reason: reason))
+        case .providerUnresolved(let name, let host): log(.providerUnresolved(name: name, host: host))
+        case .providerResolved(let name, let host, let addresses):
+            log(.providerResolved(name: name, host: host, addresses))
+        case .quota(let warning): log(.quota(warning))
+        case .loops(let server): put(.nameserver(.loops(server.description)))
+        case .askedAgain(let server): put(.nameserver(.askedAgain(server.description)))
+        case .standing(let news): put(.nameserver(NameserverNews(news)))
+        case .redisLost(let server, let reason): log(.fleet(.redisLost(server: server, reason: reason)))
+        case .redisWorks(let server): log(.fleet(.redisWorks(server: server)))
+        }
     }
 }

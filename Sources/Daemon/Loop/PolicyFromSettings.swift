@@ -6,12 +6,7 @@ import Network
 import Resolver
 import Serving
 import Settings
-
-extension Nameserver {
-    init(_ server: SocketAddress) {
-        self.init(server.address, port: server.port)
-    }
-}
+import Upstreams
 
 extension Partition {
     /// Derives the cache key of a network. It also depends on the client subnets and the parameters configured for
@@ -158,17 +153,6 @@ extension RestoredAnswer {
             entry.question, demandPerSecond: 0, lifetimeSeconds: entry.lifetimeSeconds,
             expiresAt: storedAt + .seconds(Int64(entry.lifetimeSeconds)), isNegative: entry.answer.isNegative,
             isSystems: entry.provenance == .system)
-    }
-}
-
-extension WhenUsedUp {
-    init(_ setting: Settings.Provider.WhenUsedUp) {
-        self =
-            switch setting {
-            case .wait: .wait
-            case .next: .next
-            case .system: .system
-            }
     }
 }
 

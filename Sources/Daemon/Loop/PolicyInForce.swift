@@ -6,6 +6,7 @@ import LinuxIO
 import Resolver
 import Serving
 import Settings
+import Upstreams
 
 final class PolicyInForce {
     private let upstreams: Upstreams

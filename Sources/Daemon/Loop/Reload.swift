@@ -10,7 +10,7 @@ import LinuxIO
 import Settings
 
 final class Reload {
-    typealias Result = Swift.Result<ReloadReport, SettingsFile.Unusable>
+    typealias Result = Swift.Result<ReloadReport, UnusableSettings>
     typealias Tell = (Result) -> Void
 
     /// The settings of the last reload. Those that take effect only at startup apply from the next restart.
@@ -44,9 +44,9 @@ final class Reload {
     /// Reads the settings file, and has its lists read.
     ///
     /// - Returns: the fault of the file, which ends a reload that waits for its lists, too.
-    func begin(_ tell: @escaping Tell) -> SettingsFile.Unusable? {
+    func begin(_ tell: @escaping Tell) -> UnusableSettings? {
         waiting.append(tell)
-        do throws(SettingsFile.Unusable) {
+        do throws(UnusableSettings) {
             let new = try SettingsFile.readWhileServing(options)
             pending = (new, lists.read(new.nameFilePaths))
             return nil
@@ -64,7 +64,7 @@ final class Reload {
         guard var new = pending?.settings, pending?.batch == batch.number else { return nil }
         pending = nil
         viewNumbers.assign(to: &new, after: settings)
-        do throws(SettingsFile.Unusable) {
+        do throws(UnusableSettings) {
             secrets = try LoadedSecrets(for: new, options, bound: ports, names: try lists.joined(batch))
             var report = ReloadReport(needRestart: new.changesNeedingRestart(from: settingsOfStart))
             (settings, settingsAtWall) = (new, wallMilliseconds)

@@ -7,6 +7,7 @@ import LinuxIO
 import Resolver
 import Serving
 import Telemetry
+import Upstreams
 
 final class ResolvingLoop: TimedPart {
     let timer = PartTimer()

@@ -4,6 +4,7 @@
 import DNSWire
 import LinuxIO
 import Serving
+import Upstreams
 
 final class Supervision: TimedPart {
     let timer = PartTimer()

@@ -4,6 +4,7 @@
 import DNSWire
 import LinuxIO
 import Resolver
+import Upstreams
 
 final class LinksInForce {
     let monitor: LinkMonitor

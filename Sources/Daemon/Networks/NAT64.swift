@@ -8,6 +8,7 @@ import Network
 import Resolver
 import Serving
 import Settings
+import Upstreams
 
 final class NAT64: TimedPart {
     let timer = PartTimer()

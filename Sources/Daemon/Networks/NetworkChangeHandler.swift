@@ -7,6 +7,7 @@ import Network
 import Resolver
 import Serving
 import Settings
+import Upstreams
 
 final class NetworkChangeHandler: TimedPart {
     let network: NetworkMonitor

@@ -5,6 +5,7 @@ import DNSWire
 import LinuxIO
 import Network
 import Resolver
+import Upstreams
 
 extension Statistics {
     /// The network in use; nil if the settings disable network watching.

@@ -9,6 +9,7 @@ import HTTPDNS
 import LinuxIO
 import Resolver
 import Settings
+import Upstreams
 
 final class Notifier: TimedPart {
     let timer = PartTimer()

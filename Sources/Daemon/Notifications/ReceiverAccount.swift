@@ -3,6 +3,7 @@
 import DNSWire
 import HTTPClient
 import Settings
+import Upstreams
 
 struct ReceiverAccount: Equatable {
     /// The receiver's name for logs and statistics: "https://alerts.example", without path and query; "#2" for another
@@ -12,7 +13,7 @@ struct ReceiverAccount: Equatable {
     let key: Secret?
 
     /// Returns all receivers of the settings. Reports all errors together.
-    static func all(in settings: Settings, _ options: Options) throws(SettingsFile.Unusable) -> [ReceiverAccount] {
+    static func all(in settings: Settings, _ options: Options) throws(UnusableSettings) -> [ReceiverAccount] {
         let receivers = settings.receivers.enumerated().map { index, receiver in
             let origin = receiver.url.origin
             let same = settings.receivers[..<index].filter { $0.url.origin == origin }.count

@@ -6,6 +6,7 @@ import DNSWire
 import LinuxIO
 import Resolver
 import Serving
+import Upstreams
 
 final class EvidenceLog {
     private let upstreams: Upstreams
@@ -123,7 +124,7 @@ final class EvidenceLog {
     }
 
     private func isAsked(_ source: Source) -> Bool {
-        if case .provider(let id) = source { upstreams.providers.provider(id) != nil } else { true }
+        if case .provider(let id) = source { upstreams.providers.name(of: id) != nil } else { true }
     }
 
     static func noteName(_ slot: Int) -> String { "evidence-\(slot.digits(3))" }

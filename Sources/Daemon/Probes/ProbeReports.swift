@@ -4,6 +4,7 @@ import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Upstreams
 
 extension Upstreams {
     func name(of source: Source) -> String {

@@ -5,6 +5,7 @@ import DNSWire
 import Resolver
 import Settings
 import Store
+import Upstreams
 
 struct AcceptanceNote: Equatable {
     static let name = "acceptance"

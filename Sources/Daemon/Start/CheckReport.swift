@@ -4,6 +4,7 @@ import Control
 import DNSWire
 import HTTPDNS
 import Settings
+import Upstreams
 
 struct CheckReport {
     var text: String

@@ -7,6 +7,7 @@ import LinuxIO
 import Resolver
 import Serving
 import Settings
+import Upstreams
 
 struct FreshStart {
     private let resolver: Resolver

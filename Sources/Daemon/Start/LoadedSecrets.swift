@@ -5,6 +5,7 @@ import Crypto
 import DNSWire
 import LinuxIO
 import Settings
+import Upstreams
 
 struct LoadedSecrets {
     let accounts: [ProviderAccount]
@@ -25,7 +26,7 @@ struct LoadedSecrets {
     ///     a million names. A fault in one of these files prevents no start.
     init(
         for settings: Settings, _ options: Options, bound: PortBinding? = nil, names read: NamesInFiles? = nil
-    ) throws(SettingsFile.Unusable) {
+    ) throws(UnusableSettings) {
         let handedOver = bound.flatMap { $0.areHandedOver ? $0.addresses : nil }
         let wanted = options.listenPlaces(settings).addresses
         // Addresses that the settings no longer have are bound until the restart.
@@ -40,12 +41,13 @@ struct LoadedSecrets {
         var nameservers = NameserverSetup.none
         var fleet: FleetSetup?
         var names = read ?? NameLists.read(for: settings, LastGoodFiles(settings))
-        do throws(SettingsFile.Unusable) {
-            accounts = try ProviderAccount.all(in: settings, options, names.accounts, unused: &names.accountFaults)
+        do throws(UnusableSettings) {
+            accounts = try ProviderAccount.all(
+                in: settings, settingsFile: SettingsFile.path(options), names.accounts, unused: &names.accountFaults)
         } catch {
             complaints += error.complaints
         }
-        do throws(SettingsFile.Unusable) {
+        do throws(UnusableSettings) {
             receivers = try ReceiverAccount.all(in: settings, options)
         } catch {
             complaints += error.complaints
@@ -57,17 +59,18 @@ struct LoadedSecrets {
                 "\(SettingsFile.path(options)): probe.ca-file: found a file that can't be used (\(error.text)); "
                     + "allowed: a readable file with certificates in PEM, or \"\" for the system's")
         }
-        do throws(SettingsFile.Unusable) {
-            nameservers = try NameserverSetup(settings.nameservers, options, listen: listen)
+        do throws(UnusableSettings) {
+            nameservers = try NameserverSetup(
+                settings.nameservers, settingsFile: SettingsFile.path(options), listen: listen)
         } catch {
             complaints += error.complaints
         }
-        do throws(SettingsFile.Unusable) {
-            fleet = try FleetSetup.read(settings.fleet, options)
+        do throws(UnusableSettings) {
+            fleet = try FleetSetup.read(settings.fleet, settingsFile: SettingsFile.path(options))
         } catch {
             complaints += error.complaints
         }
-        guard complaints.isEmpty else { throw SettingsFile.Unusable(complaints: complaints) }
+        guard complaints.isEmpty else { throw UnusableSettings(complaints: complaints) }
         self.fleet = fleet
         self.accounts = accounts
         self.receivers = receivers

@@ -23,7 +23,7 @@ package enum Program {
     }
 
     private static func run(_ options: Options) -> Int32 {
-        do throws(SettingsFile.Unusable) {
+        do throws(UnusableSettings) {
             let file = try SettingsFile.readIfPresent(options)
             guard options.mode == .printEffective else { return run(file, options) }
             StandardStreams.writeOutput((file ?? .defaults).withoutPastedKeys.effectiveTOML)
@@ -49,7 +49,7 @@ package enum Program {
                 try serve(settings, options, log)
             }
             return 0
-        } catch let unusable as SettingsFile.Unusable {
+        } catch let unusable as UnusableSettings {
             for complaint in unusable.complaints { log(.notStarted([complaint])) }
         } catch {
             log(.notStarted(StartFailure(error).text.split(separator: "\n").map(String.init)))

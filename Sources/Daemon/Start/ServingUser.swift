@@ -31,15 +31,7 @@ struct ServingUser {
         }
         let name = name ?? ServingUser.ownName
         throw StartFailure(
-            "server.user \(name): this machine has no such user; run: \(ServingUser.command(making: name))")
-    }
-
-    /// Remedy for a daemon that runs with the shared uid 65534.
-    static let remedyForShared =
-        "run: \(command(making: ownName)); then start httpdnsd as root, or name another user in server.user"
-
-    private static func command(making user: String) -> String {
-        "useradd --system --user-group --no-create-home \(user)"
+            "server.user \(name): this machine has no such user; run: \(Account.command(making: name))")
     }
 
     private static func find(_ name: String) throws(StartFailure) -> Account? {

@@ -15,11 +15,6 @@ enum SettingsFile {
     /// Bound on the memory of the trial: twice what the largest file takes.
     private static let trialGrowthBytes: UInt64 = 512 << 20
 
-    /// Each complaint is one line: file, line, column, finding, remedy.
-    struct Unusable: Error {
-        let complaints: [String]
-    }
-
     static func path(_ options: Options) -> String { options.configFile ?? standardPath }
 
     /// Relative paths begin at the directory in which the daemon was started.
@@ -28,24 +23,24 @@ enum SettingsFile {
         return path.hasPrefix("/") ? path : "\(Machine.currentDirectory)/\(path)"
     }
 
-    static func read(_ options: Options) throws(Unusable) -> Settings {
+    static func read(_ options: Options) throws(UnusableSettings) -> Settings {
         try readIfPresent(options) ?? .defaults
     }
 
     /// Returns nil if the standard file does not exist. A missing `--config` file is an error.
-    static func readIfPresent(_ options: Options) throws(Unusable) -> Settings? {
+    static func readIfPresent(_ options: Options) throws(UnusableSettings) -> Settings? {
         guard let bytes = try bytes(options) else { return nil }
         return try parse(bytes, path(options))
     }
 
     /// Reads the settings for a daemon that serves: parses them in a copy of the process first, so that a file on which
     /// the parser crashes or does not end is refused like any other.
-    static func readWhileServing(_ options: Options) throws(Unusable) -> Settings {
+    static func readWhileServing(_ options: Options) throws(UnusableSettings) -> Settings {
         guard let bytes = try bytes(options) else { return .defaults }
         let path = path(options)
         if let fault = trialFault(bytes, path) {
             let remedy = "undo the last change of the file, and report this: httpdnsctl report-bug"
-            throw Unusable(complaints: ["\(path): \(fault) in a child process; \(remedy)"])
+            throw UnusableSettings(complaints: ["\(path): \(fault) in a child process; \(remedy)"])
         }
         return try parse(bytes, path)
     }
@@ -66,7 +61,7 @@ enum SettingsFile {
         }
     }
 
-    private static func bytes(_ options: Options) throws(Unusable) -> [UInt8]? {
+    private static func bytes(_ options: Options) throws(UnusableSettings) -> [UInt8]? {
         let path = path(options)
         do throws(SystemError) {
             return try TextFile.read(path, maxBytes: maxBytes)
@@ -76,15 +71,15 @@ enum SettingsFile {
                 error.isPermissionDenied
                 ? "; user \(Machine.user.userID) must read it (chmod 0644) and search its directories (chmod 0755)"
                 : ""
-            throw Unusable(complaints: ["\(path): can't be read: \(error)\(remedy)"])
+            throw UnusableSettings(complaints: ["\(path): can't be read: \(error)\(remedy)"])
         }
     }
 
-    private static func parse(_ bytes: [UInt8], _ path: String) throws(Unusable) -> Settings {
+    private static func parse(_ bytes: [UInt8], _ path: String) throws(UnusableSettings) -> Settings {
         do throws(SettingsError) {
             return try Settings.parse(bytes: bytes, file: path)
         } catch {
-            throw Unusable(complaints: error.description.split(separator: "\n").map(String.init))
+            throw UnusableSettings(complaints: error.description.split(separator: "\n").map(String.init))
         }
     }
 }

@@ -3,6 +3,7 @@
 import DNSWire
 import HTTPClient
 import LinuxIO
+import Upstreams
 
 struct StartFailure: Error {
     let text: String

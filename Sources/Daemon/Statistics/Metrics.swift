@@ -10,6 +10,7 @@ import LinuxIO
 import Resolver
 import Serving
 import Telemetry
+import Upstreams
 
 extension Metric {
     static let all: [Metric] =

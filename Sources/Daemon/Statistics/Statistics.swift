@@ -7,6 +7,7 @@ import LinuxIO
 import Resolver
 import Serving
 import Telemetry
+import Upstreams
 
 /// What is known when the daemon starts.
 struct DaemonStart {
@@ -24,7 +25,6 @@ struct Statistics {
     let cache: AnswerCache
     let pendingProbes: PendingProbes
     let evidence: EvidenceLog
-    let billing: Billing
     let notifier: Notifier
     let network: NetworkMonitor?
     /// NAT64 prefix through which IPv4 is reached.
@@ -57,7 +57,7 @@ struct Statistics {
         report.loopingServers = resolving.upstreams.system.loopingServers.map(\.description)
         report.cache = stats.figures["cache"] ?? report.cache
         report.switches = switches
-        let quotas = billing.warnings
+        let quotas = resolving.upstreams.billing.warnings
         report.quotas = quotas.isEmpty ? nil : quotas
         report.lists = lists.reports
         report.localNames = lists.localReports
@@ -132,14 +132,6 @@ extension ResolvingLoop {
                 name: asked.question.name.description, type: asked.question.typeText,
                 perSecond: asked.perSecond)
         }
-    }
-}
-
-extension StatsReport.Histogram {
-    init(_ histogram: LatencyHistogram) {
-        self.init()
-        counts = histogram.countsByOctave.map { Int($0) }
-        sumMicroseconds = Int(truncatingIfNeeded: histogram.sumMicroseconds)
     }
 }
 

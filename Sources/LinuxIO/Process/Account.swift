@@ -26,6 +26,11 @@ package struct Account: Equatable, Sendable {
         self.init(name: name, userID: user, groupID: group)
     }
 
+    /// Returns the command that makes a system user.
+    package static func command(making user: String) -> String {
+        "useradd --system --user-group --no-create-home \(user)"
+    }
+
     /// True for uid 0 under any name, and for group root, which can write root's group-writable files.
     package var isRoot: Bool { userID == 0 || groupID == 0 }
 }

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 /// The whole text is that of a file beside this one.
 func expect(_ text: String, isThatOf file: String, _ location: SourceLocation = #_sourceLocation) throws {

@@ -8,6 +8,7 @@ import Settings
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 struct PendingQueriesTests {
     private let stand: ResolvingStand

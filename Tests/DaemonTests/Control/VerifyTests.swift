@@ -10,6 +10,7 @@ import Settings
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 struct VerifyTests {
     private let stand: ResolvingStand

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 @Suite struct FleetRepliesTests {
     private let time: Int64 = 1_700_000_000_000

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 @Suite("Conversions")
 struct PolicyFromSettingsTests {
@@ -26,7 +27,7 @@ struct PolicyFromSettingsTests {
             \(rules)
             """
         let providers = try Settings.parse(bytes: Array(text.utf8), file: "f").providers
-        let sets = ParameterSets(providers[0])
+        let sets = ParameterSets(providers[0].parameters, ofNames: providers[0].parametersOfNames)
         return (Partition(nil, providers), sets[sets.number(for: try #require(Name(name)))])
     }
 

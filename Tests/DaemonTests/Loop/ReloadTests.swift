@@ -78,7 +78,7 @@ struct ReloadTests {
         let batch = try batch()
         let result = try #require(reload.take(batch, now: 7) { Issue.record("it was refused") })
         lists.finish(batch, nil)
-        #expect(throws: SettingsFile.Unusable.self) { try result.get() }
+        #expect(throws: UnusableSettings.self) { try result.get() }
         #expect(names == ["old.example"] && reload.batch == nil)
     }
 }

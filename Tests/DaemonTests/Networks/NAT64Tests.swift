@@ -10,6 +10,7 @@ import Settings
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 @Suite("Translation")
 struct NAT64Tests {

@@ -5,6 +5,7 @@ import HTTPDNS
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 @Suite("Redirect host")
 struct RedirectHostTests {

@@ -11,6 +11,7 @@ import TestSupport
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 struct EvidenceLogTests {
     private let folder = TemporaryFolder()

@@ -10,6 +10,7 @@ import Settings
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 struct AddressListsTests {
     private let stand: ResolvingStand
@@ -54,7 +55,7 @@ struct AddressListsTests {
 
     @Test("without a store a list is asked for at once; nothing else would tell what is kept")
     func memoryOnly() throws {
-        let lists = AddressLists(stand.resolving.upstreams, stand.outbox, hasStore: false)
+        let lists = stand.resolving.upstreams.lists
         try stand.setProviders(providers(), now: now)
         lists.begin(now: now)
         #expect(lists.nextDeadline == now)
@@ -62,7 +63,7 @@ struct AddressListsTests {
 
     @Test("while no provider is to be asked, none is asked for its list either")
     func paused() throws {
-        let lists = AddressLists(stand.resolving.upstreams, stand.outbox, hasStore: false)
+        let lists = stand.resolving.upstreams.lists
         try stand.setProviders(providers(), now: now)
         lists.begin(now: now)
         lists.isPaused = true
@@ -74,7 +75,7 @@ struct AddressListsTests {
 
     @Test("a kept list is used and not asked for again, until the provider's name is given to another region")
     func kept() throws {
-        let lists = AddressLists(stand.resolving.upstreams, stand.outbox, hasStore: false)
+        let lists = stand.resolving.upstreams.lists
         try stand.setProviders(providers(region: "cn"), now: now)
         lists.begin([note: "\(inAnHour) alicloud/139450/cn/http://192.0.2.1:80/public 203.0.113.1"], now: now)
         #expect(dialled == ["203.0.113.1", "192.0.2.1"], "the settings' address stands behind the list")
@@ -92,7 +93,7 @@ struct AddressListsTests {
             "alicloud/139450/global/http://192.0.2.1:80/private", "alicloud/139450/global", "-",
         ])
     func keptForAnother(scope: String) throws {
-        let lists = AddressLists(stand.resolving.upstreams, stand.outbox, hasStore: false)
+        let lists = stand.resolving.upstreams.lists
         try stand.setProviders(providers(), now: now)
         lists.begin([note: "\(inAnHour) \(scope) 203.0.113.1"], now: now)
         #expect(dialled == ["192.0.2.1"])
@@ -110,7 +111,7 @@ struct AddressListsTests {
 
     @Test("a list that comes with answers is read again at the end of its time, from the first answer after that")
     func listsInLaterAnswers() throws {
-        let lists = AddressLists(stand.resolving.upstreams, stand.outbox, hasStore: false)
+        let lists = stand.resolving.upstreams.lists
         try stand.setProviders(baidu(), now: now)
         let scope = "baidu/1//http://192.0.2.1:80/public"
         lists.begin(["nodes of baidu": "\(inAnHour) \(scope) 203.0.113.1"], now: now)
@@ -131,7 +132,7 @@ struct AddressListsTests {
 
     @Test("a kept list that asks not to be used holds for a provider that is new, until the list's time ends")
     func disabled() throws {
-        let lists = AddressLists(stand.resolving.upstreams, stand.outbox, hasStore: false)
+        let lists = stand.resolving.upstreams.lists
         try stand.setProviders(providers(), now: now)
         lists.begin([note: "\(inAnHour - 3_540_000) \(scope) disable"], now: now)
         let provider = try #require(stand.resolving.upstreams.providers.providers.first)
@@ -145,7 +146,7 @@ struct AddressListsTests {
         let reply = "HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n{\"service_ip\":[\"203.0.113.1\"]}"
         let server = try ProbedServer(.answers(Array(reply.utf8)), stand.resolving.loop)
         let host = "127.0.0.1:\(server.port)"
-        let lists = AddressLists(stand.resolving.upstreams, stand.outbox, hasStore: false)
+        let lists = stand.resolving.upstreams.lists
         try stand.setProviders(providers(at: host), now: now)
         let scope = "alicloud/139450/global/http://\(host)/private"
         lists.begin([note: "\(inAnHour) \(scope) disable"], now: now)
@@ -180,7 +181,7 @@ struct AddressListsTests {
 
     @Test("a provider without an address is unresolved and not asked, and its host name is asked for at once")
     func unresolved() throws {
-        let lists = AddressLists(stand.resolving.upstreams, stand.outbox, hasStore: false)
+        let lists = stand.resolving.upstreams.lists
         try stand.setProviders(byName("a", "b"), now: now)
         lists.begin(now: now)
         #expect(lists.nextDeadline == now)
@@ -196,7 +197,7 @@ struct AddressListsTests {
 
     @Test("kept addresses of a host name are used by every provider with this name, for the certificate of the name")
     func keptAddresses() throws {
-        let lists = AddressLists(stand.resolving.upstreams, stand.outbox, hasStore: false)
+        let lists = stand.resolving.upstreams.lists
         try stand.setProviders(byName("a", "b"), now: now)
         lists.begin(["addresses of dns.example": "\(inAnHour) - 203.0.113.1 2001:db8::1"], now: now)
         #expect(dialled == ["203.0.113.1", "2001:db8::1", "203.0.113.1", "2001:db8::1"])
@@ -215,7 +216,7 @@ struct AddressListsTests {
 
     @Test("a kept list of names is used as soon as their addresses are known, each with its own certificate")
     func namesInLists() throws {
-        let lists = AddressLists(stand.resolving.upstreams, stand.outbox, hasStore: false)
+        let lists = stand.resolving.upstreams.lists
         try stand.setProviders(volcengine(), now: now)
         lists.begin(
             [
@@ -247,7 +248,7 @@ struct AddressListsTests {
 
     @Test("a name in a vendor's list leads to no private address, unless the service is in a private network")
     func privateAddressesOfNames() throws {
-        let lists = AddressLists(stand.resolving.upstreams, stand.outbox, hasStore: false)
+        let lists = stand.resolving.upstreams.lists
         let service = "https://httpdns.example:443"
         let addresses = "\(inAnHour) - 127.0.0.1 10.0.0.7 fd00::7 203.0.113.1"
         for (own, network, expected) in [
@@ -266,7 +267,7 @@ struct AddressListsTests {
 
     @Test("the addresses of a host name from the settings may be private")
     func privateAddressesOfHostName() throws {
-        let lists = AddressLists(stand.resolving.upstreams, stand.outbox, hasStore: false)
+        let lists = stand.resolving.upstreams.lists
         try stand.setProviders(byName("a"), now: now)
         lists.begin(["addresses of dns.example": "\(inAnHour) - 10.0.0.7"], now: now)
         #expect(dialled == ["10.0.0.7"])
@@ -274,7 +275,7 @@ struct AddressListsTests {
 
     @Test("notes of lists that no provider has any more are forgotten, and those of other parts stay")
     func formerNotes() throws {
-        let lists = AddressLists(stand.resolving.upstreams, stand.outbox, hasStore: false)
+        let lists = stand.resolving.upstreams.lists
         try stand.setProviders(byName("a"), now: now)
         lists.begin(
             [
@@ -293,7 +294,7 @@ struct AddressListsTests {
             "", "x", "1 -", "1 - x y", "9223372036854775807 - <html>", "-9223372036854775808 - 203.0.113.1",
         ])
     func wrongNotes(text: String) throws {
-        let lists = AddressLists(stand.resolving.upstreams, stand.outbox, hasStore: false)
+        let lists = stand.resolving.upstreams.lists
         try stand.setProviders(byName("a"), now: now)
         lists.begin(["addresses of dns.example": text], now: now)
         #expect(dialled == (text.hasSuffix("203.0.113.1") ? ["203.0.113.1"] : []))

@@ -9,6 +9,7 @@ import Testing
 
 @testable import Daemon
 @testable import Resolver
+@testable import Upstreams
 
 @Suite("Billing")
 struct BillingTests {
@@ -37,7 +38,7 @@ struct BillingTests {
             settings.url = .init(isSecure: false, host: .name("provider.example"), port: server.port, path: "/q")
             try stand.setProviders([settings], now: now)
             provider = try #require(stand.resolving.upstreams.providers.providers.first)
-            billing = Billing(stand.resolving.upstreams, stand.outbox, hasStore: stand.resolving.store != nil)
+            billing = stand.resolving.upstreams.billing
         }
 
         /// Stores the counts, after what the requests have reported was counted.

@@ -4,6 +4,7 @@ import DNSWire
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 @Suite("Forbidden names")
 struct ForbiddenNamesTests {

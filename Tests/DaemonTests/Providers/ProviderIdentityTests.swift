@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 @Suite struct ProviderIdentityTests {
     private static let files = [

@@ -7,6 +7,7 @@ import Testing
 
 @testable import Daemon
 @testable import Resolver
+@testable import Upstreams
 
 @Suite("Provider places")
 struct ProviderPlacesTests {

@@ -9,6 +9,7 @@ import Settings
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 @Suite("Passage")
 struct ReachabilityTests {

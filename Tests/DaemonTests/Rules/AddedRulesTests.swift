@@ -9,6 +9,7 @@ import Store
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 struct AddedRulesTests {
     private let now = Clock.now()

@@ -4,6 +4,7 @@ import Settings
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 @Suite("Check report")
 struct CheckReportTests {

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 struct DescriptorBudgetTests {
     @Test("all kinds of sockets together stay below the limit, from the usual soft limit on", arguments: [1024, 4096])

@@ -8,6 +8,7 @@ import Settings
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 struct FreshStartTests {
     private static let rules = """

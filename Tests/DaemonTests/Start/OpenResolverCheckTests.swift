@@ -59,7 +59,7 @@ struct OpenResolverCheckTests {
         settings.probe.enabled = false
         _ = try LoadedSecrets(for: settings, try Options([]), bound: ports)
         settings.server.listen = try places("0.0.0.0:53")
-        #expect(throws: SettingsFile.Unusable.self) {
+        #expect(throws: UnusableSettings.self) {
             try LoadedSecrets(for: settings, try Options([]), bound: ports)
         }
     }
@@ -82,11 +82,11 @@ struct OpenResolverCheckTests {
     func provisions() throws {
         var settings = Settings.defaults
         _ = try LoadedSecrets(for: settings, try Options([]))
-        #expect(throws: SettingsFile.Unusable.self) {
+        #expect(throws: UnusableSettings.self) {
             _ = try LoadedSecrets(for: settings, try Options(["--listen", "0.0.0.0:5300"]))
         }
         settings.server.listen = try places("192.0.2.1:53")
-        #expect(throws: SettingsFile.Unusable.self) { _ = try LoadedSecrets(for: settings, try Options([])) }
+        #expect(throws: UnusableSettings.self) { _ = try LoadedSecrets(for: settings, try Options([])) }
         _ = try LoadedSecrets(for: settings, try Options(["--listen", "127.0.0.1:5300"]))
         settings.server.allow += [try #require(Prefix("192.0.2.0/24"))]
         _ = try LoadedSecrets(for: settings, try Options([]))

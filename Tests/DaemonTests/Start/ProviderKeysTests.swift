@@ -7,6 +7,7 @@ import Settings
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 @Suite("Provider keys")
 struct ProviderKeysTests {
@@ -20,7 +21,7 @@ struct ProviderKeysTests {
     }
 
     private func complaints(_ path: String, credentials: String? = nil) -> [String] {
-        do throws(SettingsFile.Unusable) {
+        do throws(UnusableSettings) {
             _ = try ProviderKeys([provider(path)], settingsFile: "f.toml", credentials: credentials)
             return []
         } catch {
@@ -88,7 +89,7 @@ struct ProviderKeysTests {
         #expect {
             try ProviderKeys([tencent], settingsFile: "f.toml", credentials: nil)
         } throws: { error in
-            let complaints = (error as? SettingsFile.Unusable)?.complaints ?? []
+            let complaints = (error as? UnusableSettings)?.complaints ?? []
             return complaints.map { $0.prefix { $0 != ";" }.split(separator: ":")[2] }
                 == [" key-file /n/1", " cipher-key-file /n/2", " proxy-key-file \(Self.hidden)"]
         }
@@ -140,7 +141,7 @@ struct ProviderKeysTests {
         _ = try folder.file(Array("hunter2".utf8), mode: 0o600)
         let nobody = FileReader(userID: 65_534, groupID: 997)
         for (file, shown) in [("\(folder.path)/key", "\(folder.path)/key"), ("emas", Self.hidden)] {
-            let error = #expect(throws: SettingsFile.Unusable.self) {
+            let error = #expect(throws: UnusableSettings.self) {
                 try ProviderKeys(
                     [provider(file)], settingsFile: "f.toml", credentials: folder.path, user: nobody)
             }

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 @Suite("Prometheus text")
 struct PrometheusTests {

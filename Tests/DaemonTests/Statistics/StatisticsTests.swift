@@ -10,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 struct StatisticsTests {
     @Test("a report with each number and each text that there may be")
@@ -84,7 +85,6 @@ struct StatisticsTests {
                 [], records: FlightRecords(servingThreads: 0), mailbox: try Mailbox(capacity: 1),
                 makeFastPath: { preconditionFailure("no thread is started") }),
             cache: stand.cache, pendingProbes: PendingProbes(resolving), evidence: stand.evidence(),
-            billing: Billing(resolving.upstreams, stand.outbox, hasStore: false),
             notifier: Notifier(resolving.loop, resolving.upstreams, stand.outbox), network: nil, translationPrefix: nil,
             nameserverSource: nil,
             start: DaemonStart(

@@ -10,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import Daemon
+@testable import Upstreams
 
 final class ExplainStand {
     static let names = ["alidns", "dnspod"]

@@ -9,6 +9,7 @@ import Telemetry
 import TestSupport
 
 @testable import Daemon
+@testable import Upstreams
 
 struct ResolvingStand {
     let cache: AnswerCache
@@ -26,7 +27,10 @@ struct ResolvingStand {
         let recorder = FlightRecorder(FlightRecords(servingThreads: 0))
         let makeFastPath = { FastPath(cache: cache, access: access, serving: serving, version: ServingStand.version) }
         resolving = try ResolvingLoop(
-            loop: loop, outbox: outbox, upstreams: Upstreams(loop: loop, outbox: outbox, seed: 1),
+            loop: loop, outbox: outbox,
+            upstreams: Upstreams(
+                loop: loop, outbox: outbox, seed: 1, maxExchanges: DescriptorBudget.maxExchanges,
+                hasStore: path != nil),
             probes: Probes(loop: loop),
             streams: StreamServer(
                 listeners: [], loop: loop, access: access, fastPath: makeFastPath(),

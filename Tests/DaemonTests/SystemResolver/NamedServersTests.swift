@@ -6,13 +6,15 @@ import Testing
 
 @testable import Daemon
 @testable import Resolver
+@testable import Upstreams
 
 @Suite("Nameservers at run time")
 struct NamedServersTests {
     @Test("the fetches of a link that ends fail in the order in which they began")
     func linkEnds() throws {
         let (loop, outbox) = (try EventLoop(), Outbox())
-        let servers = NamedServers(asking: SystemFetches(loop: loop, outbox: outbox), outbox: outbox)
+        let system = SystemFetches(loop: loop, outbox: outbox, maxExchanges: 64)
+        let servers = NamedServers(asking: system, outbox: outbox)
         let link = AnnouncingLink(
             interface: "lo", servers: [Nameserver(.v4(0x7F00_0001), port: 9)], domains: [Name("corp.example")!])
         _ = servers.setServers(.none, [link])

@@ -1,0 +1,8 @@
+// Why settings cannot take effect: the settings file itself, or a file that it names.
+
+package struct UnusableSettings: Error {
+    /// Each is one line: file, line, column, finding, remedy.
+    package let complaints: [String]
+
+    package init(complaints: [String]) { self.complaints = complaints }
+}

@@ -1,0 +1,49 @@
+// Registers libcurl's sockets with the event loop and passes their readiness to the HTTP client.
+
+import HTTPClient
+package import LinuxIO
+
+final class DescriptorWatcher {
+    private let loop: EventLoop
+    private var registrations: [Int32: EventLoop.Registration] = [:]
+    var onReady: (Int32, Readiness) -> Void = { _, _ in }
+
+    init(_ loop: EventLoop) {
+        self.loop = loop
+    }
+
+    func update(_ descriptor: Int32, _ wants: SocketInterest) {
+        let interest: Readiness
+        switch wants {
+        case .none:
+            if let registration = registrations.removeValue(forKey: descriptor) { loop.unwatch(registration) }
+            return
+        case .read: interest = .readable
+        case .write: interest = .writable
+        case .both: interest = [.readable, .writable]
+        }
+        // If registration fails, the transfer ends by its time-out.
+        if let registration = registrations[descriptor] {
+            try? loop.change(registration, to: interest)
+        } else {
+            registrations[descriptor] = try? loop.watch(descriptor, for: interest) { [unowned self] readiness in
+                onReady(descriptor, readiness)
+            }
+        }
+    }
+}
+
+extension HTTPClient {
+    /// Creates a client whose sockets this loop watches.
+    ///
+    /// - Parameter timer: the owner's.
+    package convenience init(on loop: EventLoop, _ timer: PartTimer) {
+        let watcher = DescriptorWatcher(loop)
+        self.init(interest: watcher.update) { timer.changed() }
+        watcher.onReady = { [unowned self] descriptor, readiness in
+            socketReady(
+                descriptor, readable: readiness.contains(.readable), writable: readiness.contains(.writable),
+                failed: readiness.contains(.failed) || readiness.contains(.hangUp), now: Clock.now())
+        }
+    }
+}

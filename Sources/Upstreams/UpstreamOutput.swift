@@ -1,0 +1,39 @@
+// What the upstreams report to the daemon, in the order in which it happened.
+
+package import Control
+import DNSWire
+package import Fleet
+package import Resolver
+
+package enum UpstreamOutput {
+    /// An event for the resolver.
+    case event(Event)
+    /// What follows for the request of a fetch, if it is about one.
+    case fleet(Membership.Outcome, FleetRequest?)
+    /// The addresses that providers reported for this machine, after the results of the same replies.
+    case exits([ReportedExit])
+    /// News that address lists and bills are made of: `Upstreams.take` is to have it back.
+    case provider(ProviderNews)
+    /// The sums of billed questions are others: `Billing.sumsChanged` is due.
+    case billedSums
+    /// A note for the store.
+    ///
+    /// - Parameter text: nil: removes the note.
+    case note(name: String, text: String?)
+    case requestFailed(provider: String, reason: String)
+    case providerUnresolved(name: String, host: String)
+    case providerResolved(name: String, host: String, [String])
+    case quota(QuotaWarning)
+    /// A server of the system forwards queries back to this daemon.
+    case loops(Nameserver)
+    case askedAgain(Nameserver)
+    /// A server of the system replies differently than before.
+    case standing(NameserverStandings.News)
+    case redisLost(server: String, reason: String)
+    case redisWorks(server: String)
+}
+
+package protocol UpstreamOutbox: AnyObject {
+    /// May be called at any time: in a call, at a deadline, or when a descriptor is ready.
+    func report(_ output: UpstreamOutput)
+}
