@@ -56,6 +56,9 @@ final class KernelTables {
         pause = min(now.duration(to: Clock.now()) * KernelTables.pauseFactor, KernelTables.longestPause)
     }
 
+    /// Whether a router has advertised NAT64 prefixes, expired ones included.
+    var hasAdvertisedPrefixes: Bool { !routes.nat64Prefixes.isEmpty }
+
     /// The NAT64 prefixes from router advertisements (RFC 8781) that have not expired.
     func advertisedPrefixes(now: Instant) -> [NAT64Prefix] {
         routes.nat64Prefixes.filter { $0.end > now }.map(\.prefix)

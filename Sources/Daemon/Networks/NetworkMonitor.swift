@@ -103,8 +103,8 @@ final class NetworkMonitor {
 
     /// True if the routes or the NAT64 prefixes have changed since the last call.
     func takeReachNews(now: Instant) -> Bool {
-        // Advertised prefixes end without an event.
-        if !isReachUnread, toldReach?.prefixes.isEmpty ?? false { return false }
+        // Advertised prefixes end, and begin again, without an event.
+        if !isReachUnread, !tables.hasAdvertisedPrefixes { return false }
         isReachUnread = false
         let present = (reach, advertisedPrefixes(now: now))
         if let toldReach, toldReach == present { return false }
