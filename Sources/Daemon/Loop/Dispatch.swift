@@ -16,9 +16,9 @@ extension Daemon {
         // Before the timers: after a suspend, requests may look timed out only because the machine slept.
         if let networkChanges {
             networkChanges.follow(lateBy: lateBy, now: now)
-            dispatch(now: now)
             listening.news(routeChanges: networkChanges.network.routeChanges).forEach { outbox.log($0) }
         }
+        dispatch(now: now)
         resolving.probes.readClock(now: now)
         timetable.timePassed(now: now)
         linksInForce.followRoutes(now: now)
@@ -31,6 +31,8 @@ extension Daemon {
             dispatch(now: now)
             resolving.send(now: now)
             networkChanges?.followReplies(now: now)
+            // Before the next results: those of the former network are not failures.
+            dispatch(now: now)
             resolving.reportStateChanges(now: now)
             flight.files.counted(
                 failures: resolving.counted.tally[.serverFailure], resolving.counts(with: threads.tally), now: now)

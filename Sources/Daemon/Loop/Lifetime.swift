@@ -95,7 +95,9 @@ extension Daemon {
             try resolving.loop.turn(until: min(end, fleet.nextDeadline ?? end))
             fleet.timePassed(now: Clock.now())
         }
-        fleet.reportOutcomes()
+        resolving.reportResults()
+        dispatch(now: Clock.now())
+        resolving.send(now: Clock.now())
     }
 
     /// Answers the queries received so far. Later ones wait for the next process if the service manager holds the
