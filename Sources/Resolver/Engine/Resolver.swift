@@ -609,7 +609,7 @@ package struct Resolver {
     }
 
     /// Restarts a lookup for its waiters on the current network.
-    mutating func startAnew(_ number: Int, on network: NetworkStanding, now: Instant) {
+    mutating func startAnew(_ number: Int, on network: RestartNetwork, now: Instant) {
         guard let question = lookups[number]?.question else { return }
         if case .here(let reply, _) = routing.place(of: question, now: now) {
             return change(number, now: now) { $0.answeredHere(reply, &$1) }

@@ -641,7 +641,7 @@ struct Lookup {
     }
 
     /// Ranks the expired answer by the current network. During a suspected change, its rank is lower.
-    mutating func rankExpired(on network: NetworkStanding, now: Instant, _ state: inout ResolverState) {
+    mutating func rankExpired(on network: RestartNetwork, now: Instant, _ state: inout ResolverState) {
         switch network {
         case .same:
             guard let before = expired.takeBeforeDoubt() else { return }

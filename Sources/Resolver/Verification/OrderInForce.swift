@@ -1,4 +1,4 @@
-// Which upstream goes first for a name, and why.
+// Results of `ResolverState.orderInForce`: which upstream goes first for a name, and why.
 
 package import DNSWire
 

@@ -3,7 +3,7 @@
 
 package import DNSWire
 
-package struct AddressChoice: Sendable {
+package struct ProviderAddressChoice: Sendable {
     private struct Address: Sendable {
         var latency = LatencyEstimate()
         var breaker = CircuitBreaker()
@@ -38,8 +38,8 @@ package struct AddressChoice: Sendable {
     /// - Parameters:
     ///   - origins: for each address, its index among the present addresses; nil: a new address.
     ///   - fallbackCount: number of addresses at the end that are used only if the others fail.
-    package func replaced(by origins: [Int?], fallbackCount: Int, seed: UInt64) -> AddressChoice {
-        var new = AddressChoice(count: origins.count, inReserve: fallbackCount, seed: seed)
+    package func replaced(by origins: [Int?], fallbackCount: Int, seed: UInt64) -> ProviderAddressChoice {
+        var new = ProviderAddressChoice(count: origins.count, inReserve: fallbackCount, seed: seed)
         new.choices = choices
         for (index, origin) in origins.enumerated() {
             guard let origin else { continue }
@@ -118,7 +118,9 @@ package struct AddressChoice: Sendable {
         guard let best = working.min(by: { cost($0) < cost($1) }) else { return longestAgo(turns) ?? current }
         if working.first != current || cost(current) > nearBest(cost(best)) { current = best }
         let others = working.filter { $0 != current && $0 < preferred && isLookedForAgain($0, now) }
-        guard choices % AddressChoice.choicesPerExploration == 0, let other = longestAgo(others) else { return current }
+        guard choices % ProviderAddressChoice.choicesPerExploration == 0, let other = longestAgo(others) else {
+            return current
+        }
         return other
     }
 

@@ -7,20 +7,20 @@ import Testing
 @testable import Resolver
 
 @Suite("Choice among addresses")
-struct AddressChoiceTests {
+struct ProviderAddressChoiceTests {
     private let start = Instant.testStart
 
-    private func choose(_ choice: inout AddressChoice, _ count: Int, after: Duration = .zero) -> [Int] {
+    private func choose(_ choice: inout ProviderAddressChoice, _ count: Int, after: Duration = .zero) -> [Int] {
         (0..<count).map { _ in choice.choose(now: start + after) }
     }
 
     @Test("it stays with the address that works, and begins with one of the seed's choice")
     func stays() {
         for seed in UInt64(0)..<6 {
-            var choice = AddressChoice(count: 3, seed: seed)
+            var choice = ProviderAddressChoice(count: 3, seed: seed)
             #expect(choose(&choice, 40) == Array(repeating: Int(seed % 3), count: 40))
         }
-        var none = AddressChoice(count: 0, seed: 5)
+        var none = ProviderAddressChoice(count: 0, seed: 5)
         #expect(none.choose(now: start) == 0)
         none.failed(3, now: start)
         none.answered(-1, after: .zero, now: start)
@@ -28,7 +28,7 @@ struct AddressChoiceTests {
 
     @Test("one that fails makes room for the next, which is kept, and is looked at again when others have been tried")
     func failure() {
-        var choice = AddressChoice(count: 3, seed: 1)
+        var choice = ProviderAddressChoice(count: 3, seed: 1)
         #expect(choose(&choice, 1) == [1])
         choice.failed(1, now: start)
         #expect(choose(&choice, 2) == [2, 2])
@@ -40,7 +40,7 @@ struct AddressChoiceTests {
 
     @Test("an address that is out of reach is left out while another is not, and is back with its route")
     func unreachable() {
-        var choice = AddressChoice(count: 3, seed: 0)
+        var choice = ProviderAddressChoice(count: 3, seed: 0)
         #expect(choice.choose(now: start) == 0)
         #expect(choice.choose(where: { $0 != 0 }, now: start) == 1)
         choice.failed(1, now: start)
@@ -53,7 +53,7 @@ struct AddressChoiceTests {
 
     @Test("when all have failed, the one is dialled that was dialled longest ago")
     func allFailed() {
-        var choice = AddressChoice(count: 3, seed: 0)
+        var choice = ProviderAddressChoice(count: 3, seed: 0)
         for index in [0, 1, 2] {
             #expect(choice.choose(now: start) == index)
             choice.failed(index, now: start)
@@ -63,7 +63,7 @@ struct AddressChoiceTests {
 
     @Test("after the one that was chosen come those that work, the quickest first, and then those that failed")
     func others() {
-        var choice = AddressChoice(count: 4, seed: 0)
+        var choice = ProviderAddressChoice(count: 4, seed: 0)
         for (index, milliseconds) in [(1, 90), (2, 30), (3, 60)] {
             choice.answered(index, after: .milliseconds(milliseconds), now: start)
         }
@@ -73,13 +73,13 @@ struct AddressChoiceTests {
         choice.failed(1, now: start)
         choice.failed(0, now: start)
         #expect(choice.others(than: 2, now: start).count == 2)
-        #expect(AddressChoice(count: 1, seed: 0).others(than: 0, now: start).isEmpty)
-        #expect(AddressChoice(count: 4, seed: 0).others(than: 0, where: { $0 == 3 }, now: start) == [3])
+        #expect(ProviderAddressChoice(count: 1, seed: 0).others(than: 0, now: start).isEmpty)
+        #expect(ProviderAddressChoice(count: 4, seed: 0).others(than: 0, where: { $0 == 3 }, now: start) == [3])
     }
 
     @Test("silence is several times what an address usually takes, and within its limits")
     func silence() {
-        var choice = AddressChoice(count: 4, seed: 0)
+        var choice = ProviderAddressChoice(count: 4, seed: 0)
         #expect(choice.silence(of: 0) == .milliseconds(500))
         for _ in 0..<64 {
             for (index, milliseconds) in [(1, 5), (2, 100), (3, 900)] {
@@ -93,7 +93,7 @@ struct AddressChoiceTests {
 
     @Test("a reserve is dialled when all others have failed, and only until one of them is back")
     func reserve() {
-        var choice = AddressChoice(count: 3, inReserve: 1, seed: 2)
+        var choice = ProviderAddressChoice(count: 3, inReserve: 1, seed: 2)
         choice.answered(0, after: .milliseconds(900), now: start)
         for turn in 0..<200 {
             #expect(choice.choose(now: start + .milliseconds(200 * turn)) < 2)
@@ -108,13 +108,13 @@ struct AddressChoiceTests {
         #expect(Set(chosen) == [0, 1, 2] && chosen.filter { $0 == 2 }.count > 190)
         choice.answered(0, after: .milliseconds(900), now: start + .seconds(90))
         #expect(choose(&choice, 50, after: .seconds(90)).allSatisfy { $0 < 2 })
-        var alone = AddressChoice(count: 2, inReserve: 2, seed: 1)
+        var alone = ProviderAddressChoice(count: 2, inReserve: 2, seed: 1)
         #expect(choose(&alone, 1) == [1])
     }
 
     @Test("a reset forgets failures and speed, and not which addresses are a reserve")
     func reset() {
-        var choice = AddressChoice(count: 3, inReserve: 2, seed: 7)
+        var choice = ProviderAddressChoice(count: 3, inReserve: 2, seed: 7)
         choice.failed(0, now: start)
         #expect(choose(&choice, 1) != [0])
         choice.reset()
@@ -123,7 +123,7 @@ struct AddressChoiceTests {
 
     @Test("a failed address backs off for 1 s, doubling to 30 s, and an answer ends that")
     func backOff() {
-        var choice = AddressChoice(count: 2, seed: 0)
+        var choice = ProviderAddressChoice(count: 2, seed: 0)
         var now = Duration.zero
         for seconds in [1, 2, 4, 8, 16, 30, 30] {
             choice.failed(0, now: start + now)
@@ -139,7 +139,7 @@ struct AddressChoiceTests {
 
     @Test("others are looked at once in 64 times, and the better one is kept: not for 5 ms or half as much again")
     func exploration() {
-        var choice = AddressChoice(count: 2, seed: 0)
+        var choice = ProviderAddressChoice(count: 2, seed: 0)
         var chosen = 0
         for turn in 1...640 {
             let index = choice.choose(now: start + .milliseconds(200 * turn))

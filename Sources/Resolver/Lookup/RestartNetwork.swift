@@ -1,7 +1,7 @@
-// How much is known about the current network.
+// The network that a lookup restarts on.
 
-/// The network that a lookup restarts on, compared with the one that it started on.
-enum NetworkStanding {
+/// Compared with the network that the lookup started on.
+enum RestartNetwork {
     /// The network is the same, after a sleep or after a suspected change.
     case same
     /// A change is under way.
