@@ -68,7 +68,10 @@ final class ConnectionPool {
         parallelRequests = ParallelRequests(isOverTLS: endpoint.scheme == .https)
     }
 
-    private var sets: [ConnectionSet] { retired + (current.map { [$0] } ?? []) }
+    private var sets: [ConnectionSet] {
+        guard let current else { return retired }
+        return retired.isEmpty ? [current] : retired + [current]
+    }
 
     var isDormant: Bool { current == nil && retired.isEmpty }
 
