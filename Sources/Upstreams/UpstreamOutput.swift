@@ -12,7 +12,7 @@ package enum UpstreamOutput {
     case fleet(Membership.Outcome, FleetRequest?)
     /// The addresses that providers reported for this machine, after the results of the same replies.
     case exits([ReportedExit])
-    /// News that address lists and bills are made of: `Upstreams.take` is to have it back.
+    /// News that address lists and bills are made of: pass it to `Upstreams.take`.
     case provider(ProviderNews)
     /// The sums of billed questions are others: `Billing.sumsChanged` is due.
     case billedSums

@@ -8,8 +8,8 @@ extension LogEvent {
     init?(_ change: ProviderStateChange, of provider: Provider) {
         let name = provider.name
         switch (change.from, change.to) {
-        case (_, .down): self = .providerDown(name: name, reason: provider.lastReason)
-        case (_, .blocked): self = .providerBlocked(name: name, reason: provider.lastReason)
+        case (_, .down): self = .providerDown(name: name, reason: provider.counts.lastReason)
+        case (_, .blocked): self = .providerBlocked(name: name, reason: provider.counts.lastReason)
         case (_, .throttled): self = .providerThrottled(name: name)
         case (.down, _), (.blocked, _): self = .providerUp(name: name)
         case (.throttled, _): self = .providerAskedAgain(name: name)

@@ -33,8 +33,6 @@ final class ResolvingLoop: TimedPart {
     private(set) var counted = AnswerCounts()
     private(set) var activity = UpstreamActivity()
     private var replies: ClientReplies
-    /// Events that may be of use for the fleet, since the last replies.
-    private var heard: [Event] = []
     /// A buffer for the actions of the next event.
     private var spareActions: [Action] = []
     var explanations = ExplanationLimit()
@@ -89,20 +87,14 @@ final class ResolvingLoop: TimedPart {
 
     /// Takes an event of the outbox.
     func take(_ event: Event, now: Instant) {
-        if upstreams.fleet.isBusy { heard.append(event) }
+        upstreams.fleet.heard(event)
         handle(event, now: now)
-    }
-
-    func takeHeard() -> [Event] {
-        defer { heard.removeAll() }
-        return heard
     }
 
     /// Sends the replies and requests that the events brought about.
     func send(now: Instant) {
         sendReplies()
-        // After the replies: clients do not wait for other members.
-        shareHeard(now: now)
+        share(now: now)
         upstreams.flush(now: now)
     }
 
@@ -169,7 +161,7 @@ final class ResolvingLoop: TimedPart {
         let inUse = upstreams.providers.providers.filter { !$0.isShadow }
         let failures = inUse.map { provider -> FetchFailure? in
             switch state(of: provider, now: now) {
-            case .down, .blocked: provider.lastFailure
+            case .down, .blocked: provider.counts.lastFailure
             case .unresolved: .unreachable
             case .up, .throttled, .overBudget, .overQuota, .unmeasured: nil
             }

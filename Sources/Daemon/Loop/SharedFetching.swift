@@ -46,8 +46,8 @@ extension ResolvingLoop {
     }
 
     /// Shares what providers have answered.
-    func shareHeard(now: Instant) {
-        for event in takeHeard() where upstreams.fleet.isBusy {
+    func share(now: Instant) {
+        for event in upstreams.fleet.takeUnshared() {
             switch event {
             case .fetchFinished(let id, let result): share(result, of: id, now: now)
             case .volunteered(let question, let answer, let id):

@@ -1,5 +1,6 @@
 // The table of metrics: every number of `stats` outside of the sections, once, with its names and where it is read. All
-// forms of `stats` are made of it, in the order of the Prometheus text.
+// forms of `stats` are made of it, in the order of the Prometheus text. `OtherMetrics` has the rows of probes,
+// evidence, networks and sets.
 
 // Omitted in Prometheus: entries by network, which would walk the cache per scrape; responses by code and source
 // together, where two families have fewer series than their product.
@@ -124,20 +125,22 @@ extension Metric {
     ]
 
     private static let ofSystem: [Metric] = [
-        .counter("system.requests", "Queries to the system resolver.") { $0.resolving.upstreams.system.requests },
+        .counter("system.requests", "Queries to the system resolver.") {
+            $0.resolving.upstreams.system.counts.requests
+        },
         .counter("system.failures", "Queries to the system resolver that failed.") {
-            $0.resolving.upstreams.system.failures
+            $0.resolving.upstreams.system.counts.failures
         },
         .counter(
             "system.stood_in", "Lookups that the system resolver answered in place of the providers, by reason.",
             by: "reason"
         ) { reading in byName { (reason: StandInReason) in reading.resolving.standIns(for: reason) } },
         .counter("system.refused_exchanges", "Queries not sent because too many sockets to nameservers were open.") {
-            $0.resolving.upstreams.system.refusedExchanges
+            $0.resolving.upstreams.system.counts.refusedExchanges
         },
         .counter(
             "upstream_rejected", "Received messages that match no outstanding query.", by: "reason",
-            ["foreign": .at("system.foreign_replies") { $0.resolving.upstreams.system.foreignReplies }]),
+            ["foreign": .at("system.foreign_replies") { $0.resolving.upstreams.system.counts.foreignReplies }]),
         .counter("system.returned_checks", "Checks for loops that a nameserver forwarded back to the daemon.") {
             $0.returnedChecks
         },

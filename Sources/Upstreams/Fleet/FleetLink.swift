@@ -28,6 +28,8 @@ package final class FleetLink: TimedPart {
     private var rules: String?
     /// Requests by the numbers of their fetches.
     private var requests: [UInt64: FleetRequest] = [:] { didSet { timer.changed() } }
+    /// Events since the last `takeUnshared`.
+    private var unshared: [Event] = []
     /// Fingerprint of `Settings.commonInFleet`, 8 hexadecimal digits.
     private(set) var fingerprint: String?
     let startedAt = Clock.now()
@@ -101,7 +103,7 @@ package final class FleetLink: TimedPart {
         var shared = SharedProvider(
             name: provider.name, identity: provider.identity(for: question.name), account: provider.accountIdentity)
         shared.clientSubnet = provider.subnetSent(for: .all)
-        shared.usual95 = provider.latency.percentile(95).map { .microseconds($0) }
+        shared.usual95 = provider.counts.latency.percentile(95).map { .microseconds($0) }
         shared.timeout = provider.timeout
         shared.questionsPerSecond = provider.settings.budgetPerSecond
         var fetch = Membership.Fetch(question, at: shared)
@@ -145,6 +147,17 @@ package final class FleetLink: TimedPart {
 
     /// Whether there is a fetch whose end counts, also one that began before [fleet] was removed.
     package var isBusy: Bool { isOn || !requests.isEmpty }
+
+    /// Notes what may be of use for other members. It is shared after the replies: clients do not wait for members.
+    package func heard(_ event: Event) {
+        if isBusy { unshared.append(event) }
+    }
+
+    package func takeUnshared() -> [Event] {
+        guard !unshared.isEmpty else { return [] }
+        defer { unshared.removeAll() }
+        return isBusy ? unshared : []
+    }
 
     /// Whether the resolver still waits for the fetch.
     package func isOpen(_ id: FetchID) -> Bool { requests[id.number] != nil }

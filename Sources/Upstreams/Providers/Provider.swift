@@ -28,22 +28,11 @@ package final class Provider {
     /// How each of `endpoints` is dialled on this network; nil: no route leads there.
     private(set) var ways: [HTTPEndpoint?]
     private var reachability = Reachability()
-    private var addresses: AddressChoice
+    private var addresses: ProviderAddressChoice
     private let seed: UInt64
     /// The provider's answers are compared with those of other providers, and clients never get them.
     package var isShadow: Bool { settings.shadow != nil }
-    var requests: UInt64 = 0
-    /// Questions in requests; each request has at least one.
-    var names: UInt64 = 0
-    private(set) var failures: [FetchFailure: UInt64] = [:]
-    private(set) var answeredRequests: UInt64 = 0
-    /// Requests that failed for all their questions.
-    private(set) var failedRequests: [FetchFailure: UInt64] = [:]
-    private(set) var latest = LatestResults()
-    /// Reason of the last failure, for the log.
-    package private(set) var lastReason = ""
-    package private(set) var lastFailure: FetchFailure?
-    var latency = LatencyHistogram()
+    package internal(set) var counts = ProviderCounts()
     package var clock = ServerClock()
     private var forbidding = ForbiddenNames()
     private var unusable: UnusableReplies
@@ -68,7 +57,7 @@ package final class Provider {
         configuredEndpoints = account.settings.addresses.compactMap { account.endpoint($0) }
         endpoints = configuredEndpoints
         ways = configuredEndpoints
-        addresses = AddressChoice(count: endpoints.count, seed: 0)
+        addresses = ProviderAddressChoice(count: endpoints.count, seed: 0)
     }
 
     package var name: String { settings.name }
@@ -230,7 +219,7 @@ package final class Provider {
     /// Forgets what `providers reset` resets.
     func reset() {
         resetAddresses()
-        latest = LatestResults()
+        counts.reset()
     }
 
     /// Whether each address has not failed since its last answer.
@@ -240,9 +229,7 @@ package final class Provider {
 
     /// - Parameter failure: the failure of the first name; nil if a name has an answer.
     func replied(_ failure: FetchFailure?, at endpoint: HTTPEndpoint, after elapsed: Duration, now: Instant) {
-        latency.record(elapsed)
-        if let failure { failedRequests[failure, default: 0] += 1 } else { answeredRequests += 1 }
-        latest.add(isSuccess: failure == nil)
+        counts.replied(failure, after: elapsed)
         unusable.answered()
         if let index = endpoints.firstIndex(of: endpoint) { addresses.answered(index, after: elapsed, now: now) }
     }
@@ -275,11 +262,7 @@ package final class Provider {
     func failed(
         _ failure: FetchFailure, _ reason: String, at endpoint: HTTPEndpoint, isAddress: Bool, now: Instant
     ) {
-        failures[failure, default: 0] += 1
-        failedRequests[failure, default: 0] += 1
-        latest.add(isSuccess: false)
-        lastReason = reason
-        lastFailure = failure
+        counts.failed(failure, reason)
         if isAddress, let index = endpoints.firstIndex(of: endpoint) { addresses.failed(index, now: now) }
     }
 
@@ -311,11 +294,6 @@ package final class Provider {
     /// Records that another endpoint answered the question that this one failed to answer.
     func contradicted(_ endpoint: HTTPEndpoint, now: Instant) {
         if let index = endpoints.firstIndex(of: endpoint) { addresses.failed(index, now: now) }
-    }
-
-    /// Counts the failure of one question in a request whose others were answered.
-    func failedInPart(_ failure: FetchFailure) {
-        failures[failure, default: 0] += 1
     }
 }
 

@@ -30,17 +30,11 @@ package final class ProviderFetches: TimedPart {
     private var questionsTogether: [Question: Int] = [:]
     /// True if a place became free since the last `takePlaces`.
     private var hasFreePlace = false
-    /// News about fetches that wait for a place, and fetches that got one.
-    private var placeNews: [Event] = []
-    private var finished: [(id: FetchID, result: FetchResult)] = []
+    private var unreported = FetchResults()
     /// Requests that belong to no fetch, with their completions.
     private var ownRequests: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
     /// Reported addresses of this machine, at most one for each provider.
     private var exits: [ReportedExit] = []
-    /// Events from replies: `redirected` is delivered before the results, the others after them.
-    private var redirected: [Event] = []
-    private var throttled: [Event] = []
-    private var volunteered: [Event] = []
 
     /// Time without an acknowledgement. By then, the kernel has sent the request twice over the old connection and
     /// dialled once more.
@@ -64,7 +58,7 @@ package final class ProviderFetches: TimedPart {
     /// Requests in flight, and those that wait for a place.
     var requestCounts: (running: Int, waiting: Int) { (queue.runningCount, queue.waitingCount) }
     var hasFinished: Bool {
-        !finished.isEmpty || !placeNews.isEmpty || http.hasFinished || hasFreePlace && queue.waitingCount > 0
+        unreported.isWaiting || http.hasFinished || hasFreePlace && queue.waitingCount > 0
     }
 
     /// Replaces the providers. Those with unchanged endpoints and secrets keep their state.
@@ -138,10 +132,9 @@ package final class ProviderFetches: TimedPart {
             let (failure, endpoint) = (setback.failure, flight.endpoint(dialledAs: setback.endpoint))
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
         }
-        var silent: [ProviderID] = []
         for transfer in http.takeUnacknowledged() {
             guard let id = requestOfTransfer[transfer], let provider = requests[id]?.provider else { continue }
-            if !silent.contains(provider) { silent.append(provider) }
+            if !unreported.unacknowledged.contains(provider) { unreported.unacknowledged.append(provider) }
         }
         for ended in http.takeFinished() {
             if let id = requestOfTransfer[ended.id] {
@@ -152,19 +145,7 @@ package final class ProviderFetches: TimedPart {
             }
         }
         takePlaces(now: now)
-        for event in placeNews { outbox.report(.event(event)) }
-        for event in redirected { outbox.report(.event(event)) }
-        for provider in silent { outbox.report(.event(.unacknowledged(provider))) }
-        for event in throttled { outbox.report(.event(event)) }
-        // Failures first: an answer in the same reply is the latest information about the provider.
-        for (id, result) in finished where !result.isReply { outbox.report(.event(.fetchFinished(id, result))) }
-        for (id, result) in finished where result.isReply { outbox.report(.event(.fetchFinished(id, result))) }
-        for event in volunteered { outbox.report(.event(event)) }
-        finished.removeAll(keepingCapacity: true)
-        redirected.removeAll(keepingCapacity: true)
-        throttled.removeAll(keepingCapacity: true)
-        volunteered.removeAll(keepingCapacity: true)
-        placeNews.removeAll(keepingCapacity: true)
+        unreported.report(to: outbox)
     }
 
     /// Sends a request that belongs to no fetch. `reportResults` calls `finish`, unless the request is cancelled.
@@ -250,7 +231,7 @@ package final class ProviderFetches: TimedPart {
     private func awaitPlace(_ request: Request, isOverdue: Bool = false) {
         request.isAwaited = true
         for fetch in request.fetches where requestOfFetch[fetch.id] != nil {
-            placeNews.append(.fetchWaits(fetch.id, isOverdue: isOverdue))
+            unreported.places.append(.fetchWaits(fetch.id, isOverdue: isOverdue))
         }
     }
 
@@ -279,10 +260,12 @@ package final class ProviderFetches: TimedPart {
         }
         if request.isAwaited {
             (request.isAwaited, request.countsFrom) = (false, now)
-            for fetch in fetches where requestOfFetch[fetch.id] != nil { placeNews.append(.fetchSent(fetch.id)) }
+            for fetch in fetches where requestOfFetch[fetch.id] != nil {
+                unreported.places.append(.fetchSent(fetch.id))
+            }
         }
-        providers[index].requests += 1
-        providers[index].names += UInt64(questions.count)
+        providers[index].counts.requests += 1
+        providers[index].counts.names += UInt64(questions.count)
         let timeouts = RequestTimeouts(providers[index].timeout)
         var outgoing = TransferRequest(
             message, to: first.dialled, timeout: timeouts.transfer, connectTimeout: timeouts.connect,
@@ -314,7 +297,7 @@ package final class ProviderFetches: TimedPart {
     }
 
     private func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {
-        finished += fetches.map { ($0.id, .failure(failure)) }
+        unreported.finished += fetches.map { ($0.id, .failure(failure)) }
     }
 
     // MARK: results
@@ -336,7 +319,7 @@ package final class ProviderFetches: TimedPart {
             let reply = HTTPReply(transfer)
             // Over TLS a redirect is the provider's own reply, and says nothing about the network.
             if flight.first.endpoint.scheme == .http, let host = reply.redirectHost {
-                redirected.append(.redirected(host))
+                unreported.redirected.append(.redirected(host))
             }
             noteExit(in: reply, to: request, flight, now: now)
             if let provider = provider(request.provider), provider.wantsNodes {
@@ -393,9 +376,9 @@ package final class ProviderFetches: TimedPart {
     private func nodeFault(
         in results: [Result<Answer, DialectError>], of request: Request, at endpoint: HTTPEndpoint
     ) -> DialectError? {
+        guard results.allSatisfy({ $0.failure?.otherNodeMayAnswer == true }) else { return nil }
         let failedEndpoints = request.earlier.failedEndpoints + [endpoint]
-        guard results.allSatisfy({ $0.failure?.otherNodeMayAnswer == true }),
-            failedEndpoints.count < Bounds.maxAddressesPerRequest,
+        guard failedEndpoints.count < Bounds.maxAddressesPerRequest,
             let provider = provider(request.provider), !provider.isOutOfOrder,
             provider.hasEndpoint(otherThan: failedEndpoints)
         else { return nil }
@@ -423,12 +406,12 @@ package final class ProviderFetches: TimedPart {
             guard let index = request.questions.firstIndex(of: fetch.question), outcomes.indices.contains(index)
             else { continue }
             isSolicited[index] = true
-            finished.append((fetch.id, outcomes[index]))
+            unreported.finished.append((fetch.id, outcomes[index]))
         }
         for (index, outcome) in outcomes.enumerated() where !isSolicited[index] {
             let isFlushed = request.flushed.contains { $0.contains(request.questions[index]) }
             guard case .success(let answer) = outcome, !isFlushed else { continue }
-            volunteered.append(.volunteered(request.questions[index], answer, request.provider))
+            unreported.volunteered.append(.volunteered(request.questions[index], answer, request.provider))
         }
     }
 
@@ -449,7 +432,7 @@ package final class ProviderFetches: TimedPart {
         let errors = results.compactMap(\.failure)
         if let error = errors.first {
             if case .throttled(let seconds?) = error {
-                throttled.append(.throttled(request.provider, for: .seconds(seconds)))
+                unreported.throttled.append(.throttled(request.provider, for: .seconds(seconds)))
             }
             if !outcomes.contains(where: \.isReply) {
                 return failed(request, error, of: reply, at: endpoint, now: now)
@@ -497,7 +480,7 @@ package final class ProviderFetches: TimedPart {
 
     private func failedInPart(_ request: Request, _ failure: FetchFailure, _ reason: String) {
         guard let index = index(of: request.provider) else { return }
-        providers[index].failedInPart(failure)
+        providers[index].counts.failedInPart(failure)
         outbox.report(.requestFailed(provider: providers[index].name, reason: reason))
     }
 

@@ -13,12 +13,12 @@ extension Upstreams {
     /// - Parameter state: the state that the resolver gives the provider.
     package func report(of provider: Provider, state: String) -> StatsReport.Provider {
         var line = StatsReport.Provider(name: provider.name, dialect: provider.dialectName, state: state)
-        line.requests = Int(provider.requests)
-        line.names = Int(provider.names)
-        for (failure, count) in provider.failures { line.failures[failure.rawValue] = Int(count) }
-        line.results["success"] = Int(provider.answeredRequests)
-        for (failure, count) in provider.failedRequests { line.results[failure.rawValue] = Int(count) }
-        line.set(provider.latency, providers.connections(of: provider), success: provider.latest.share)
+        line.requests = Int(provider.counts.requests)
+        line.names = Int(provider.counts.names)
+        for (failure, count) in provider.counts.failures { line.failures[failure.rawValue] = Int(count) }
+        line.results["success"] = Int(provider.counts.answeredRequests)
+        for (failure, count) in provider.counts.failedRequests { line.results[failure.rawValue] = Int(count) }
+        line.set(provider.counts.latency, providers.connections(of: provider), success: provider.counts.latest.share)
         line.addresses = provider.addressStates.map { address in
             StatsReport.Provider.Address(address.endpoint.address, state: address.isWorking ? "up" : "down")
         }

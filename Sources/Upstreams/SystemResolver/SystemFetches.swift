@@ -14,14 +14,9 @@ package final class SystemFetches: TimedPart {
     package private(set) var servers: [Nameserver] = []
     private var options = NameserverOptions()
     private var standings = NameserverStandings()
-    package private(set) var requests: UInt64 = 0
-    package private(set) var failures: UInt64 = 0
-    /// Messages that were not sent because too many sockets to nameservers were open.
-    package private(set) var refusedExchanges: UInt64 = 0
+    package private(set) var counts = Counts()
     private var openExchanges = 0
     private let maxExchanges: Int
-    /// Foreign replies of lookups that have ended.
-    package private(set) var foreignReplies: UInt64 = 0
 
     private var reachability = Reachability()
     private let loop: EventLoop
@@ -29,10 +24,7 @@ package final class SystemFetches: TimedPart {
     private var randomness = SystemEntropy()
     private var jobs: [UInt64: Job] = [:]
     private var jobOfFetch: [FetchID: UInt64] = [:]
-    private var nextJob: UInt64 = 0
-    /// The queue of deadlines takes small numbers: places, which are used again after the end of their job.
-    private var jobOfPlace: [UInt64] = []
-    private var freePlaces: [Int] = []
+    private var places = JobPlaces()
     private var deadlines = DeadlineQueue() { didSet { timer.changed() } }
     /// Waiting fetches per question, without DO and CD: a server that forwards to the daemon may set them.
     private var awaited: [Question: Int] = [:]
@@ -46,6 +38,36 @@ package final class SystemFetches: TimedPart {
     private static let maxMessagesPerTurn = 64
 
     package typealias Finish = (FetchResult) -> Void
+
+    package struct Counts {
+        package fileprivate(set) var requests: UInt64 = 0
+        package fileprivate(set) var failures: UInt64 = 0
+        /// Messages that were not sent because too many sockets to nameservers were open.
+        package fileprivate(set) var refusedExchanges: UInt64 = 0
+        /// Foreign replies of lookups that have ended.
+        package fileprivate(set) var foreignReplies: UInt64 = 0
+    }
+
+    /// The numbers of jobs. The queue of deadlines takes small numbers: places, which are used again after the end of
+    /// their job.
+    private struct JobPlaces {
+        private var next: UInt64 = 0
+        private var jobOfPlace: [UInt64] = []
+        private var free: [Int] = []
+
+        subscript(place: Int) -> UInt64 { jobOfPlace[place] }
+
+        mutating func begin() -> (number: UInt64, place: Int) {
+            let number = next
+            next += 1
+            let place = free.popLast() ?? jobOfPlace.count
+            if place == jobOfPlace.count { jobOfPlace.append(number) }
+            jobOfPlace[place] = number
+            return (number, place)
+        }
+
+        mutating func end(_ place: Int) { free.append(place) }
+    }
 
     /// Origin of a lookup.
     private enum Purpose {
@@ -123,7 +145,7 @@ package final class SystemFetches: TimedPart {
     }
 
     func start(_ id: FetchID, _ question: Question, now: Instant) {
-        requests += 1
+        counts.requests += 1
         _ = begin(question, of: reachableServers, options, for: .fetch(id), now: now)
     }
 
@@ -165,7 +187,7 @@ package final class SystemFetches: TimedPart {
     }
 
     package func timePassed(now: Instant) {
-        while let place = deadlines.popDue(now) { advance(jobOfPlace[place], .timePassed, now: now) }
+        while let place = deadlines.popDue(now) { advance(places[place], .timePassed, now: now) }
         perform(loopChecks.timePassed(now: now, randomness: &randomness), now: now)
         secure.timePassed(now: now)
     }
@@ -199,15 +221,11 @@ package final class SystemFetches: TimedPart {
                 _ = begin(question, of: [server], options, for: .test, now: now)
             }
         }
-        let number = nextJob
-        nextJob += 1
+        let (number, place) = places.begin()
         let isTest = if case .test = purpose { true } else { false }
         let lookup = NameserverLookup(
             question, servers: standings.order(servers, options), options, isTest: isTest,
             deadline: now + Bounds.nameserverTimeout, trustsAuthenticData: trustsAuthenticData)
-        let place = freePlaces.popLast() ?? jobOfPlace.count
-        if place == jobOfPlace.count { jobOfPlace.append(number) }
-        jobOfPlace[place] = number
         jobs[number] = Job(place: place, lookup: lookup, purpose: purpose)
         if case .fetch(let id) = purpose {
             jobOfFetch[id] = number
@@ -260,7 +278,7 @@ package final class SystemFetches: TimedPart {
         _ id: NameserverLookup.ExchangeID, _ number: UInt64, _ make: () -> SystemExchange?
     ) -> NameserverLookup.Event? {
         guard openExchanges < maxExchanges else {
-            refusedExchanges += 1
+            counts.refusedExchanges += 1
             return .failed(id, .overload)
         }
         guard var exchange = make() else { return .failed(id, .unreachable) }
@@ -295,7 +313,7 @@ package final class SystemFetches: TimedPart {
             jobOfFetch[fetch] = nil
             switch result {
             case .success: break
-            case .nameFailed, .notServed, .failure: failures += 1
+            case .nameFailed, .notServed, .failure: counts.failures += 1
             }
             finished.append((fetch, result))
         case .own(let finish): finishedOwn.append((number, finish, result))
@@ -308,8 +326,8 @@ package final class SystemFetches: TimedPart {
 
     private func end(_ job: Job) {
         deadlines.remove(job.place)
-        freePlaces.append(job.place)
-        foreignReplies += UInt64(job.lookup.foreignReplies)
+        places.end(job.place)
+        counts.foreignReplies += UInt64(job.lookup.foreignReplies)
         for exchange in job.exchanges.values { exchange.close(loop) }
         openExchanges -= job.exchanges.count
         let question = job.lookup.question.with([] as DNSSECBits)

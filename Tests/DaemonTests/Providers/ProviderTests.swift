@@ -37,7 +37,7 @@ struct ProviderTests {
         fail(provider, at: first, isAddress: true)
         #expect(try chosen(provider).address == "223.6.6.6")
         #expect(provider.addressStates.map(\.isWorking) == [false, true])
-        #expect(provider.failures == [.timeout: 2] && provider.lastReason == "time-out")
+        #expect(provider.counts.failures == [.timeout: 2] && provider.counts.lastReason == "time-out")
     }
 
     @Test("a request that fails in part has been answered, and every request counts once")
@@ -45,26 +45,26 @@ struct ProviderTests {
         let provider = try provider()
         let endpoint = try chosen(provider)
         fail(provider, at: endpoint, isAddress: false)
-        provider.failedInPart(.server)
+        provider.counts.failedInPart(.server)
         provider.replied(nil, at: endpoint, after: .milliseconds(3), now: Clock.now())
-        #expect(provider.failedRequests == [.timeout: 1] && provider.answeredRequests == 1)
-        #expect(provider.failures == [.timeout: 1, .server: 1])
+        #expect(provider.counts.failedRequests == [.timeout: 1] && provider.counts.answeredRequests == 1)
+        #expect(provider.counts.failures == [.timeout: 1, .server: 1])
     }
 
     @Test("success is the share of the last 64 requests, and only an answer for some name counts")
     func success() throws {
         let provider = try provider()
         let endpoint = try chosen(provider)
-        #expect(provider.latest.share == nil)
+        #expect(provider.counts.latest.share == nil)
         for _ in 0..<5 { fail(provider, at: endpoint, isAddress: false) }
-        #expect(provider.latest.share == 0)
+        #expect(provider.counts.latest.share == 0)
         provider.reset()
         for _ in 0..<5 { provider.replied(.server, at: endpoint, after: .milliseconds(3), now: Clock.now()) }
-        #expect(provider.latest.share == 0 && provider.failedRequests[.server] == 5)
+        #expect(provider.counts.latest.share == 0 && provider.counts.failedRequests[.server] == 5)
         for _ in 0..<3 { provider.replied(nil, at: endpoint, after: .milliseconds(3), now: Clock.now()) }
-        #expect(provider.latest.share == 0.375)
+        #expect(provider.counts.latest.share == 0.375)
         for _ in 0..<64 { provider.replied(nil, at: endpoint, after: .milliseconds(3), now: Clock.now()) }
-        #expect(provider.latest.share == 1)
+        #expect(provider.counts.latest.share == 1)
     }
 
     @Test("without a setting, the budget admits refreshes after an outage as fast as the resolver schedules them")

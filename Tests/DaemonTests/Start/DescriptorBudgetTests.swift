@@ -37,18 +37,18 @@ struct DescriptorBudgetTests {
         let server = Nameserver(.v4(0x7F00_0001), port: try silent.localAddress().port)
         let now = Clock.now()
         fetches.setServers([server], NameserverOptions(), now: now)
-        let before = fetches.refusedExchanges
+        let before = fetches.counts.refusedExchanges
         let names = try (0..<4).map { try #require(Name("n\($0).example")) }
         var results: [FetchResult] = []
         let pending = names.map { name in fetches.ask(Question(name, .a), now: now) { results.append($0) } }
-        #expect(fetches.refusedExchanges > before)
+        #expect(fetches.counts.refusedExchanges > before)
         fetches.reportResults()
         #expect(results.allSatisfy { if case .failure(.overload) = $0 { true } else { false } } && !results.isEmpty)
         // Their places are free again.
         for request in pending { fetches.cancel(request) }
-        let refused = fetches.refusedExchanges
+        let refused = fetches.counts.refusedExchanges
         _ = fetches.ask(Question(names[0], .a), now: now) { _ in }
-        #expect(fetches.refusedExchanges == refused)
+        #expect(fetches.counts.refusedExchanges == refused)
     }
 
     @Test("the soft limit is raised to the hard one")
