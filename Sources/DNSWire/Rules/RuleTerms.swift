@@ -40,7 +40,7 @@ package struct RuleTerms: Equatable, Sendable {
         staleNegative = staleNegative ?? other.staleNegative
         prefetch = prefetch ?? other.prefetch
         probe = probe ?? other.probe
-        // Each takes the place of the other one.
+        // `probe-ports` and `connect` exclude each other.
         if probePorts == nil, connect == nil { (probePorts, connect) = (other.probePorts, other.connect) }
         minTTL = minTTL ?? other.minTTL
         maxTTL = maxTTL ?? other.maxTTL

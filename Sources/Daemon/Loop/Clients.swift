@@ -1,4 +1,4 @@
-// Clients that wait for the answer to a lookup, keyed by the resolver's waiter, and the ways of their replies.
+// Clients that wait for the answer to a lookup, keyed by the resolver's waiter, and the paths of their replies.
 
 import DNSWire
 import LinuxIO

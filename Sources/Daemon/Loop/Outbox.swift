@@ -8,7 +8,7 @@ import Upstreams
 enum Output {
     /// An event for the resolver.
     case event(Event)
-    /// The policy is another one.
+    /// The policy has changed.
     ///
     /// - Parameter former: nil for the first one.
     indirect case policyChanged(Policy, former: Policy?)

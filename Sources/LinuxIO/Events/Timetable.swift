@@ -62,8 +62,8 @@ package final class Timetable {
         return earliest
     }
 
-    /// Calls the parts that are due. If none is by the deadlines read last, which is so in most turns, those that have
-    /// changed since are not read: `nextDeadline` does so before the loop sleeps.
+    /// Calls the parts that are due. Returns at once if no deadline read so far has passed. `nextDeadline` reads those
+    /// that have changed since, before the loop sleeps.
     package func timePassed(now: Instant) {
         guard deadlines.contains(where: { $0.map { $0 <= now } ?? false }) else { return }
         for place in parts.indices {

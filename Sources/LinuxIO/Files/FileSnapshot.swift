@@ -8,7 +8,7 @@ package enum FileSnapshot: Equatable, Sendable {
     case file([UInt8], FileRights)
     case link(target: [UInt8], FileRights)
     case directory
-    /// A device, a socket or another kind; also an object that the caller may not read.
+    /// A device, a socket or another kind.
     case other
 
     /// - Throws: EACCES, ELOOP and the like; EFBIG when a file has more than `maxBytes` bytes.
