@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
@@ -129,7 +128,13 @@ static inline int ccurl_read_progress(int descriptor, struct ccurl_tcp_progress 
     return 1;
 }
 
-static inline int ccurl_is_open(int descriptor) { return fcntl(descriptor, F_GETFD) != -1; }
+// Returns the kernel's number of a socket, which no other socket has (SO_COOKIE, Linux 4.12); 0 if the descriptor is
+// not a socket, or closed.
+static inline uint64_t ccurl_socket_cookie(int descriptor) {
+    uint64_t cookie = 0;
+    socklen_t length = sizeof cookie;
+    return getsockopt(descriptor, SOL_SOCKET, SO_COOKIE, &cookie, &length) == 0 ? cookie : 0;
+}
 
 // Returns the result of a finished transfer, from a union that Swift imports as a raw pointer.
 static inline CURLcode ccurl_message_result(const CURLMsg *message) { return message->data.result; }

@@ -1,5 +1,6 @@
 // The one case of descriptor numbers that no server can bring about at will.
 
+import Glibc
 import Testing
 
 @testable import HTTPClient
@@ -18,6 +19,23 @@ import Testing
         ledger.record(number, wants: .read)
         ledger.deliver { told.append($1) }
         #expect(told == [.read, .none, .read] && ledger.isWatching(number))
+    }
+
+    @Test("a socket that libcurl closed without telling is forgotten, also if its number is another socket's by then")
+    func takenNumber() throws {
+        let ledger = SocketLedger()
+        let sockets = (0..<2).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+        try #require(sockets.allSatisfy { $0 >= 0 })
+        defer { close(sockets[0]) }
+        ledger.record(opened: sockets[0])
+        ledger.record(sockets[0], wants: .write)
+        ledger.deliver { _, _ in }
+        #expect(ledger.openSockets == 1)
+        // Another thread opens a socket, which gets the number.
+        #expect(dup2(sockets[1], sockets[0]) == sockets[0] && close(sockets[1]) == 0)
+        ledger.record(sockets[0], wants: .none)
+        ledger.deliver { _, _ in }
+        #expect(ledger.openSockets == 0)
     }
 
     @Test("what changes and changes back within a call is not told")

@@ -1,7 +1,7 @@
 // Records what libcurl's callbacks request during a call: descriptors to watch and the next timer. Only the callbacks
 // write it; the set reads it after the call. The ledger closes descriptors after the loop stops watching them. libcurl
 // itself silently closes sockets that never connected (7.88, cf-socket.c). Such a descriptor may be reused before the
-// loop stops watching it.
+// loop stops watching it, and by another thread before the ledger looks.
 
 import CCurl
 
@@ -16,7 +16,8 @@ final class SocketLedger {
     static let silenceMilliseconds: UInt32 = 3000
 
     private(set) var openedSockets = 0
-    private var sockets: Set<Int32> = []
+    /// The open sockets by descriptor, each with the kernel's number of it.
+    private var sockets: [Int32: UInt64] = [:]
     private var interests: [Int32: SocketInterest] = [:]
     private var told: [Int32: SocketInterest] = [:]
     private var changed: [Int32] = []
@@ -33,11 +34,11 @@ final class SocketLedger {
 
     /// Returns the progress of the connection from this local port; nil if there is none.
     func progress(from port: Int) -> ConnectionProgress? {
-        guard port > 0, let descriptor = sockets.first(where: { ccurl_local_port($0) == port }) else { return nil }
+        guard port > 0, let descriptor = sockets.keys.first(where: { ccurl_local_port($0) == port }) else { return nil }
         return ConnectionProgress(descriptor)
     }
 
-    var connections: [ConnectionProgress] { sockets.compactMap { ConnectionProgress($0) } }
+    var connections: [ConnectionProgress] { sockets.keys.compactMap { ConnectionProgress($0) } }
 
     func isWatching(_ descriptor: Int32) -> Bool { told[descriptor] != nil }
 
@@ -56,15 +57,15 @@ final class SocketLedger {
         }
         for descriptor in closing { close(descriptor) }
         closing.removeAll(keepingCapacity: true)
-        for descriptor in changed where interests[descriptor] == nil && ccurl_is_open(descriptor) == 0 {
-            sockets.remove(descriptor)
+        for descriptor in changed where interests[descriptor] == nil {
+            if sockets[descriptor] != ccurl_socket_cookie(descriptor) { sockets[descriptor] = nil }
         }
         changed.removeAll(keepingCapacity: true)
     }
 
     /// Forgets all sockets. Call it after the multi handle and its connections are freed.
     func forgetSockets() {
-        sockets = []
+        sockets = [:]
     }
 
     func takeTimer() -> Timer {
@@ -114,12 +115,12 @@ final class SocketLedger {
     func record(opened descriptor: Int32) {
         guard descriptor >= 0 else { return }
         openedSockets += 1
-        sockets.insert(descriptor)
+        sockets[descriptor] = ccurl_socket_cookie(descriptor)
         if told[descriptor] != nil { replaced.append(descriptor) }
     }
 
     func record(closing descriptor: Int32) {
-        sockets.remove(descriptor)
+        sockets[descriptor] = nil
         record(descriptor, wants: .none)
         closing.append(descriptor)
     }
