@@ -23,10 +23,8 @@ package struct Partition: RawRepresentable, Hashable, Sendable {
 /// bytes after the name, up to the word border, are zero.
 struct FoldedName: ~Copyable {
     /// The name in words. Not an `InlineArray`: a span of one of this size costs a copy of the whole (Swift 6.3).
-    private var words = FoldedName.noWords
+    private var words = [UInt64](repeating: 0, count: 32)
     private(set) var byteCount = 0
-
-    private static let noWords = [UInt64](repeating: 0, count: 32)
 
     private var wordCount: Int { (byteCount + 7) / 8 }
 
