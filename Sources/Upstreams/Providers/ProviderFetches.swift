@@ -55,8 +55,6 @@ package final class ProviderFetches: TimedPart {
         return Instant.earliest(http.nextDeadline, ofBatches)
     }
 
-    /// Requests in flight, and those that wait for a place.
-    var requestCounts: (running: Int, waiting: Int) { (queue.runningCount, queue.waitingCount) }
     var hasFinished: Bool {
         unreported.isWaiting || http.hasFinished || hasFreePlace && queue.waitingCount > 0
     }
