@@ -64,6 +64,7 @@ final class FlightRecorder {
             case .success(let answer): ended(id, answer.responseCode.description, now: now)
             case .nameFailed(let failure): ended(id, failure.responseCode.description, now: now)
             case .notServed: ended(id, "not served", now: now)
+            case .leftOut: ended(id, "left out", now: now)
             case .failure(let failure): ended(id, failure.rawValue, now: now)
             }
         case .network(.changed(let network)):

@@ -331,6 +331,7 @@ struct Lookup {
             if let provider = attempt.provider { state.ranking.unserved.answered(question.name, by: provider) }
             answered(attempt, answer, now: now, &state)
         case .notServed: notServed(attempt, now: now, &state)
+        case .leftOut: leftOut(attempt, now: now, &state)
         case .nameFailed(let failure): nameFailed(attempt, failure, now: now, &state)
         case .failure(let failure): failed(attempt, failure, now: now, &state)
         }

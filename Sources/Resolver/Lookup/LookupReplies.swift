@@ -132,6 +132,15 @@ extension Lookup {
         providers.makeNextDue(now)
     }
 
+    /// Handles a reply that answers other questions and not this one: the provider works, and the next one is asked.
+    mutating func leftOut(_ attempt: Attempt, now: Instant, _ state: inout ResolverState) {
+        state.sourceHistory.failed(question, .fetch(.garbage), by: attempt.source, now: now)
+        guard let provider = attempt.provider else { return systemFailed(now: now) }
+        failures.leftOut(by: provider)
+        state.ranking.replied(provider, now: now)
+        providers.makeNextDue(now)
+    }
+
     mutating func failed(
         _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ state: inout ResolverState
     ) {

@@ -191,6 +191,7 @@ struct ResolverState {
         case .notServed:
             ranking.replied(fetch.provider, now: now)
             ranking.unserved.refused(fetch.question.name, by: fetch.provider, now: now)
+        case .leftOut: ranking.replied(fetch.provider, now: now)
         case .failure(let failure):
             ranking.failed(
                 fetch.provider, failure, isOfService: isOfService(failure, at: .provider(fetch.provider), now: now),

@@ -399,12 +399,14 @@ package final class ProviderFetches: TimedPart {
     }
 
     private func deliver(_ outcomes: [FetchResult], of request: Request, to remaining: [FetchBatches.Fetch]) {
+        let hasAnswers = outcomes.contains(where: \.isUseful)
         var isSolicited = request.questions.map { _ in false }
         for fetch in remaining {
             guard let index = request.questions.firstIndex(of: fetch.question), outcomes.indices.contains(index)
             else { continue }
             isSolicited[index] = true
-            unreported.finished.append((fetch.id, outcomes[index]))
+            let outcome = outcomes[index]
+            unreported.finished.append((fetch.id, hasAnswers ? outcome.besideAnswers : outcome))
         }
         for (index, outcome) in outcomes.enumerated() where !isSolicited[index] {
             let isFlushed = request.flushed.contains { $0.contains(request.questions[index]) }

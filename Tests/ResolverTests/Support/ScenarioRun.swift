@@ -277,7 +277,8 @@ struct ScenarioRun {
         let isAnswer = line.take("answers")
         let isReply = !isAnswer && line.take("replies")
         let isRefusal = !isAnswer && !isReply && line.take("refuses")
-        if !isAnswer, !isReply, !isRefusal { try line.require("fails") }
+        let isOmission = !isAnswer && !isReply && !isRefusal && line.take("omits")
+        if !isAnswer, !isReply, !isRefusal, !isOmission { try line.require("fails") }
         let isLate = line.take("late")
         let question = try vocabulary.meantQuestion(&line)
         let candidates = isLate ? ended : running
@@ -288,6 +289,7 @@ struct ScenarioRun {
         guard !isAnswer else { return .fetchFinished(fetch.id, .success(try vocabulary.answer(&line, to: question))) }
         guard !isReply else { return .fetchFinished(fetch.id, .nameFailed(try vocabulary.nameFailure(&line))) }
         guard !isRefusal else { return .fetchFinished(fetch.id, .notServed) }
+        guard !isOmission else { return .fetchFinished(fetch.id, .leftOut) }
         let word = try line.word("a failure")
         guard let failure = FetchFailure(rawValue: word) else { throw line.error("\"\(word)\" is no failure") }
         return .fetchFinished(fetch.id, .failure(failure))

@@ -295,14 +295,14 @@ struct Simulation {
                 account.throttled(provider, until: now + min(pause, Bounds.throttleCeiling))
                 try handle(.throttled(provider, for: pause))
             }
-        case .nameFailed, .notServed, .failure(.timeout): account.reached(result.id)
+        case .nameFailed, .notServed, .leftOut, .failure(.timeout): account.reached(result.id)
         case .failure(.overload):
             account.reached(result.id)
             account.foundNoPlace(result.id)
         case .failure: break
         }
         switch result.result {
-        case .success, .nameFailed, .notServed: account.replied(result.id, now: now)
+        case .success, .nameFailed, .notServed, .leftOut: account.replied(result.id, now: now)
         case .failure: break
         }
         let lowest = Simulation.lowest(account.running[result.id]?.question)

@@ -37,7 +37,7 @@ struct FailureRecord {
     private(set) var timedOut: [ProviderID] = []
     /// Providers whose error reply gave no reason.
     private(set) var refusedBy: [ProviderID] = []
-    /// Providers that sent an error reply, a reason included.
+    /// Providers that sent an error reply, a reason included, or a reply to other questions alone.
     private var repliedBy: [ProviderID] = []
     /// The first answer that contradicts the rule for the name.
     private var contradiction: Contradiction?
@@ -49,6 +49,12 @@ struct FailureRecord {
         repliedBy.append(provider)
         ended(provider, failure.isAboutName ? .isAboutName : .serviceFailed)
         if failure.extendedError == nil { refusedBy.append(provider) }
+    }
+
+    mutating func leftOut(by provider: ProviderID) {
+        (hasSilentUpstream, hasFailedUpstream) = (true, true)
+        repliedBy.append(provider)
+        ended(provider, .serviceFailed)
     }
 
     /// - Parameter outcome: replaces an earlier outcome of the provider. The silence of a repeat replaces neither a
@@ -66,7 +72,8 @@ struct FailureRecord {
 
     func outcome(of provider: ProviderID) -> Outcome? { outcomes.first { $0.provider == provider }?.outcome }
 
-    /// The provider sent an error reply for the name, in the protocol of DNS or its equivalent.
+    /// The provider sent an error reply for the name, in the protocol of DNS or its equivalent, or left the name out
+    /// of a reply.
     func hasReplied(_ provider: ProviderID) -> Bool { repliedBy.contains(provider) }
 
     /// A provider replied about the name.
