@@ -34,14 +34,6 @@ enum NameserverNews {
             }
     }
 
-    /// Whether other servers of the system are asked from now on.
-    var changesServers: Bool {
-        switch self {
-        case .loops, .askedAgain: true
-        case .down, .up, .silent, .replies, .onlyTCP, .datagramsAgain, .announced, .linkEnded: false
-        }
-    }
-
     var word: String {
         switch self {
         case .down: "nameserver-down"

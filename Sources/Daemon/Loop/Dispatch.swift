@@ -60,20 +60,13 @@ extension Daemon {
             _ = resolving.remove(scope, now: now)
         case .networkChanged(let id): resolving.networkChanged(to: id, now: now)
         case .note(let name, let text): resolving.store?.note(name, text, now: now)
-        case .log(let event):
-            log(event)
-            notifier.take(event, now: now)
+        case .log(let event): report(event, now: now)
         case .changed(.store): takeStoreEvents(now: now)
         case .changed(.names): takeLists(now: now)
         case .changed(.links): linksInForce.read(now: now)
         case .changed(.nameserverFiles): readNameservers(now: now)
         case .changed(.billedSums): resolving.upstreams.billing.sumsChanged(now: now)
-        case .provider(let news): resolving.upstreams.take(news, now: now)
-        case .fleet(let outcome, let request): resolving.carryOut(outcome, request, now: now)
-        case .exits(let exits): networkChanges?.take(exits, now: now)
-        case .nameserver(let news):
-            log(.nameserver(news))
-            if news.changesServers { upstreamsInForce.announce(now: now) }
+        case .upstream(let output): carryOut(output, now: now)
         case .probe(let news): operators.pending.probes.take(news, now: now)
         case .portal(let news):
             portalCheck.take(news, now: now)
@@ -86,6 +79,26 @@ extension Daemon {
             let isNamed = evidence.add(answer, network: network, wallMilliseconds: Clock.wallMilliseconds(), now: now)
             tellOfEvidence(isNamed ? event(of: answer) : nil, now: now)
         }
+    }
+
+    private func carryOut(_ output: UpstreamOutput, now: Instant) {
+        if let event = output.logEvent { report(event, now: now) }
+        switch output {
+        case .event(let event): resolving.take(event, now: now)
+        case .fleet(let outcome, let request): resolving.carryOut(outcome, request, now: now)
+        case .exits(let exits): networkChanges?.take(exits, now: now)
+        case .provider(let news): resolving.upstreams.take(news, now: now)
+        case .billedSums: outbox.changed(.billedSums)
+        case .note(let name, let text): resolving.store?.note(name, text, now: now)
+        // Other servers are asked from now on.
+        case .loops, .askedAgain: upstreamsInForce.announce(now: now)
+        case .requestFailed, .providerUnresolved, .providerResolved, .quota, .standing, .redisLost, .redisWorks: break
+        }
+    }
+
+    private func report(_ event: LogEvent, now: Instant) {
+        log(event)
+        notifier.take(event, now: now)
     }
 
     private var network: Partition { resolving.answers.serving.partition(for: .all) }

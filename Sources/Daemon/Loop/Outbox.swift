@@ -1,7 +1,6 @@
 // What the parts of the daemon report to each other, in the order in which it happened. Only `Dispatch` reads it.
 
 import DNSWire
-import Fleet
 import Resolver
 import Upstreams
 
@@ -28,15 +27,10 @@ enum Output {
     case log(LogEvent)
     /// Something has to be read. One output stands for any number of changes until it is taken.
     case changed(Change)
-    case nameserver(NameserverNews)
+    case upstream(UpstreamOutput)
     /// The result of a probe.
     case probe(ProbeNews)
     case portal(PortalEvent)
-    case provider(ProviderNews)
-    /// What follows for the request of a fetch, if it is about one.
-    case fleet(Membership.Outcome, FleetRequest?)
-    /// The addresses that providers reported for this machine, after the results of the same replies.
-    case exits([ReportedExit])
     /// Two sources contradict each other, and one of them was verified.
     case diverged(ForgeryEvidence)
     /// An answer contradicts the rule for its name.
@@ -107,24 +101,5 @@ final class Outbox {
 }
 
 extension Outbox: UpstreamOutbox {
-    func report(_ output: UpstreamOutput) {
-        switch output {
-        case .event(let event): put(.event(event))
-        case .fleet(let outcome, let request): put(.fleet(outcome, request))
-        case .exits(let exits): put(.exits(exits))
-        case .provider(let news): put(.provider(news))
-        case .billedSums: changed(.billedSums)
-        case .note(let name, let text): put(.note(name: name, text: text))
-        case .requestFailed(let provider, let reason): log(.requestFailed(provider: provider, reason: reason))
-        case .providerUnresolved(let name, let host): log(.providerUnresolved(name: name, host: host))
-        case .providerResolved(let name, let host, let addresses):
-            log(.providerResolved(name: name, host: host, addresses))
-        case .quota(let warning): log(.quota(warning))
-        case .loops(let server): put(.nameserver(.loops(server.description)))
-        case .askedAgain(let server): put(.nameserver(.askedAgain(server.description)))
-        case .standing(let news): put(.nameserver(NameserverNews(news)))
-        case .redisLost(let server, let reason): log(.fleet(.redisLost(server: server, reason: reason)))
-        case .redisWorks(let server): log(.fleet(.redisWorks(server: server)))
-        }
-    }
+    func report(_ output: UpstreamOutput) { put(.upstream(output)) }
 }

@@ -43,7 +43,7 @@ struct BillingTests {
 
         /// Stores the counts, after what the requests have reported was counted.
         func save(now: Instant) {
-            for case .provider(.billed(let provider, let causes)) in stand.outbox.takeAll() {
+            for case .upstream(.provider(.billed(let provider, let causes))) in stand.outbox.takeAll() {
                 billing.billed(provider, causes, now: now)
             }
             billing.save()

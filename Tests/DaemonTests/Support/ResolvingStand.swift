@@ -78,8 +78,9 @@ struct ResolvingStand {
     func carryOut(now: Instant) {
         for output in outbox.takeAll() {
             switch output {
-            case .event(let event): resolving.take(event, now: now)
-            case .note(let name, let text): resolving.store?.note(name, text, now: now)
+            case .event(let event), .upstream(.event(let event)): resolving.take(event, now: now)
+            case .note(let name, let text), .upstream(.note(let name, let text)):
+                resolving.store?.note(name, text, now: now)
             case .remove(let scope), .forget(let scope): _ = resolving.remove(scope, now: now)
             default: break
             }
@@ -88,7 +89,13 @@ struct ResolvingStand {
 
     /// What the log was told since the last call.
     func logged() -> [LogEvent] {
-        outbox.takeAll().compactMap { if case .log(let event) = $0 { event } else { nil } }
+        outbox.takeAll().compactMap { output in
+            switch output {
+            case .log(let event): event
+            case .upstream(let output): output.logEvent
+            default: nil
+            }
+        }
     }
 
     /// Results of probes since the last call.
@@ -112,7 +119,7 @@ struct ResolvingStand {
 
 extension Output {
     var finishedFetch: FetchID? {
-        if case .event(.fetchFinished(let id, _)) = self { id } else { nil }
+        if case .upstream(.event(.fetchFinished(let id, _))) = self { id } else { nil }
     }
 }
 
