@@ -207,7 +207,7 @@ package enum FleetScript: Int, CaseIterable, Sendable {
     /// KEYS: for each of the fleet's keys, the stream and the channel of flushes, with one name. ARGV: an order.
     private static let flushText = """
         for _, key in ipairs(KEYS) do
-          redis.call('XADD', key, 'MAXLEN', \(Flushes.maxCount), '*', 'order', ARGV[1])
+          redis.call('XADD', key, 'MAXLEN', \(FlushAges.maxCount), '*', 'order', ARGV[1])
           redis.call('PUBLISH', key, '')
         end
 

@@ -84,7 +84,7 @@ import Testing
         log.restore(nil)
         let first = try element(0, secondsAgo: 2000)
         _ = read([first], of: "a", &log, secondsAgo: 1900)
-        let last = try (1...Flushes.maxCount).map { try element($0, secondsAgo: 1500) }
+        let last = try (1...FlushAges.maxCount).map { try element($0, secondsAgo: 1500) }
         #expect(read(last, of: "a", &log, secondsAgo: 500).scopes == [.everything])
         #expect(log.age(of: Question(.root, .a), now: now) == .seconds(1000))
         // It has read the first one of these.
@@ -131,7 +131,7 @@ import Testing
         let order = try element(0, secondsAgo: 5000)
         _ = read([order], of: "a", &log, secondsAgo: 4000)
         for round: Int64 in 0..<5 {
-            let others = try (1...Flushes.maxCount).map { try element($0, secondsAgo: 3000 - round) }
+            let others = try (1...FlushAges.maxCount).map { try element($0, secondsAgo: 3000 - round) }
             _ = read(others, of: "b", &log, secondsAgo: 2000)
         }
         #expect(read([order, try element(1, secondsAgo: 3500)], of: "a", &log).scopes == scopes(1))

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func theLatestFlushOfAQuestionCounts() {
-        var flushes = Flushes()
+        var flushes = FlushAges()
         let question = Question(name, .a)
         #expect(flushes.age(of: question, now: now) == nil)
         flushes.add(.everything, at: now - .seconds(9), now: now)
@@ -66,9 +66,9 @@ import Testing
     }
 
     @Test func theOldestAreForgotten() {
-        var flushes = Flushes()
+        var flushes = FlushAges()
         flushes.add(QuestionScope(name), at: now - .seconds(5), now: now)
-        for number in 0..<Flushes.maxCount {
+        for number in 0..<FlushAges.maxCount {
             flushes.add(QuestionScope(Name("n\(number).example")!), at: now, now: now)
         }
         // It may have concerned any question.
@@ -83,9 +83,9 @@ import Testing
     }
 
     @Test func aScopeThatIsFlushedAgainTakesNoMoreRoom() {
-        var flushes = Flushes()
+        var flushes = FlushAges()
         flushes.add(QuestionScope(Name("n0.example")!), at: now - .seconds(9), now: now)
-        for second in 0..<2 * Flushes.maxCount {
+        for second in 0..<2 * FlushAges.maxCount {
             flushes.add(QuestionScope(name), at: now + .milliseconds(second), now: now)
         }
         // One that was put before, and is read later.

@@ -64,7 +64,7 @@ final class FlightRecorder {
             case .success(let answer): ended(id, answer.responseCode.description, now: now)
             case .nameFailed(let failure): ended(id, failure.responseCode.description, now: now)
             case .notServed: ended(id, "not served", now: now)
-            case .leftOut: ended(id, "left out", now: now)
+            case .omitted: ended(id, "omitted", now: now)
             case .failure(let failure): ended(id, failure.rawValue, now: now)
             }
         case .network(.changed(let network)):
@@ -79,7 +79,7 @@ final class FlightRecorder {
             .switchedOff, .throttled, .overQuota,
             .unacknowledged,
             .providerReset, .upstreamsChanged, .policyChanged, .hostsChanged, .leasesChanged, .redirected, .network,
-            .translation,
+            .nat64Prefixes,
             .timePassed:
             break
         }
@@ -107,11 +107,11 @@ final class FlightRecorder {
             let times = [result.connectTime, result.handshakeTime].compactMap { $0 }.reduce(.zero, +)
             event.microseconds = UInt32(clamping: times.microsecondsRoundedUp)
             records.ofMainThread.record(event)
-        case .diverged(let divergence):
-            var event = event(.divergence, divergence.question.name, now: now)
-            event.type = divergence.question.type
-            event.address = divergence.mismatched.target.address
-            event.upstream = word(nameOfSource(divergence.mismatched.source))
+        case .forged(let evidence):
+            var event = event(.divergence, evidence.question.name, now: now)
+            event.type = evidence.question.type
+            event.address = evidence.mismatched.target.address
+            event.upstream = word(nameOfSource(evidence.mismatched.source))
             records.ofMainThread.record(event)
         case .contradicted(let answer):
             var event = event(.divergence, answer.question.name, now: now)

@@ -42,7 +42,7 @@ extension LogEvent {
         case .quota(let warning): warning.text
         case .requestFailed(let provider, let reason): "request to \(provider) failed: \(reason)"
         case .probesOff(let problem): "addresses are not verified: \(problem)"
-        case .divergence(let source): LogEvent.diverged(source)
+        case .divergence(let source): LogEvent.forged(source)
         case .contradiction(let source, let name, let text): LogEvent.forged(source, name, text)
         case .providersAvoided(let variable): LogEvent.avoiding(for: variable)
         case .switchedOn(let name): "providers are used again for \(name.isRoot ? "all names" : name.description)"
@@ -69,7 +69,7 @@ extension LogEvent {
         }
     }
 
-    private static func diverged(_ source: String) -> String {
+    private static func forged(_ source: String) -> String {
         "\(source) returned a mismatched address, another upstream a verified one; see httpdnsctl evidence"
     }
 

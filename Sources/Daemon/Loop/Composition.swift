@@ -139,7 +139,7 @@ final class Daemon {
             resolving: resolving, threads: threads, cache: resolving.answers.cache,
             pendingProbes: operators.pending.probes,
             evidence: evidence, notifier: notifier,
-            network: networkChanges?.network, translationPrefix: upstreamsInForce.nat64.prefixes.first,
+            network: networkChanges?.network, nat64Prefix: upstreamsInForce.nat64.prefixes.first,
             nameserverSource: upstreamsInForce.nameservers.path, start: start,
             settingsSeconds: reload.settingsAtWall / 1000, now: now,
             ports: ports, operatorSwitches: policy.switches.reports,

@@ -71,7 +71,7 @@ extension Daemon {
         case .portal(let news):
             portalCheck.take(news, now: now)
             log(.portal(news))
-        case .diverged(let forged):
+        case .forged(let forged):
             let isNamed = evidence.add(forged, network: network, wallMilliseconds: Clock.wallMilliseconds(), now: now)
             tellOfEvidence(
                 isNamed ? .divergence(source: resolving.upstreams.name(of: forged.mismatched.source)) : nil, now: now)

@@ -32,7 +32,7 @@ enum Output {
     case probe(ProbeNews)
     case portal(PortalEvent)
     /// Two sources contradict each other, and one of them was verified.
-    case diverged(ForgeryEvidence)
+    case forged(ForgeryEvidence)
     /// An answer contradicts the rule for its name.
     case contradicted(ContradictingAnswer)
 }

@@ -326,9 +326,9 @@ final class ResolvingLoop: TimedPart {
             if let provenance = source.provenance { answers.remove(question, provenance) }
         case .portal(let news): heard(news)
         case .probeNews(let news): outbox.put(.probe(news))
-        case .diverged(let divergence):
-            outbox.put(.diverged(divergence))
-            upstreams.fleet.reportEvidence(divergence.question.name, divergence.mismatched.target.address, now: now)
+        case .forged(let evidence):
+            outbox.put(.forged(evidence))
+            upstreams.fleet.reportEvidence(evidence.question.name, evidence.mismatched.target.address, now: now)
         case .contradicted(let answer): outbox.put(.contradicted(answer))
         case .fail(let waiter, let extendedError, let code):
             guard let client = clients.take(waiter) else { return tell(waiter, .failure(extendedError, code)) }
@@ -498,7 +498,7 @@ final class ResolvingLoop: TimedPart {
 
     var probeCounts: ProbeCounts { resolver.probeCounts }
 
-    func systemTrust(now: Instant) -> Double { resolver.systemTrust(now: now) }
+    func systemCredibility(now: Instant) -> Double { resolver.systemCredibility(now: now) }
 
     /// The state of the captive portal; nil while none is suspected.
     var portal: PortalState? { resolver.portal }

@@ -87,7 +87,7 @@ final class NAT64: TimedPart {
         upstreams.providers.setReach(reach, prefixes)
         upstreams.system.setReach(reach)
         outbox.put(.event(.network(.unreachable(upstreams.unreachable))))
-        outbox.put(.event(.translation(prefixes, synthesises: settings.dns64 == .auto)))
+        outbox.put(.event(.nat64Prefixes(prefixes, synthesises: settings.dns64 == .auto)))
     }
 }
 

@@ -19,7 +19,7 @@ extension Statistics {
             seconds: Int((network.lostAt ?? network.enteredAt).duration(to: now).wholeSeconds),
             families: families.filter(\.1).map(\.0), changes: Int(clamping: network.history.changeCount),
             lastRecoveryMilliseconds: network.history.lastRecovery?.wholeMilliseconds, portal: portal,
-            translation: translationPrefix?.description, nameserverSource: nameserverSource)
+            translation: nat64Prefix?.description, nameserverSource: nameserverSource)
     }
 
     var networkReport: NetworkReport {

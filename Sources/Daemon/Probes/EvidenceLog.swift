@@ -70,11 +70,11 @@ final class EvidenceLog {
     ///
     /// - Returns: whether the log is to name the source of the forged answer: it has not within the last `namingPause`.
     @discardableResult
-    func add(_ divergence: ForgeryEvidence, network: Partition, wallMilliseconds: Int64, now: Instant) -> Bool {
-        let source = divergence.mismatched.source
+    func add(_ evidence: ForgeryEvidence, network: Partition, wallMilliseconds: Int64, now: Instant) -> Bool {
+        let source = evidence.mismatched.source
         add(
-            divergence.question, .init(divergence.mismatched, nameOfSource: upstreams.name),
-            .init(divergence.verified, nameOfSource: upstreams.name), network: network,
+            evidence.question, .init(evidence.mismatched, nameOfSource: upstreams.name),
+            .init(evidence.verified, nameOfSource: upstreams.name), network: network,
             wallMilliseconds: wallMilliseconds, now: now)
         countOfSource[source, default: 0] += 1
         countOfSource = countOfSource.filter { isAsked($0.key) }

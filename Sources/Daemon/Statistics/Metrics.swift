@@ -159,7 +159,7 @@ extension Metric {
         // The families of all sources have these.
         .only("system.divergences") { $0.evidence.divergences(of: .system) },
         .only("system.contradictions") { $0.resolving.contradictions(of: .system) },
-        .only("system.trust") { $0.resolving.systemTrust(now: $0.now) },
+        .only("system.trust") { $0.resolving.systemCredibility(now: $0.now) },
     ]
 
     private static let ofProcess: [Metric] = [

@@ -18,7 +18,7 @@ extension Statistics {
         if privateAnswers > 0 { line.failures["private"] = Int(privateAnswers) }
         let estimate = resolving.estimate(of: provider.id, now: now)
         line.retrySeconds = estimate?.retryAt.map { max(0, Int(now.duration(to: $0).wholeSeconds)) }
-        if let estimate { line.trust = estimate.trust }
+        if let estimate { line.trust = estimate.credibility }
         if let estimate, line.requests > 0, !provider.isShadow { line.share = estimate.firstShare }
         if provider.isShadow { line.shadow = .init(resolving.shadowCounts(of: provider.id)) }
         return line

@@ -28,7 +28,7 @@ struct Statistics {
     let notifier: Notifier
     let network: NetworkMonitor?
     /// NAT64 prefix through which IPv4 is reached.
-    let translationPrefix: NAT64Prefix?
+    let nat64Prefix: NAT64Prefix?
     /// The file that names the nameservers; nil if the settings do.
     let nameserverSource: String?
     let start: DaemonStart

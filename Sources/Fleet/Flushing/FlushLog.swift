@@ -29,9 +29,9 @@ struct FlushLog: Sendable {
 
     private static let maxMarks = 4
     /// The number of orders in the streams of all servers.
-    private static let maxKnown = maxMarks * Flushes.maxCount
+    private static let maxKnown = maxMarks * FlushAges.maxCount
 
-    private var flushes = Flushes()
+    private var flushes = FlushAges()
     /// One mark for each server, the server used last at the end. Marks of the store come from before the start.
     private var marks: [Mark] = []
     /// The store was read, or there is none.
@@ -62,7 +62,7 @@ struct FlushLog: Sendable {
     /// Records a flush: answers that a provider gave before are not used any more.
     mutating func add(_ scope: QuestionScope, now: Instant) { flushes.add(scope, at: now, now: now) }
 
-    /// Returns `Flushes.age`.
+    /// Returns `FlushAges.age`.
     func age(of question: Question, now: Instant) -> Duration? { flushes.age(of: question, now: now) }
 
     /// Redis is not used any more; it may have another stream when it is used again.
@@ -95,7 +95,7 @@ struct FlushLog: Sendable {
                 mark = max(mark, element.number)
                 flushes.add(scope, at: at, now: now)
                 // Redis keeps no more orders: there may have been others before the first one.
-                let isCut = isWhole && place == 0 && elements.count >= Flushes.maxCount
+                let isCut = isWhole && place == 0 && elements.count >= FlushAges.maxCount
                 if isCut { flushes.forget(before: at) }
                 guard isNew, update.scopes.first != .everything else { continue }
                 if isCut || scope == .everything {
@@ -119,8 +119,8 @@ struct FlushLog: Sendable {
         known.insert(order.hashValue)
         knownInOrder.append(order.hashValue)
         guard knownInOrder.count > FlushLog.maxKnown else { return }
-        known.subtract(knownInOrder.prefix(Flushes.maxCount))
-        knownInOrder.removeFirst(Flushes.maxCount)
+        known.subtract(knownInOrder.prefix(FlushAges.maxCount))
+        knownInOrder.removeFirst(FlushAges.maxCount)
     }
 
     private func mark(of server: String) -> FlushNumber? { marks.last { $0.server == server }?.number }

@@ -308,7 +308,7 @@ package enum Bounds {
     static let noneBetterPause: Duration = .seconds(600)
     /// TTL limit of an answer without a reachable address while a source that may have a better one has not answered.
     /// After this time, other sources are asked again.
-    static let uselessTTLSeconds: UInt32 = 60
+    static let unreachableTTLSeconds: UInt32 = 60
 
     /// Maximum age of a failure that counts as a sign of a portal. Behind a portal every name fails within seconds;
     /// older failures may have another cause.
@@ -325,17 +325,17 @@ package enum Bounds {
     /// From this number of untrusted names, with none ever verified, the cause is local.
     static let untrustedNamesAreOurs = 3
 
-    /// Probes in flight, each with a socket and a TLS session of some tens of kilobytes. `probesInReserve` of them are
+    /// Probes in flight, each with a socket and a TLS session of some tens of kilobytes. `reservedProbes` of them are
     /// reserved for explicit requests.
     static let maxProbes = 64
-    static let probesInReserve = 8
+    static let reservedProbes = 8
     static let maxWaitingProbes = 512
     /// Waiting probes of one registrable domain, whose many names must not keep others from a verdict.
     static let maxWaitingProbesOfDomain = 64
     static let probesPerSecond = 20
     /// Limits per /24 or /56, which belongs to one operator, so that the daemon is not taken for a scanner.
-    static let maxProbesPerNeighbourhood = 2
-    static let probesPerSecondPerNeighbourhood = 1
+    static let maxProbesPerPrefix = 2
+    static let probesPerSecondPerPrefix = 1
     /// Probes due at the same time are spread over this interval.
     static let probeJitter: Duration = .seconds(1)
     /// A probe without a result after this time is lost, and its slot is freed. Longer than any probe timeout.

@@ -9,13 +9,13 @@ package enum FetchResult: Equatable, Sendable {
     /// The provider works and does not serve this name, for example because it is not registered for the account.
     case notServed
     /// The provider works: its reply has answers to other questions of the same request, and none to this one.
-    case leftOut
+    case omitted
     case failure(FetchFailure)
 
     /// The upstream has sent something.
     var isHeard: Bool {
         switch self {
-        case .success, .nameFailed, .notServed, .leftOut: true
+        case .success, .nameFailed, .notServed, .omitted: true
         case .failure(.timeout), .failure(.unacknowledged), .failure(.unreachable), .failure(.overload): false
         case .failure: true
         }

@@ -23,9 +23,9 @@ struct LatencyEstimate: Sendable {
     mutating func measure(_ elapsed: Duration, now: Instant) {
         // A request that spans a system sleep proves nothing beyond its timeout.
         let sample = max(0, min(elapsed, Bounds.providerTimeout).milliseconds)
-        let fading = measuredAt.map { Decay.part(after: $0.duration(to: now), memory: LatencyEstimate.memory) } ?? 0
+        let decay = measuredAt.map { Decay.part(after: $0.duration(to: now), memory: LatencyEstimate.memory) } ?? 0
         measuredAt = now
-        weight = min(weight * fading + 1, LatencyEstimate.mostWeight)
+        weight = min(weight * decay + 1, LatencyEstimate.mostWeight)
         smoothed = smoothed.map { $0 + (sample - $0) / weight } ?? sample
         remember(sample)
     }

@@ -75,7 +75,7 @@ package enum Event: Sendable {
     /// NAT64 prefixes of the current network, best first. Sent with each network change, too.
     ///
     /// - Parameter synthesises: names without an IPv6 address get addresses with these prefixes (DNS64).
-    case translation([NAT64Prefix], synthesises: Bool)
+    case nat64Prefixes([NAT64Prefix], synthesises: Bool)
     /// The instant in `nextDeadline` has passed.
     case timePassed
 }

@@ -14,7 +14,7 @@ extension Resolver {
         now: Instant
     ) -> LocalReply? {
         if case .here(let reply, _) = routing.place(of: question, now: now) { return reply }
-        if routing.isFamilyUnserved(question, policy, state.ranking, now: now), !state.synthesis.isOn(for: question) {
+        if routing.isFamilyUnserved(question, policy, state.ranking, now: now), !state.dns64.isOn(for: question) {
             return .answer(.nothing(.noData, about: question, by: .familyUnserved))
         }
         return switch policy.treatment(of: question.type) {
@@ -27,7 +27,7 @@ extension Resolver {
     private func yields(
         _ question: Question, _ expired: AgedAnswer?, to aged: AgedAnswer?, _ policy: NamePolicy
     ) -> Bool {
-        guard !state.synthesis.isOn, let aged, let preferred = question.otherFamily, !aged.answer.isNegative,
+        guard !state.dns64.isOn, let aged, let preferred = question.otherFamily, !aged.answer.isNegative,
             aged.freshness(policy.limits) != .gone, let records = try? aged.answer.records(of: preferred)
         else { return false }
         let answer = Answer(records: records)

@@ -22,7 +22,7 @@ extension Resolver {
         {
             return heardOfOtherFamily(question, .answer(known.left(now), known.source), now: now)
         }
-        if let (answer, source) = state.synthesis.known(other, now: now) {
+        if let (answer, source) = state.dns64.known(other, now: now) {
             let arranged = state.verification.arranged(other, answer, now: now)
             return heardOfOtherFamily(question, .answer(arranged, source), now: now)
         }

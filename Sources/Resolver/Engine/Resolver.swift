@@ -20,10 +20,10 @@ package struct Resolver {
     /// Number of lookups that ended at `Bounds.maxLookups`.
     package internal(set) var displacedLookups: UInt64 = 0
     /// Providers that were in trouble at the last check.
-    private var troubled: Set<ProviderID> = []
+    var troubled: Set<ProviderID> = []
     var networks = KnownNetworks()
     /// Latest end of the network change under way; questions wait until then. Nil: no change is under way.
-    private var changingUntil: Instant?
+    var changingUntil: Instant?
     /// A provider recovered during a network change; the substitutes are withdrawn after the change.
     private var areSubstitutesOverdue = false
     package internal(set) var refreshes = RefreshCounts()
@@ -104,7 +104,8 @@ package struct Resolver {
             state.portal.heard(news, now: now)
             followPortal(now: now)
             learned(news, now: now)
-        case .translation(let prefixes, let synthesises): translate(prefixes, synthesises: synthesises, now: now)
+        case .nat64Prefixes(let prefixes, let synthesises):
+            setNAT64Prefixes(prefixes, synthesises: synthesises, now: now)
         case .timePassed: timePassed(&cache, now: now)
         }
         followPortal(now: now)
@@ -123,10 +124,10 @@ package struct Resolver {
         retry(failures.removeAll(), now: now)
     }
 
-    private mutating func translate(_ prefixes: [NAT64Prefix], synthesises: Bool, now: Instant) {
-        routing.policy.changeAll { $0.translationPrefixes = prefixes }
-        state.synthesis.setPrefixes(synthesises ? prefixes : [])
-        if state.synthesis.isOn { preferNoFamily(now: now) }
+    private mutating func setNAT64Prefixes(_ prefixes: [NAT64Prefix], synthesises: Bool, now: Instant) {
+        routing.policy.changeAll { $0.nat64Prefixes = prefixes }
+        state.dns64.setPrefixes(synthesises ? prefixes : [])
+        if state.dns64.isOn { preferNoFamily(now: now) }
     }
 
     /// Lets lookups that wait for a provider's trial proceed after a trial has ended.
@@ -265,7 +266,7 @@ package struct Resolver {
         }
         let kept = policy.cache.applied(to: answer)
         guard kept.ttlSeconds > 0, policy.treatment(of: question.type) == .ordinary,
-            !state.synthesis.isNeeded(for: question, kept),
+            !state.dns64.isNeeded(for: question, kept),
             !state.isUnreachableAnswer(question, kept, from: .provider(provider), policy, now: now)
         else { return }
         state.store(question, kept, from: .provider(provider), policy, isInUse: false, isDoubted: false, now: now)
@@ -306,12 +307,19 @@ package struct Resolver {
         failures.forget(scope)
         state.ranking.unserved.forget(scope)
         state.verification.forgotten(scope)
-        state.synthesis.forgetAnswers()
+        state.dns64.forgetAnswers()
         networks.forget(scope)
         plan.removed(now: now, where: scope.contains)
         for number in lookups.indices {
             guard let question = lookups[number]?.question, scope.contains(question) else { continue }
             change(number, now: now) { lookup, _ in lookup.forgetExpired() }
+        }
+    }
+
+    /// Removes clients that were answered from the cache. A lookup that served only these clients ends.
+    private mutating func answeredFromCache(_ waiters: Set<Waiter>, now: Instant) {
+        for number in lookups.indices where lookups[number]?.waiters.contains(where: waiters.contains) ?? false {
+            change(number, now: now) { $0.answeredFromCache(waiters, now: now, &$1) }
         }
     }
 
@@ -362,7 +370,7 @@ package struct Resolver {
     }
 
     /// Withdraws postponed substitutes after a network change. Substitutes of another network are dropped before.
-    private mutating func withdrawOverdueSubstitutes(now: Instant) {
+    mutating func withdrawOverdueSubstitutes(now: Instant) {
         if areSubstitutesOverdue { retry(withdrawSubstitutes(now: now), now: now) }
     }
 
@@ -498,9 +506,9 @@ package struct Resolver {
             }
         case .askElsewhere(let question, let source, let forged):
             askElsewhere(question, insteadOf: source, forged, now: now)
-        case .diverged(let divergence):
-            state.recordForged(divergence.mismatched.source, about: divergence.question.name, now: now)
-            state.actions.append(.diverged(divergence))
+        case .forged(let evidence):
+            state.recordForged(evidence.mismatched.source, about: evidence.question.name, now: now)
+            state.actions.append(.forged(evidence))
         case .recordConfirmed(let source, let name): state.recordConfirmed(source, about: name, now: now)
         }
     }
@@ -536,118 +544,15 @@ package struct Resolver {
         }
     }
 
-    // MARK: network changes
-    //
-    //     stable ──── changing ────> changing: answers are given but not cached; no lookup begins without a waiter
-    //        ▲                             │
-    //        └─── unchanged, changed ──────┘
-
-    private mutating func learned(_ news: NetworkEvent, now: Instant) {
-        switch news {
-        case .changing: changing(now: now)
-        case .unchanged: unchanged(now: now)
-        case .changed(let key): changed(to: key, now: now)
-        case .forgotten(let key): networks.forget(key)
-        case .unreachable(let providers): setUnreachable(providers, now: now)
-        }
-        state.verification.begin(now: now)
-    }
-
-    /// Begins a network change: the fetches in flight and the expired answers belong to the former network.
-    private mutating func changing(now: Instant) {
-        state.isStable = false
-        changingUntil = now + Bounds.networkPatience
-        // Refreshes end here and restart when the network is known.
-        retry(lookups.compactMap { $0 }.filter(\.waiters.isEmpty).map(\.question), now: now)
-        for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
-        state.dropBackground(now: now)
-        for number in lookups.indices { startAnew(number, on: .inDoubt, now: now) }
-    }
-
-    /// Removes clients that were answered from the cache. A lookup that served only these clients ends.
-    private mutating func answeredFromCache(_ waiters: Set<Waiter>, now: Instant) {
-        for number in lookups.indices where lookups[number]?.waiters.contains(where: waiters.contains) ?? false {
-            change(number, now: now) { $0.answeredFromCache(waiters, now: now, &$1) }
-        }
-    }
-
-    private mutating func unchanged(now: Instant) {
-        state.isStable = true
-        changingUntil = nil
-        withdrawOverdueSubstitutes(now: now)
-        for number in lookups.indices {
-            if lookups[number]?.onlyAwaitsNetwork ?? false {
-                startAnew(number, on: .same, now: now)
-            } else {
-                change(number, now: now) { $0.networkIsUnchanged(now: now, &$1) }
-            }
-        }
-    }
-
-    /// Latest end of the network change under way; nil: none.
-    func changeEnd(_ now: Instant) -> Instant? { changingUntil.flatMap { now < $0 ? $0 : nil } }
-
-    private mutating func changed(to key: NetworkID, now: Instant) {
-        for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
-        state.dropBackground(now: now)
-        state.isStable = true
-        changingUntil = nil
-        state.synthesis.forgetAnswers()
-        troubled = []
-        let hottest = plan.hottest(atMost: Bounds.maxReverifiedNames, now: now)
-        _ = failures.removeAll()
-        let former = networks.present
-        let returning = networks.change(to: key, leaving: former == key ? nil : former.map(state.past), now: now)
-        if former == key {
-            state.comeBack(hottest: hottest, now: now)
-        } else {
-            state.move(to: returning, hottest: hottest, now: now)
-        }
-        withdrawOverdueSubstitutes(now: now)
-        plan.networkChanged(to: former == key ? .same : returning == nil ? .new : .known, now: now)
-        for number in lookups.indices { startAnew(number, on: former == key ? .same : .other, now: now) }
-    }
-
-    /// Restarts a lookup for its waiters on the current network.
-    mutating func startAnew(_ number: Int, on network: RestartNetwork, now: Instant) {
-        guard let question = lookups[number]?.question else { return }
-        if case .here(let reply, _) = routing.place(of: question, now: now) {
-            return change(number, now: now) { $0.answeredHere(reply, &$1) }
-        }
-        let policy = routing.policy(for: question)
-        let route = route(question, policy, now: now)
-        let terms = terms(for: route, isRefresh: false, now: now)
-        let changeEnd = changeEnd(now)
-        change(number, now: now) { lookup, state in
-            lookup = lookup.startedAnew(along: route, policy: policy, terms, now: now)
-            lookup.rankExpired(on: network, now: now, &state)
-            if let changeEnd { lookup.awaitNetwork(until: changeEnd) }
-            lookup.proceed(now: now, &state)
-        }
-    }
-
-    private mutating func setUnreachable(_ providers: Set<ProviderID>, now: Instant) {
-        let isProviderReachableAgain = state.ranking.setUnreachable(providers)
-        state.dropBackground(now: now, where: providers.contains)
-        for number in lookups.indices { change(number, now: now) { $0.leaveUnreachable(now: now, &$1) } }
-        guard isProviderReachableAgain else { return }
-        if changeEnd(now) != nil {
-            // The new network has a route: waiting questions are asked over it at once.
-            for number in lookups.indices where lookups[number]?.onlyAwaitsNetwork ?? false {
-                startAnew(number, on: .inDoubt, now: now)
-            }
-        }
-        retry(failures.removeAll(), now: now)
-        plan.resumed(now: now)
-    }
+    // MARK: terms
 
     /// Returns the system resolver's terms for a lookup that begins now.
-    private func terms(for route: Lookup.Route, isRefresh: Bool, now: Instant) -> Lookup.SystemTerms {
+    func terms(for route: Lookup.Route, isRefresh: Bool, now: Instant) -> Lookup.SystemTerms {
         if networks.isNew(now), !isRefresh { return state.termsAtFirst(now) }
         return Lookup.SystemTerms(
             hedge: route.systemHedge,
             patience: route.systemPatience(
-                routing.policy.systemPatience, isMistrusted: state.systemTrust.isLost(now)))
+                routing.policy.systemPatience, isMistrusted: state.systemCredibility.isLost(now)))
     }
 
     // MARK: views
@@ -657,6 +562,9 @@ package struct Resolver {
 
     /// Queries per second; 0 if the plan does not know the question.
     package func demand(for question: Question) -> Double { plan.demand(for: question)?.perSecond ?? 0 }
+
+    /// Number of answers of a source that contradicted the rule for their name.
+    package func contradictions(of source: Source) -> UInt64 { state.contradicting.count(of: source) }
 
     /// Number of system resolver answers given in place of a provider's.
     package func standIns(for reason: StandInReason) -> UInt64 { state.standIns[reason] ?? 0 }
@@ -678,8 +586,8 @@ package struct Resolver {
 
     package var probeCounts: ProbeCounts { state.verification.counts }
 
-    /// The system resolver's trust, from 0 to 1; 1 if it never gave a forged answer.
-    package func systemTrust(now: Instant) -> Double { state.systemTrust.share(now) }
+    /// The system resolver's credibility, from 0 to 1; 1 if it never gave a forged answer.
+    package func systemCredibility(now: Instant) -> Double { state.systemCredibility.share(now) }
 
     /// The suspected captive portal; nil if there is none.
     package var portal: PortalState? { state.portal.state }

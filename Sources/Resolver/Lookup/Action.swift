@@ -30,7 +30,7 @@ package enum Action: Equatable, Sendable {
     case probe(ProbeID, ProbeTarget)
     indirect case probeNews(ProbeNews)
     /// Record forgery evidence against a source.
-    indirect case diverged(ForgeryEvidence)
+    indirect case forged(ForgeryEvidence)
     /// Record an answer that contradicts the rule for its name.
     indirect case contradicted(ContradictingAnswer)
     case portal(PortalEvent)

@@ -331,7 +331,7 @@ struct Lookup {
             if let provider = attempt.provider { state.ranking.unserved.answered(question.name, by: provider) }
             answered(attempt, answer, now: now, &state)
         case .notServed: notServed(attempt, now: now, &state)
-        case .leftOut: leftOut(attempt, now: now, &state)
+        case .omitted: omitted(attempt, now: now, &state)
         case .nameFailed(let failure): nameFailed(attempt, failure, now: now, &state)
         case .failure(let failure): failed(attempt, failure, now: now, &state)
         }
@@ -642,7 +642,7 @@ struct Lookup {
     }
 
     /// Ranks the expired answer by the current network. During a suspected change, its rank is lower.
-    mutating func rankExpired(on network: RestartNetwork, now: Instant, _ state: inout ResolverState) {
+    mutating func rankExpired(on network: NetworkSinceStart, now: Instant, _ state: inout ResolverState) {
         switch network {
         case .same:
             guard let before = expired.takeBeforeDoubt() else { return }

@@ -133,10 +133,10 @@ extension Lookup {
     }
 
     /// Handles a reply that answers other questions and not this one: the provider works, and the next one is asked.
-    mutating func leftOut(_ attempt: Attempt, now: Instant, _ state: inout ResolverState) {
+    mutating func omitted(_ attempt: Attempt, now: Instant, _ state: inout ResolverState) {
         state.sourceHistory.failed(question, .fetch(.garbage), by: attempt.source, now: now)
         guard let provider = attempt.provider else { return systemFailed(now: now) }
-        failures.leftOut(by: provider)
+        failures.omitted(by: provider)
         state.ranking.replied(provider, now: now)
         providers.makeNextDue(now)
     }
@@ -286,7 +286,7 @@ extension Lookup {
     mutating func settle(
         with answer: Answer, _ reason: StandInReason, now: Instant, _ state: inout ResolverState
     ) -> Answer? {
-        if state.synthesis.isNeeded(for: question, answer) || awaitsPreferred(answer) {
+        if state.dns64.isNeeded(for: question, answer) || awaitsPreferred(answer) {
             let standIn = isSubstitute(.system, state.ranking, now) ? reason : nil
             beginAwaitingOtherFamily(answer, .system, standIn: standIn, now: now, &state)
             return nil
@@ -329,7 +329,7 @@ extension Lookup {
         // A portal's resolver gives its own address for every name, so that the filtered answer proves nothing.
         let isSystems = held.ambiguousEmpty?.source == .system
         let isPortals = isSystems && (state.portal.isSuspected || !maySystemAnswer)
-        if let found = held.ambiguousEmpty, !isPortals, !isHeld || state.synthesis.isOn(for: question) {
+        if let found = held.ambiguousEmpty, !isPortals, !isHeld || state.dns64.isOn(for: question) {
             let empty = Answer(negative: .noData, ttlSeconds: found.answer.ttlSeconds)
             // Limit the TTL first, and then subtract the time for which the answer was held.
             let answer = policy.cache.applied(to: empty).aged(since: found.at, now: now)
@@ -372,7 +372,7 @@ extension Lookup {
         }
         if !isCachedBetter {
             let left = best.aged(now: now)
-            let answer = isCertain ? left : left.withTTL(to: Bounds.uselessTTLSeconds)
+            let answer = isCertain ? left : left.withTTL(to: Bounds.unreachableTTLSeconds)
             finish(with: answer, from: best.source, standIn: standIn, now: now, &state)
         } else if waiters.isEmpty {
             abandonAll(now: now, &state)
@@ -408,7 +408,7 @@ extension Lookup {
         _ state: inout ResolverState
     ) {
         let standIn = isSubstitute(source, state.ranking, now) ? standIn : nil
-        if state.synthesis.isNeeded(for: question, answer) || awaitsPreferred(answer) {
+        if state.dns64.isNeeded(for: question, answer) || awaitsPreferred(answer) {
             return beginAwaitingOtherFamily(answer, source, standIn: standIn, now: now, &state)
         }
         end(with: answer, from: source, standIn: standIn, now: now, &state)
@@ -464,10 +464,10 @@ extension Lookup {
         // The cache prefers a provider's answer, even an unreachable one, to the system resolver's.
         if held.replacedSource != nil, source == .system { state.actions.append(.remove(question)) }
         // The cache prefers a provider's answer. A substitute that expires before that answer would never be served.
-        let isUseless =
+        let isOutlived =
             isRefresh && isSubstitute && held.replacedSource == nil
             && state.verification.outlives(answer.ttlSeconds, question, now: now)
-        guard answer.ttlSeconds > 0, mayCache, !isUseless else {
+        guard answer.ttlSeconds > 0, mayCache, !isOutlived else {
             if mayCache { state.verification.heard(question, answer, from: source, policy.probes, now: now) }
             return state.verification.arranged(question, answer, now: now)
         }
@@ -537,7 +537,7 @@ extension Lookup {
             failures.failedForIPv4()
             return fail(now: now, &state)
         }
-        guard let made = state.synthesis.answer(from: answer, withoutIPv6.aged(now: now)) else {
+        guard let made = state.dns64.answer(from: answer, withoutIPv6.aged(now: now)) else {
             return end(with: withoutIPv6, now: now, &state)
         }
         mayHaveAged = true

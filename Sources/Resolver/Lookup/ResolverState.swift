@@ -16,7 +16,7 @@ struct ResolverState {
     var substitutes = Substitutes()
     var portal = PortalWatch()
     var verification: Verification
-    var synthesis = DNS64()
+    var dns64 = DNS64()
     var otherFamilies = OtherFamilyLookups()
     var sourceHistory = SourceHistory()
     /// False during a network change: answers may belong to either network and are not cached.
@@ -24,7 +24,7 @@ struct ResolverState {
         didSet { verification.isStable = isStable }
     }
     /// Credibility of the system resolver.
-    var systemTrust = Trust()
+    var systemCredibility = Credibility()
     var systemPace = SystemPace()
     /// Number of system resolver answers given in place of a provider's.
     var standIns: [StandInReason: UInt64] = [:]
@@ -110,7 +110,7 @@ struct ResolverState {
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
         let arranged = verification.arranged(question, answer, now: now)
         actions.append(.store(question, arranged, source))
-        synthesis.learned(question, answer, from: source, now: now)
+        dns64.learned(question, answer, from: source, now: now)
         return arranged
     }
 
@@ -191,7 +191,7 @@ struct ResolverState {
         case .notServed:
             ranking.replied(fetch.provider, now: now)
             ranking.unserved.refused(fetch.question.name, by: fetch.provider, now: now)
-        case .leftOut: ranking.replied(fetch.provider, now: now)
+        case .omitted: ranking.replied(fetch.provider, now: now)
         case .failure(let failure):
             ranking.failed(
                 fetch.provider, failure, isOfService: isOfService(failure, at: .provider(fetch.provider), now: now),
@@ -289,7 +289,7 @@ struct ResolverState {
     /// Returns everything learned on the current network.
     func past(_ key: NetworkID) -> KnownNetworks.Past {
         KnownNetworks.Past(
-            key, providers: ranking.standings, systemTrust: systemTrust,
+            key, providers: ranking.standings, systemCredibility: systemCredibility,
             names: verification.known.touchedLast(atMost: Bounds.maxPastNames))
     }
 
@@ -302,7 +302,7 @@ struct ResolverState {
         substitutes.removeAll()
         sourceHistory = SourceHistory()
         contradicting.networkChanged()
-        systemTrust = known?.systemTrust ?? Trust()
+        systemCredibility = known?.systemCredibility ?? Credibility()
         systemPace = SystemPace()
         verification.networkChanged(known?.names ?? [], hottest: hottest, now: now)
     }
@@ -316,7 +316,7 @@ struct ResolverState {
 
     /// Terms just after a network change.
     func termsAtFirst(_ now: Instant) -> Lookup.SystemTerms {
-        systemTrust.isLost(now) ? .mistrustedAtFirst : .atFirst
+        systemCredibility.isLost(now) ? .mistrustedAtFirst : .atFirst
     }
 
     // MARK: credibility
@@ -324,7 +324,7 @@ struct ResolverState {
     mutating func recordConfirmed(_ source: Source, about name: Name, now: Instant) {
         switch source {
         case .provider(let provider): ranking.recordConfirmed(provider, about: name, now: now)
-        case .system: systemTrust.recordConfirmed(about: name, now: now)
+        case .system: systemCredibility.recordConfirmed(about: name, now: now)
         case .local, .fallback: break
         }
     }
@@ -332,7 +332,7 @@ struct ResolverState {
     mutating func recordForged(_ source: Source, about name: Name, now: Instant) {
         switch source {
         case .provider(let provider): ranking.recordForged(provider, about: name, now: now)
-        case .system: systemTrust.recordForged(about: name, now: now)
+        case .system: systemCredibility.recordForged(about: name, now: now)
         case .local, .fallback: break
         }
     }

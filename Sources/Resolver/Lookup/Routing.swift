@@ -14,11 +14,11 @@ struct Routing {
 
     /// Replaces the settings. Keeps the portal's names and the NAT64 prefixes, which are not settings.
     mutating func set(_ new: Policy) {
-        let (exceptions, prefixes) = (policy.exceptions, policy.translationPrefixes)
+        let (exceptions, prefixes) = (policy.exceptions, policy.nat64Prefixes)
         policy = new
         policy.changeAll {
             $0.exceptions = exceptions
-            $0.translationPrefixes = prefixes
+            $0.nat64Prefixes = prefixes
         }
     }
 

@@ -10,7 +10,7 @@ extension ResolverState {
             return .contradicted(until: until)
         }
         let order = verification.systemStanding(of: question, now: now)
-        if case .systemFirst(isVerified: false) = order, systemTrust.isLost(now) { return .mistrusted }
+        if case .systemFirst(isVerified: false) = order, systemCredibility.isLost(now) { return .mistrusted }
         return order
     }
 

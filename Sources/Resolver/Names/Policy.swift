@@ -37,7 +37,7 @@ package struct Policy: Equatable, Sendable {
     /// are not cached.
     var exceptions: PortalNames?
     /// NAT64 prefixes of the network in use.
-    var translationPrefixes: [NAT64Prefix] = []
+    var nat64Prefixes: [NAT64Prefix] = []
 
     package init() {}
 
@@ -170,7 +170,7 @@ package struct Policy: Equatable, Sendable {
         let direction = direction(of: name, found)
         let isNameserver = direction.upstreams.isNameserver
         if !isNameserver, let exceptions, exceptions.cover(name) {
-            return NamePolicy(ofPortalNames: stale, allowsPrivate: exceptions.mayBePrivate(name), translationPrefixes)
+            return NamePolicy(ofPortalNames: stale, allowsPrivate: exceptions.mayBePrivate(name), nat64Prefixes)
         }
         var rule = found ?? Rule()
         // Names inside a network often have certificates of an authority of their own.
@@ -184,7 +184,7 @@ package struct Policy: Equatable, Sendable {
             order: order, systemPatience: systemPatience,
             allowsPrivate: allowsPrivate(name, rule, direction.upstreams), cache: cache.with(terms),
             limits: limits, stale: stale, prefetches: terms.prefetch ?? prefetches,
-            probes: ProbeTerms(probes, terms, order: order, translationPrefixes: translationPrefixes))
+            probes: ProbeTerms(probes, terms, order: order, nat64Prefixes: nat64Prefixes))
     }
 }
 
@@ -327,6 +327,6 @@ extension NamePolicy {
             order: .providersFirst, systemPatience: .zero, allowsPrivate: allowsPrivate,
             cache: CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 0, negativeMaxTTLSeconds: 0),
             limits: Freshness.Limits(maxAgeSeconds: 0, allowsNegative: false), stale: stale, prefetches: false,
-            probes: ProbeTerms(ProbePolicy(), RuleTerms(), translationPrefixes: prefixes))
+            probes: ProbeTerms(ProbePolicy(), RuleTerms(), nat64Prefixes: prefixes))
     }
 }

@@ -8,7 +8,7 @@ extension NamePolicy {
     /// addresses is left, or if a signature covers them.
     func withoutPrivateAddresses(_ answer: Answer) -> Answer? {
         guard !allowsPrivate else { return answer }
-        let prefixes = probes.translationPrefixes
+        let prefixes = probes.nat64Prefixes
         let isPrivate = { (address: Address) in address.isPrivate(behind: prefixes) }
         let hasPrivate = answer.records.contains { record in
             record.type.isServiceBinding

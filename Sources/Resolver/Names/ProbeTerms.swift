@@ -27,14 +27,14 @@ package struct ProbeTerms: Equatable, Sendable {
     /// With `systemFirst`, verdicts decide whether the system resolver's answer is accepted.
     let order: UpstreamOrder
     /// NAT64 prefixes of the current network. An address that embeds a private IPv4 address is private.
-    let translationPrefixes: [NAT64Prefix]
+    let nat64Prefixes: [NAT64Prefix]
 
     init(
         _ policy: ProbePolicy, _ rule: RuleTerms, order: UpstreamOrder = .providersFirst,
-        translationPrefixes: [NAT64Prefix] = []
+        nat64Prefixes: [NAT64Prefix] = []
     ) {
         self.order = order
-        self.translationPrefixes = translationPrefixes
+        self.nat64Prefixes = nat64Prefixes
         switch rule.probe {
         case nil: scope = policy.isEnabled ? .publicAddresses : .nothing
         case true?: scope = policy.isEnabled ? .allAddresses : .nothing

@@ -8,14 +8,15 @@ struct KnownNetworks {
     struct Past {
         let key: NetworkID
         fileprivate(set) var providers: [ProviderStanding]
-        let systemTrust: Trust
+        let systemCredibility: Credibility
         /// The most recently used names.
         fileprivate(set) var names: [NameVerification]
 
-        init(_ key: NetworkID, providers: [ProviderStanding], systemTrust: Trust, names: [NameVerification]) {
+        init(_ key: NetworkID, providers: [ProviderStanding], systemCredibility: Credibility, names: [NameVerification])
+        {
             self.key = key
             self.providers = providers
-            self.systemTrust = systemTrust
+            self.systemCredibility = systemCredibility
             self.names = names
         }
     }

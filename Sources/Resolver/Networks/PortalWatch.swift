@@ -139,10 +139,10 @@ struct PortalWatch {
         switch (upstream, result) {
         case (.system, .success): systemAnsweredAt = now
         case (.system, .failure): return
-        case (.system, .nameFailed), (.system, .notServed), (.system, .leftOut): return
+        case (.system, .nameFailed), (.system, .notServed), (.system, .omitted): return
         case (.provider(let provider), .success): spoke(provider, isProven: true, now: now)
         case (.provider(let provider), .nameFailed), (.provider(let provider), .notServed),
-            (.provider(let provider), .leftOut):
+            (.provider(let provider), .omitted):
             let isVerified = watched.contains { $0.id == provider && $0.verifies }
             spoke(provider, isProven: isVerified, now: now)
         case (.provider(let provider), .failure(let failure)): failed(provider, failure, of: domain, now: now)

@@ -45,8 +45,8 @@ struct Demand: Equatable {
     mutating func count(_ more: Int, now: Instant) {
         let elapsed = max(.zero, countedAt.duration(to: now))
         countedAt = max(countedAt, now)
-        let fading = Decay.part(after: elapsed, memory: Demand.memory)
-        asks = asks * fading + Double(more)
-        seconds = (seconds + elapsed.seconds) * fading
+        let decay = Decay.part(after: elapsed, memory: Demand.memory)
+        asks = asks * decay + Double(more)
+        seconds = (seconds + elapsed.seconds) * decay
     }
 }

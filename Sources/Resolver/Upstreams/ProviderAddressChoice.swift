@@ -24,11 +24,11 @@ package struct ProviderAddressChoice: Sendable {
 
     /// - Parameters:
     ///   - count: the number of addresses, 1 or more; 0 counts as 1.
-    ///   - inReserve: number of addresses at the end that are used only if the others fail; 0 if it equals the count.
+    ///   - fallbacks: number of addresses at the end that are used only if the others fail; 0 if it equals the count.
     ///   - seed: selects the first of the other addresses, so that not all daemons start with the same one.
-    package init(count: Int, inReserve: Int = 0, seed: UInt64) {
+    package init(count: Int, fallbacks: Int = 0, seed: UInt64) {
         addresses = Array(repeating: Address(), count: max(1, count))
-        preferred = (1..<addresses.count).contains(inReserve) ? addresses.count - inReserve : addresses.count
+        preferred = (1..<addresses.count).contains(fallbacks) ? addresses.count - fallbacks : addresses.count
         first = Int(seed % UInt64(preferred))
         current = first
     }
@@ -39,7 +39,7 @@ package struct ProviderAddressChoice: Sendable {
     ///   - origins: for each address, its index among the present addresses; nil: a new address.
     ///   - fallbackCount: number of addresses at the end that are used only if the others fail.
     package func replaced(by origins: [Int?], fallbackCount: Int, seed: UInt64) -> ProviderAddressChoice {
-        var new = ProviderAddressChoice(count: origins.count, inReserve: fallbackCount, seed: seed)
+        var new = ProviderAddressChoice(count: origins.count, fallbacks: fallbackCount, seed: seed)
         new.choices = choices
         for (index, origin) in origins.enumerated() {
             guard let origin else { continue }

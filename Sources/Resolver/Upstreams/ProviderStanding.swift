@@ -18,7 +18,7 @@ final class ProviderStanding {
     /// The path to the provider is interrupted: its host has acknowledged none of the requests in flight.
     private var isUnacknowledged = false
     private var streak = FailureStreak()
-    private(set) var trust = Trust()
+    private(set) var credibility = Credibility()
     private var serviceFailures = ServiceFailures()
     /// Time of the last reply of any kind.
     private var repliedAt: Instant?
@@ -76,7 +76,7 @@ final class ProviderStanding {
         let copy = ProviderStanding(traits)
         (copy.latency, copy.doubt, copy.answers, copy.failures) = (latency, doubt, answers, failures)
         (copy.breaker, copy.hasLostConnection, copy.isUnacknowledged) = (breaker, hasLostConnection, isUnacknowledged)
-        (copy.streak, copy.trust) = (streak, trust)
+        (copy.streak, copy.credibility) = (streak, credibility)
         (copy.serviceFailures, copy.repliedAt) = (serviceFailures, repliedAt)
         (copy.waitInVain, copy.silentParents) = (waitInVain, silentParents)
         (copy.pausedUntil, copy.hasOwnPause, copy.pausesInARow) = (pausedUntil, hasOwnPause, pausesInARow)
@@ -204,7 +204,7 @@ final class ProviderStanding {
     /// measurement.
     func expected(_ now: Instant) -> Double {
         let latency = max(latency.smoothed ?? 0, doubt ?? 0)
-        return latency + (1 - successShare(now)) * ProviderStanding.failureCost + trust.cost(now)
+        return latency + (1 - successShare(now)) * ProviderStanding.failureCost + credibility.cost(now)
     }
 
     /// The share of successes, for the ranking: near 1 with few requests, and an outage counts once.
@@ -242,7 +242,8 @@ final class ProviderStanding {
     func estimate(of allFirstChoices: Double, _ now: Instant) -> ProviderEstimate {
         ProviderEstimate(
             latencyMilliseconds: latency.smoothed, percentile95Milliseconds: latency.percentile95,
-            trust: trust.share(now), firstShare: allFirstChoices > 0 ? firstChoices.value(now) / allFirstChoices : 0,
+            credibility: credibility.share(now),
+            firstShare: allFirstChoices > 0 ? firstChoices.value(now) / allFirstChoices : 0,
             retryAt: [pausedUntil, openUntil, overQuotaUntil].compactMap { $0 }.filter { $0 > now }.max())
     }
 
@@ -485,8 +486,8 @@ final class ProviderStanding {
         }
     }
 
-    func recordConfirmed(about name: Name, now: Instant) { trust.recordConfirmed(about: name, now: now) }
-    func recordForged(about name: Name, now: Instant) { trust.recordForged(about: name, now: now) }
+    func recordConfirmed(about name: Name, now: Instant) { credibility.recordConfirmed(about: name, now: now) }
+    func recordForged(about name: Name, now: Instant) { credibility.recordForged(about: name, now: now) }
 
     /// Charges the budget for one refresh. Returns nil if it may begin, else the earliest start.
     func spend(now: Instant) -> Instant? {

@@ -26,8 +26,8 @@ package struct ProviderEstimate: Equatable, Sendable {
     package let latencyMilliseconds: Double?
     /// The 95th percentile of the last 64 answers.
     package let percentile95Milliseconds: Double?
-    /// Trust in the provider's answers, from 0 to 1; 1 if none was found to be forged.
-    package let trust: Double
+    /// Credibility of the provider's answers, from 0 to 1; 1 if none was found to be forged.
+    package let credibility: Double
     /// The provider's share of the recently started lookups, from 0 to 1.
     package let firstShare: Double
     /// When the provider is asked again; nil if it is in use.

@@ -63,7 +63,7 @@ struct ShadowFetches {
             pending[index].given = answer
             compare(index)
         case .success: pending.remove(at: index)
-        case .nameFailed, .notServed, .leftOut, .failure: countFailed(pending.remove(at: index))
+        case .nameFailed, .notServed, .omitted, .failure: countFailed(pending.remove(at: index))
         }
         return ended
     }

@@ -295,7 +295,7 @@ struct UpstreamRanking {
     /// longer hold. A provider that lost credibility is measured at most every `Bounds.mistrustPause`.
     private func isDueForMeasurement(_ index: Int, _ now: Instant) -> Bool {
         guard !standings[index].isDoubted else { return true }
-        return standings[index].trust.isLost(now)
+        return standings[index].credibility.isLost(now)
             && standings[index].isUntried(for: Bounds.mistrustPause, now)
     }
 

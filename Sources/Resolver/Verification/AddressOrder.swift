@@ -28,7 +28,7 @@ struct AddressOrder {
 
     /// The addresses to hand out, in order.
     private(set) var handedOut: [Place]
-    let leftOut: [Place]
+    let omitted: [Place]
 
     /// - Parameters:
     ///   - addresses: the addresses of one answer, in the upstream's order.
@@ -42,7 +42,7 @@ struct AddressOrder {
             let isProbed = judged.contains { $0.1.verdict != .unprobed }
             let place = isProbed ? AddressPlace.asGiven : .behind
             handedOut = addresses.map { Place(address: $0, place: place, rank: .open) }
-            leftOut = []
+            omitted = []
             return
         }
         let quickest = judged.compactMap { $0.1.rankedTime }.min()
@@ -70,7 +70,7 @@ struct AddressOrder {
                 rank: $0.rank)
         }
         handedOut = placed.filter { !isLeftOut($0.rank) }
-        leftOut = placed.filter { isLeftOut($0.rank) }
+        omitted = placed.filter { isLeftOut($0.rank) }
     }
 
     var addresses: [Address] { handedOut.map(\.address) }

@@ -27,15 +27,15 @@ extension NameVerification {
     }
 
     /// Addresses withheld from clients, each once.
-    var leftOut: [AddressOrder.Place] {
+    var omitted: [AddressOrder.Place] {
         var seen: Set<Address> = []
-        return orders.flatMap(\.leftOut).filter { seen.insert($0.address).inserted }
+        return orders.flatMap(\.omitted).filter { seen.insert($0.address).inserted }
     }
 
     /// One entry per address and port; addresses in no answer come last.
     var judged: [JudgedAddress] {
         var seen: Set<Address> = []
-        let placed = orders.flatMap { $0.handedOut + $0.leftOut }.map { ($0.address, $0.place) }
+        let placed = orders.flatMap { $0.handedOut + $0.omitted }.map { ($0.address, $0.place) }
         let absent = addresses.map { ($0.address, AddressPlace.absent) }
         return (placed + absent).filter { seen.insert($0.0).inserted }.flatMap { judged($0.0, $0.1) }
     }
@@ -83,7 +83,7 @@ extension ProbeTerms {
     func allows(_ address: Address) -> Bool {
         switch scope {
         case .nothing: false
-        case .publicAddresses: !address.isPrivate(behind: translationPrefixes) && !address.isDocumentation
+        case .publicAddresses: !address.isPrivate(behind: nat64Prefixes) && !address.isDocumentation
         case .allAddresses: true
         }
     }

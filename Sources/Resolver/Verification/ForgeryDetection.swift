@@ -3,32 +3,32 @@
 
 import DNSWire
 
-/// A reported divergence, remembered so that it is not reported twice.
-struct DivergenceTold {
+/// A reported forgery, remembered so that it is not reported twice.
+struct ReportedForgery {
     let address: Address
     let source: Source
     let at: Instant
 }
 
 extension NameVerification {
-    /// Returns the divergences not reported within `Bounds.recentAnswerAge`.
-    mutating func takeDivergences(now: Instant) -> [ForgeryEvidence] {
+    /// Returns the forgeries not reported within `Bounds.recentAnswerAge`.
+    mutating func takeForgeries(now: Instant) -> [ForgeryEvidence] {
         guard hasMismatched else { return [] }
-        divergencesTold.removeAll { now - $0.at > Bounds.recentAnswerAge }
-        let found = divergences(among: statements.filter { !$0.isLate(now) })
-        divergencesTold += found.map {
-            DivergenceTold(address: $0.mismatched.target.address, source: $0.mismatched.source, at: now)
+        reportedForgeries.removeAll { now - $0.at > Bounds.recentAnswerAge }
+        let found = forgeries(among: statements.filter { !$0.isLate(now) })
+        reportedForgeries += found.map {
+            ReportedForgery(address: $0.mismatched.target.address, source: $0.mismatched.source, at: now)
         }
         return found
     }
 
-    private func divergences(among statements: [SourceStatement]) -> [ForgeryEvidence] {
+    private func forgeries(among statements: [SourceStatement]) -> [ForgeryEvidence] {
         var found: [ForgeryEvidence] = []
         for statement in statements {
             for address in statement.addresses where judgement(of: address).verdict.isMismatched {
-                let isTold = divergencesTold.contains { $0.address == address && $0.source == statement.source }
+                let isReported = reportedForgeries.contains { $0.address == address && $0.source == statement.source }
                 let others = statements.filter { $0.contradicts(statement, about: address) }
-                guard !isTold, let mismatched = claim(statement, address),
+                guard !isReported, let mismatched = claim(statement, address),
                     let verified = others.lazy.compactMap({ verifiedClaim($0) }).first
                 else { continue }
                 found.append(ForgeryEvidence(statement.question, mismatched: mismatched, verified: verified))

@@ -31,7 +31,7 @@ struct NameVerification {
     /// forged. In the past: its next answer must be verified. Nil: it has forged nothing since its last verified
     /// answer.
     var systemForgedUntil: Instant?
-    var divergencesTold: [DivergenceTold] = []
+    var reportedForgeries: [ReportedForgery] = []
 
     init(_ key: NameInView, now: Instant) {
         self.key = key

@@ -8,7 +8,7 @@ struct PrefixBudget {
         var starts = TokenBucket()
 
         func readyAt(_ now: Instant) -> Instant {
-            starts.readyAt(perSecond: Bounds.probesPerSecondPerNeighbourhood, now: now)
+            starts.readyAt(perSecond: Bounds.probesPerSecondPerPrefix, now: now)
         }
     }
 
@@ -17,7 +17,7 @@ struct PrefixBudget {
     /// Returns when a probe of the address may start; nil: not before another one ends.
     func readyAt(_ address: Address, now: Instant) -> Instant? {
         guard let use = uses[AggregatePrefix(of: address)] else { return now }
-        return use.running < Bounds.maxProbesPerNeighbourhood ? use.readyAt(now) : nil
+        return use.running < Bounds.maxProbesPerPrefix ? use.readyAt(now) : nil
     }
 
     mutating func began(_ address: Address, now: Instant) {
@@ -26,7 +26,7 @@ struct PrefixBudget {
         }
         var use = uses[AggregatePrefix(of: address)] ?? Use()
         use.running += 1
-        _ = use.starts.spend(perSecond: Bounds.probesPerSecondPerNeighbourhood, now: now)
+        _ = use.starts.spend(perSecond: Bounds.probesPerSecondPerPrefix, now: now)
         uses[AggregatePrefix(of: address)] = use
     }
 

@@ -167,7 +167,7 @@ struct ProbePlan {
 
     /// Returns when the entry may start, as far as slots and its prefix allow; nil: not before another probe ends.
     private func readyAt(_ entry: Waiting, now: Instant) -> Instant? {
-        let places = entry.isRequested ? Bounds.maxProbes : Bounds.maxProbes - Bounds.probesInReserve
+        let places = entry.isRequested ? Bounds.maxProbes : Bounds.maxProbes - Bounds.reservedProbes
         guard running.count < places, let there = prefixes.readyAt(entry.target.address, now: now) else { return nil }
         return max(entry.readyAt, there)
     }

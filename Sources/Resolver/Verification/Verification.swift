@@ -21,7 +21,7 @@ struct Verification {
         ///   during the lookup and gives it again if no source has a better one. Clients that ask meanwhile wait as for
         ///   a miss.
         case askElsewhere(Question, excludedSource: Source, forged: Answer?)
-        case diverged(ForgeryEvidence)
+        case forged(ForgeryEvidence)
         /// The source gave a verified address for the name.
         case recordConfirmed(Source, Name)
     }
@@ -358,9 +358,9 @@ struct Verification {
         counts.forgottenNames = known.evictions
         if plan.overflows > 0 { counts.skipped[.overload] = plan.overflows }
         for name in known.names where name.wasVerified && name.hasBad {
-            let leftOut = name.leftOut
-            counts.quarantined += leftOut.count { $0.place == .quarantined }
-            counts.dropped += leftOut.count { $0.place == .dropped }
+            let omitted = name.omitted
+            counts.quarantined += omitted.count { $0.place == .quarantined }
+            counts.dropped += omitted.count { $0.place == .dropped }
         }
         return counts
     }
@@ -420,11 +420,11 @@ struct Verification {
     private mutating func conclude(_ number: Int, now: Instant) {
         rearrange(number)
         guard known.names[number].hasVerdict else { return }
-        let divergences = known.change(number) { $0.takeDivergences(now: now) }
-        for divergence in divergences {
+        let forgeries = known.change(number) { $0.takeForgeries(now: now) }
+        for evidence in forgeries {
             tally.divergences += 1
-            consequences.append(.diverged(divergence))
-            askElsewhere(number, now: now, hasBetterSource: true) { $0.source == divergence.mismatched.source }
+            consequences.append(.forged(evidence))
+            askElsewhere(number, now: now, hasBetterSource: true) { $0.source == evidence.mismatched.source }
         }
         let truths = known.change(number) { $0.takeTruths(now: now) }
         let name = known.names[number].name

@@ -287,7 +287,7 @@ package final class Provider {
         switch result {
         case .failure(.status) where settings.hasOwnNames: .failure(.server)
         case .failure(.garbage) where settings.hasOwnNames && settings.url.isSecure: .failure(.server)
-        case .success, .nameFailed, .notServed, .leftOut, .failure: result
+        case .success, .nameFailed, .notServed, .omitted, .failure: result
         }
     }
 

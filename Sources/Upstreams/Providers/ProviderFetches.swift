@@ -124,10 +124,10 @@ package final class ProviderFetches: TimedPart {
     func reportResults() {
         guard hasFinished else { return }
         let now = Clock.now()
-        for setback in http.takeAttemptFailures() {
-            guard let id = requestOfTransfer[setback.id], let request = requests[id], let flight = request.flight
+        for attempt in http.takeAttemptFailures() {
+            guard let id = requestOfTransfer[attempt.id], let request = requests[id], let flight = request.flight
             else { continue }
-            let (failure, endpoint) = (setback.failure, flight.endpoint(dialledAs: setback.endpoint))
+            let (failure, endpoint) = (attempt.failure, flight.endpoint(dialledAs: attempt.endpoint))
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
         }
         for transfer in http.takeUnacknowledged() {
@@ -406,7 +406,7 @@ package final class ProviderFetches: TimedPart {
             else { continue }
             isSolicited[index] = true
             let outcome = outcomes[index]
-            unreported.finished.append((fetch.id, hasAnswers ? outcome.besideAnswers : outcome))
+            unreported.finished.append((fetch.id, hasAnswers ? outcome.amongAnswers : outcome))
         }
         for (index, outcome) in outcomes.enumerated() where !isSolicited[index] {
             let isFlushed = request.flushed.contains { $0.contains(request.questions[index]) }

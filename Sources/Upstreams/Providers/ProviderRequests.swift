@@ -51,20 +51,20 @@ extension FetchResult {
     /// True if the provider replied about the name, so the provider works.
     var isReply: Bool {
         switch self {
-        case .success, .nameFailed, .notServed, .leftOut: true
+        case .success, .nameFailed, .notServed, .omitted: true
         case .failure: false
         }
     }
 
     /// The meaning of the result if the same reply answers other questions: what is missing or wrong concerns this
     /// question alone.
-    var besideAnswers: FetchResult { self == .failure(.garbage) ? .leftOut : self }
+    var amongAnswers: FetchResult { self == .failure(.garbage) ? .omitted : self }
 
     /// False if the provider could do nothing for a name that it serves.
     var isUseful: Bool {
         switch self {
         case .success, .notServed: true
-        case .nameFailed, .leftOut, .failure: false
+        case .nameFailed, .omitted, .failure: false
         }
     }
 }

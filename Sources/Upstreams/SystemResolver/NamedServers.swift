@@ -194,7 +194,7 @@ extension NamedServer {
     fileprivate func finished(with result: FetchResult, after elapsed: Duration) {
         latest.add(isSuccess: result.isUseful)
         switch result {
-        case .success, .notServed, .leftOut:
+        case .success, .notServed, .omitted:
             answered += 1
             silences = 0
             latency.record(elapsed)

@@ -313,7 +313,7 @@ package final class SystemFetches: TimedPart {
             jobOfFetch[fetch] = nil
             switch result {
             case .success: break
-            case .nameFailed, .notServed, .leftOut, .failure: counts.failures += 1
+            case .nameFailed, .notServed, .omitted, .failure: counts.failures += 1
             }
             finished.append((fetch, result))
         case .own(let finish): finishedOwn.append((number, finish, result))
@@ -340,7 +340,7 @@ extension FetchResult {
     /// A server has answered, possibly with an error.
     fileprivate var isAnswered: Bool {
         switch self {
-        case .success, .nameFailed, .notServed, .leftOut, .failure(.server), .failure(.garbage): true
+        case .success, .nameFailed, .notServed, .omitted, .failure(.server), .failure(.garbage): true
         case .failure: false
         }
     }

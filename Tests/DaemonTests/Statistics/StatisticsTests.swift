@@ -85,7 +85,7 @@ struct StatisticsTests {
                 [], records: FlightRecords(servingThreads: 0), mailbox: try Mailbox(capacity: 1),
                 makeFastPath: { preconditionFailure("no thread is started") }),
             cache: stand.cache, pendingProbes: PendingProbes(resolving), evidence: stand.evidence(),
-            notifier: Notifier(resolving.loop, resolving.upstreams, stand.outbox), network: nil, translationPrefix: nil,
+            notifier: Notifier(resolving.loop, resolving.upstreams, stand.outbox), network: nil, nat64Prefix: nil,
             nameserverSource: nil,
             start: DaemonStart(
                 options: try Options([]), rights: "", at: Instant(nanoseconds: 0), atWall: 1_000),

@@ -119,7 +119,7 @@ struct FleetStepsTests {
     @Test func aSynthesisedAnswerIsShorterThanTheProviders() throws {
         var resolver = resolver(limited(0))
         let prefix = try #require(Prefix("64:ff9b::/96").flatMap { NAT64Prefix($0) })
-        _ = handle(.translation([prefix], synthesises: true), &resolver)
+        _ = handle(.nat64Prefixes([prefix], synthesises: true), &resolver)
         var (ttls, ends, begins) = ([UInt32](arrayLiteral: 60, 20, 60, 25, 59)[...], [Duration](), [Duration]())
         func carryOut(_ actions: [Action], _ resolver: inout Resolver, _ time: Duration) throws {
             for action in actions {

@@ -77,7 +77,7 @@ struct RemarkTests {
         var (resolver, actions) = (Resolver(seed: 1), [Action]())
         let prefix = try #require(Prefix("64:ff9b::/96").flatMap { NAT64Prefix($0) })
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: true), now: now, actions: &actions)
-        resolver.handle(.translation([prefix], synthesises: true), now: now, actions: &actions)
+        resolver.handle(.nat64Prefixes([prefix], synthesises: true), now: now, actions: &actions)
         resolver.handle(.asked(Question(name, .aaaa), Waiter(1)), now: now, actions: &actions)
         var given: Answer?
         while given == nil, !actions.isEmpty {

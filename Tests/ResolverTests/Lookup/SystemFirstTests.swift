@@ -31,7 +31,7 @@ struct SystemFirstTests {
     @Test("forged answers are given until their first verdict, beside hanging probes and a flood of names")
     func forging() {
         var world = World()
-        // Two domains do not cost the system resolver its trust.
+        // Two domains do not cost the system resolver its credibility.
         world.forged = Set((0..<2).map(World.name))
         world.hanging = Set((10..<20).map(World.name))
         for round in 0..<360 {
@@ -80,7 +80,7 @@ struct SystemFirstTests {
         world.forged = Set((0..<4).map(World.name))
         for number in 0..<4 { world.ask(World.name(number)) }
         world.pass(.seconds(10))
-        #expect(world.resolver.systemTrust(now: world.now) < 0.5)
+        #expect(world.resolver.systemCredibility(now: world.now) < 0.5)
         world.ask(World.name(5))
         world.pass(.seconds(1))
         #expect(world.providerQuestions[World.name(5)] != nil && world.systemQuestions[World.name(5)] == nil)

@@ -13,7 +13,8 @@ struct KnownNetworksTests {
 
     private func past(_ number: UInt32, names: [NameVerification] = []) -> KnownNetworks.Past {
         KnownNetworks.Past(
-            NetworkID(rawValue: number), providers: [ProviderStanding(provider)], systemTrust: Trust(), names: names)
+            NetworkID(rawValue: number), providers: [ProviderStanding(provider)], systemCredibility: Credibility(),
+            names: names)
     }
 
     /// From each to the next.
@@ -91,7 +92,7 @@ struct KnownNetworksTests {
     }
 
     @Test("a system resolver that lies on one network is believed on the next, and is not when the first comes back")
-    func systemTrust() throws {
+    func systemCredibility() throws {
         var state = ResolverState(seed: 1)
         for number in 0..<3 {
             state.recordForged(.system, about: try #require(Name("www.site\(number).com")), now: start)

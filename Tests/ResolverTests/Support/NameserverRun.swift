@@ -108,7 +108,7 @@ struct NameserverRun {
             switch result {
             case .success(let answer): return "answer \(answer.kind)"
             case .notServed: return "refused"
-            case .leftOut: return "left out"
+            case .omitted: return "omitted"
             case .nameFailed(let failure): return "replied \(failure.responseCode)"
             case .failure(let failure): return "failed \(failure)"
             }

@@ -150,7 +150,7 @@ struct ScenarioRun {
             try handle(.hostsChanged(HostsFiles([HostsTable(parsing: Array(line.rest().utf8))])))
         } else if line.take("translation") {
             let synthesises = !line.take("without-dns64")
-            try handle(.translation(try vocabulary.prefixes(&line), synthesises: synthesises))
+            try handle(.nat64Prefixes(try vocabulary.prefixes(&line), synthesises: synthesises))
         } else if line.take("requested") {
             try handle(.requested(try questions(&line)))
         } else if line.take("restored") {
@@ -289,7 +289,7 @@ struct ScenarioRun {
         guard !isAnswer else { return .fetchFinished(fetch.id, .success(try vocabulary.answer(&line, to: question))) }
         guard !isReply else { return .fetchFinished(fetch.id, .nameFailed(try vocabulary.nameFailure(&line))) }
         guard !isRefusal else { return .fetchFinished(fetch.id, .notServed) }
-        guard !isOmission else { return .fetchFinished(fetch.id, .leftOut) }
+        guard !isOmission else { return .fetchFinished(fetch.id, .omitted) }
         let word = try line.word("a failure")
         guard let failure = FetchFailure(rawValue: word) else { throw line.error("\"\(word)\" is no failure") }
         return .fetchFinished(fetch.id, .failure(failure))
@@ -391,11 +391,11 @@ struct ScenarioRun {
             happened.append((.probe(target), now))
         case .probeNews(.found): break
         case .probeNews(.refused(_, let address, let reason)): happened.append((.refuse(address, reason), now))
-        case .diverged(let divergence):
-            let (mismatched, verified) = (divergence.mismatched, divergence.verified)
+        case .forged(let evidence):
+            let (mismatched, verified) = (evidence.mismatched, evidence.verified)
             let sources = (vocabulary.name(mismatched.source), vocabulary.name(verified.source))
             happened.append(
-                (.diverged(mismatched.target.address, sources.0, verified.target.address, sources.1), now))
+                (.forged(mismatched.target.address, sources.0, verified.target.address, sources.1), now))
         case .contradicted(let answer):
             happened.append((.contradicted(answer.question, from: vocabulary.name(answer.source)), now))
         case .fail(let waiter, let extendedError, let code):

@@ -27,7 +27,7 @@ struct ScenarioVocabulary {
         case awaitAsk(Question, from: String)
         case probe(ProbeTarget)
         case refuse(Address, ProbeRefusal)
-        case diverged(Address, String, Address, String)
+        case forged(Address, String, Address, String)
         case contradicted(Question, from: String)
     }
 
@@ -192,7 +192,7 @@ struct ScenarioVocabulary {
         case "diverged":
             let (mismatched, source) = (try address(&line), try sourceName(&line))
             try line.require("against")
-            return .diverged(mismatched, source, try address(&line), try sourceName(&line))
+            return .forged(mismatched, source, try address(&line), try sourceName(&line))
         case "contradicted": return .contradicted(try meantQuestion(&line), from: try sourceName(&line))
         case let word: throw line.error("\"\(word)\" is nothing that the resolver does")
         }
@@ -399,7 +399,7 @@ extension ScenarioVocabulary.Expectation: CustomStringConvertible {
         case .awaitAsk(let question, let source): "await for \(question) from \(source)"
         case .probe(let target): "probe \(target.address) for \(target.name)"
         case .refuse(let address, let reason): "refuse \(address) \(reason.rawValue)"
-        case .diverged(let mismatched, let source, let verified, let other):
+        case .forged(let mismatched, let source, let verified, let other):
             "diverged \(mismatched) from \(source) against \(verified) from \(other)"
         case .contradicted(let question, let source): "contradicted for \(question) from \(source)"
         }

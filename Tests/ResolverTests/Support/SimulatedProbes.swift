@@ -50,7 +50,7 @@ struct SimulatedProbes {
         try require(!running.values.contains(target), "\(target) is probed twice at a time")
         try require(!target.address.isPrivate, "\(target) is not public")
         let near = running.values.count { $0.name == target.name && $0.address.recordType == target.address.recordType }
-        try require(near < Bounds.maxProbesPerNeighbourhood, "too many probes in a neighbourhood")
+        try require(near < Bounds.maxProbesPerPrefix, "too many probes in a neighbourhood")
         running[id] = target
         try require(running.count <= Bounds.maxProbes, "too many probes")
         begunAt = begunAt.filter { now - $0 < .seconds(1) } + [now]

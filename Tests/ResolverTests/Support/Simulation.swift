@@ -295,14 +295,14 @@ struct Simulation {
                 account.throttled(provider, until: now + min(pause, Bounds.throttleCeiling))
                 try handle(.throttled(provider, for: pause))
             }
-        case .nameFailed, .notServed, .leftOut, .failure(.timeout): account.reached(result.id)
+        case .nameFailed, .notServed, .omitted, .failure(.timeout): account.reached(result.id)
         case .failure(.overload):
             account.reached(result.id)
             account.foundNoPlace(result.id)
         case .failure: break
         }
         switch result.result {
-        case .success, .nameFailed, .notServed, .leftOut: account.replied(result.id, now: now)
+        case .success, .nameFailed, .notServed, .omitted: account.replied(result.id, now: now)
         case .failure: break
         }
         let lowest = Simulation.lowest(account.running[result.id]?.question)
@@ -425,7 +425,7 @@ struct Simulation {
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
         case .remove(let question) where policy.of(question.name).treatment(of: question.type) == .yielding:
             cache.remove(question)
-        case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .diverged, .contradicted:
+        case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .forged, .contradicted:
             try account.require(policy.probes.isEnabled, "\(action) without probes")
             try performOfProbes(action)
         }

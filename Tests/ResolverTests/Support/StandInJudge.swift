@@ -18,7 +18,7 @@ struct StandInJudge {
         init(_ result: FetchResult) {
             switch result {
             case .success, .notServed, .failure(.overload): self = .forbids
-            case .leftOut: self = .failed
+            case .omitted: self = .failed
             case .nameFailed(let failure):
                 let hasReason = failure.extendedError != nil || failure.responseCode != .serverFailure
                 self = hasReason ? .forbids : .failed

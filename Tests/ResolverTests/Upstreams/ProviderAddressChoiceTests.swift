@@ -93,7 +93,7 @@ struct ProviderAddressChoiceTests {
 
     @Test("a reserve is dialled when all others have failed, and only until one of them is back")
     func reserve() {
-        var choice = ProviderAddressChoice(count: 3, inReserve: 1, seed: 2)
+        var choice = ProviderAddressChoice(count: 3, fallbacks: 1, seed: 2)
         choice.answered(0, after: .milliseconds(900), now: start)
         for turn in 0..<200 {
             #expect(choice.choose(now: start + .milliseconds(200 * turn)) < 2)
@@ -108,13 +108,13 @@ struct ProviderAddressChoiceTests {
         #expect(Set(chosen) == [0, 1, 2] && chosen.filter { $0 == 2 }.count > 190)
         choice.answered(0, after: .milliseconds(900), now: start + .seconds(90))
         #expect(choose(&choice, 50, after: .seconds(90)).allSatisfy { $0 < 2 })
-        var alone = ProviderAddressChoice(count: 2, inReserve: 2, seed: 1)
+        var alone = ProviderAddressChoice(count: 2, fallbacks: 2, seed: 1)
         #expect(choose(&alone, 1) == [1])
     }
 
     @Test("a reset forgets failures and speed, and not which addresses are a reserve")
     func reset() {
-        var choice = ProviderAddressChoice(count: 3, inReserve: 2, seed: 7)
+        var choice = ProviderAddressChoice(count: 3, fallbacks: 2, seed: 7)
         choice.failed(0, now: start)
         #expect(choose(&choice, 1) != [0])
         choice.reset()

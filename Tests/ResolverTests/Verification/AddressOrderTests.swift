@@ -16,7 +16,7 @@ struct AddressOrderTests {
         var method = ProbeMethod.handshake
         /// "INDEX PLACE" of all that is handed out, in order; then of all that is not.
         let handedOut: [String]
-        var leftOut: [String] = []
+        var omitted: [String] = []
 
         var testDescription: String { rule }
     }
@@ -44,24 +44,24 @@ struct AddressOrderTests {
         Case(
             rule: "dead ones are dropped while another is alive",
             known: ["refused", "verified in 10", "timeout", "unreachable"],
-            handedOut: ["1 quickest"], leftOut: ["0 dropped", "2 dropped", "3 dropped"]),
+            handedOut: ["1 quickest"], omitted: ["0 dropped", "2 dropped", "3 dropped"]),
         Case(
             rule: "whoever only resets is alive", known: ["refused", "tls-reset"],
-            handedOut: ["1 behind"], leftOut: ["0 dropped"]),
+            handedOut: ["1 behind"], omitted: ["0 dropped"]),
         Case(
             rule: "dead ones stay behind those that are not known to be alive", known: ["refused", "unprobed"],
             handedOut: ["1 behind", "0 last-resort"]),
         Case(
             rule: "mismatched ones are quarantined while another is not mismatched",
             known: ["name-mismatch", "verified in 10", "untrusted"],
-            handedOut: ["1 quickest"], leftOut: ["0 quarantined", "2 quarantined"]),
+            handedOut: ["1 quickest"], omitted: ["0 quarantined", "2 quarantined"]),
         Case(
             rule: "an address of which nothing is known goes before a mismatched one",
             known: ["name-mismatch", "unprobed"],
-            handedOut: ["1 behind"], leftOut: ["0 quarantined"]),
+            handedOut: ["1 behind"], omitted: ["0 quarantined"]),
         Case(
             rule: "nobody there is better than somebody else", known: ["name-mismatch", "refused", "timeout"],
-            handedOut: ["1 last-resort", "2 last-resort"], leftOut: ["0 quarantined"]),
+            handedOut: ["1 last-resort", "2 last-resort"], omitted: ["0 quarantined"]),
         Case(
             rule: "all mismatched: as it came", known: ["untrusted", "name-mismatch"],
             handedOut: ["0 last-resort", "1 last-resort"]),
@@ -100,7 +100,7 @@ struct AddressOrderTests {
             }
         }
         #expect(text(order.handedOut) == row.handedOut)
-        #expect(text(order.leftOut) == row.leftOut)
+        #expect(text(order.omitted) == row.omitted)
     }
 
     @Test("addresses of about equal latency take turns, and no others do")

@@ -16,8 +16,8 @@ struct ForgeryEvidenceTests {
         stand = try VerificationStand()
     }
 
-    private mutating func takeDivergences() -> [ForgeryEvidence] {
-        stand.take().compactMap { if case .diverged(let divergence) = $0 { divergence } else { nil } }
+    private mutating func takeForgeries() -> [ForgeryEvidence] {
+        stand.take().compactMap { if case .forged(let evidence) = $0 { evidence } else { nil } }
     }
 
     @Test("a hijack: the forged address is gone with its verdict, its source is blamed once, and recovers")
@@ -37,31 +37,31 @@ struct ForgeryEvidenceTests {
 
         stand.kept([1], from: alpha)
         try stand.learn([1: .verified])
-        let divergence = try #require(takeDivergences().first)
-        #expect(divergence.question == stand.question)
-        #expect(divergence.mismatched.source == beta && divergence.verified.source == alpha)
-        #expect(divergence.mismatched.addresses == [VerificationStand.address(66)])
-        #expect(divergence.mismatched.target.address == VerificationStand.address(66))
+        let evidence = try #require(takeForgeries().first)
+        #expect(evidence.question == stand.question)
+        #expect(evidence.mismatched.source == beta && evidence.verified.source == alpha)
+        #expect(evidence.mismatched.addresses == [VerificationStand.address(66)])
+        #expect(evidence.mismatched.target.address == VerificationStand.address(66))
         #expect(
-            divergence.mismatched.result.verdict == .nameMismatch && divergence.verified.result.verdict == .verified)
+            evidence.mismatched.result.verdict == .nameMismatch && evidence.verified.result.verdict == .verified)
         #expect(stand.verification.counts.divergences == 1)
 
         let both = stand.handedOut([66, 1])
         #expect(both == [1])
         stand.heard([66], from: beta)
-        var again = takeDivergences()
+        var again = takeForgeries()
         #expect(again.isEmpty, "the same within ten minutes")
         stand.pass(.seconds(601))
         stand.kept([1], from: alpha)
         stand.heard([66], from: beta)
-        again = takeDivergences()
+        again = takeForgeries()
         #expect(again.count == 1)
 
         stand.heard([1], from: beta)
         let honest = stand.take()
         #expect(
             honest.contains(.recordConfirmed(beta, stand.name))
-                && !honest.contains { if case .diverged = $0 { true } else { false } })
+                && !honest.contains { if case .forged = $0 { true } else { false } })
     }
 
     @Test("the source that forges is blamed, however many others answer before the verdict")
@@ -70,7 +70,7 @@ struct ForgeryEvidenceTests {
         for number in 2...32 { stand.heard([1], from: .provider(ProviderID(number))) }
         stand.heard([1], from: .system)
         try stand.learn([66: .nameMismatch, 1: .verified])
-        let divergences = takeDivergences()
+        let divergences = takeForgeries()
         #expect(divergences.map(\.mismatched.source) == [alpha])
     }
 
@@ -79,7 +79,7 @@ struct ForgeryEvidenceTests {
         stand.kept([1, 66], from: alpha)
         stand.heard([1, 66], from: beta)
         try stand.learn([1: .verified, 66: .untrusted])
-        let divergences = takeDivergences()
+        let divergences = takeForgeries()
         #expect(divergences.isEmpty)
     }
 
@@ -88,7 +88,7 @@ struct ForgeryEvidenceTests {
         stand.kept([66], from: beta)
         stand.heard([1], from: alpha)
         try stand.learn([66: .untrusted, 1: .timeout])
-        let divergences = takeDivergences()
+        let divergences = takeForgeries()
         #expect(divergences.isEmpty)
     }
 
@@ -100,7 +100,7 @@ struct ForgeryEvidenceTests {
         stand.requested(nil)
         stand.pass(Bounds.probeJitter)
         try stand.found(1, .verified)
-        let divergences = takeDivergences()
+        let divergences = takeForgeries()
         #expect(divergences.isEmpty)
     }
 

@@ -101,14 +101,14 @@ struct ProbePlanTests {
     mutating func bounds() throws {
         for number in 0..<100 { plan.add(otherTarget(number * 100), isRequested: false, now: start) }
         let begun = run(until: start + .seconds(20))
-        #expect(begun.count == Bounds.maxProbes - Bounds.probesInReserve)
+        #expect(begun.count == Bounds.maxProbes - Bounds.reservedProbes)
         for (index, probe) in begun.enumerated() {
             let allowed = Double(Bounds.probesPerSecond) * (1 + (probe.at - start).seconds) + 0.001
             #expect(Double(index + 1) <= allowed)
         }
         let later = start + .seconds(21)
         let wanted = begin((100..<120).map { $0 * 100 }, isRequested: true, at: later)
-        #expect(wanted.count == Bounds.probesInReserve && plan.runningCount == Bounds.maxProbes)
+        #expect(wanted.count == Bounds.reservedProbes && plan.runningCount == Bounds.maxProbes)
         #expect(plan.waitingCount == 44 + 12)
     }
 

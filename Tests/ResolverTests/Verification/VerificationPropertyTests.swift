@@ -163,9 +163,9 @@ private struct VerificationWorld {
             guard let answer = lastKept[Question(name, family)] else { continue }
             let arranged = verification.arranged(Question(name, family), answer, now: now).addresses
             let leadsThere = judged.filter { answer.addresses.contains($0.target.address) }
-            let leftOut = leadsThere.filter { $0.place == .quarantined || $0.place == .dropped }.map(\.target.address)
-            guard Set(answer.addresses) == Set(arranged).union(leftOut), Set(arranged).isDisjoint(with: leftOut) else {
-                return "\(arranged) with \(leftOut) left out"
+            let omitted = leadsThere.filter { $0.place == .quarantined || $0.place == .dropped }.map(\.target.address)
+            guard Set(answer.addresses) == Set(arranged).union(omitted), Set(arranged).isDisjoint(with: omitted) else {
+                return "\(arranged) with \(omitted) left out"
             }
             let quickest = Set(leadsThere.filter { $0.place == .quickest }.map(\.target.address))
             guard Set(arranged.prefix(quickest.count)) == quickest else { return "\(quickest) are not in front" }
@@ -229,7 +229,7 @@ private struct VerificationWorld {
                 ended += 1
                 running.removeAll { $0.target == target }
             case .rearrange(_, let answer, _): precondition(!answer.addresses.isEmpty, "a blank answer")
-            case .news, .awaitAsk, .askElsewhere, .diverged, .recordConfirmed: break
+            case .news, .awaitAsk, .askElsewhere, .forged, .recordConfirmed: break
             }
         }
     }

@@ -22,7 +22,7 @@ import Testing
         var stand = try VerificationStand()
         try learned(&stand)
         for consequence in stand.take() {
-            if case .diverged = consequence { Issue.record("\(consequence)") }
+            if case .forged = consequence { Issue.record("\(consequence)") }
             if case .askElsewhere(stand.question, _, _) = consequence { Issue.record("\(consequence)") }
             if case .rearrange = consequence { Issue.record("\(consequence)") }
         }

@@ -25,9 +25,9 @@ package struct FairQueue: Sendable {
         /// When the node got a place last, or was created.
         var turn: UInt64
         /// Children that wait: those with the fewest places first.
-        var next = Ranks()
+        var next = ChildHeap()
         /// Children that wait: those with the most waiting entries first; of equal ones by `leaving`.
-        var largest = Ranks()
+        var largest = ChildHeap()
         /// Waiting entries of a leaf. Those of names that were answered lately go first.
         var known = List()
         var unknown = List()
@@ -65,8 +65,8 @@ package struct FairQueue: Sendable {
     private var freeNodes: [Int] = []
     private var numberOfPlace: [Place: Int] = [:]
     /// The position of each node in `next` and in `largest` of its parent node.
-    private var positions = Ranks.Positions()
-    private var largestPositions = Ranks.Positions()
+    private var positions = ChildHeap.Positions()
+    private var largestPositions = ChildHeap.Positions()
     /// Entries with a place, in the order in which they got it.
     private var holders = List()
     private var nextSerial: UInt64 = 0
@@ -226,7 +226,7 @@ package struct FairQueue: Sendable {
             .sorted { entries[$0]?.serial ?? 0 < entries[$1]?.serial ?? 0 }
         for id in entries.indices { entries[id]?.leaf = nil }
         (nodes, freeNodes, numberOfPlace) = (FairQueue.emptyTree, [], [:])
-        (positions, largestPositions) = (Ranks.Positions(), Ranks.Positions())
+        (positions, largestPositions) = (ChildHeap.Positions(), ChildHeap.Positions())
         isSorted = false
         for id in waiting { link(id) }
     }

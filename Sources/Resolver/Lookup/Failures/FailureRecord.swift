@@ -51,7 +51,7 @@ struct FailureRecord {
         if failure.extendedError == nil { refusedBy.append(provider) }
     }
 
-    mutating func leftOut(by provider: ProviderID) {
+    mutating func omitted(by provider: ProviderID) {
         (hasSilentUpstream, hasFailedUpstream) = (true, true)
         repliedBy.append(provider)
         ended(provider, .serviceFailed)

@@ -7,7 +7,7 @@ extension Lookup {
     /// without an IPv6 address, and each family's answer would wait for the other's.
     mutating func askPreferredFamily(_ state: inout ResolverState) {
         guard case .begins = preference else { return }
-        preference = state.synthesis.isOn ? .none : .undecided
+        preference = state.dns64.isOn ? .none : .undecided
         if case .undecided = preference { state.otherFamilies.need(question) }
     }
 

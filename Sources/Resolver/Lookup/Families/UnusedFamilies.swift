@@ -6,7 +6,7 @@ extension ResolverState {
     /// Removes the other family's answer, which was cached while the preferred one had no usable address. An unverified
     /// substitute does not displace a provider's answer.
     mutating func removeYielding(_ question: Question, _ answer: Answer, _ policy: NamePolicy, isDoubted: Bool) {
-        guard let yielding = question.otherFamily, policy.treatment(of: yielding.type) == .yielding, !synthesis.isOn,
+        guard let yielding = question.otherFamily, policy.treatment(of: yielding.type) == .yielding, !dns64.isOn,
             verification.hasUsableAddress(question, answer)
         else { return }
         if isDoubted, !verification.isVerified(question, answer) { return withdraw(yielding, from: .system) }
@@ -17,7 +17,7 @@ extension ResolverState {
     /// Returns the preferred family's answer in the cache if it takes no provider's place and needs no verdict; nil:
     /// there is none, or none may be cached.
     func knownPreferred(over question: Question) -> VerifiedQuestion.Kept? {
-        guard isStable, !synthesis.isOn, let preferred = question.otherFamily,
+        guard isStable, !dns64.isOn, let preferred = question.otherFamily,
             let name = verification.known[question], let index = name.index(of: preferred),
             !name.questions[index].isDoubted
         else { return nil }

@@ -1,4 +1,4 @@
-// Answers that rules and local zones give.
+// Finds the rule or the local zone that answers for a name.
 
 package import DNSWire
 

@@ -27,7 +27,7 @@ package struct LoopChecks: Sendable {
 
     private enum Standing: Equatable {
         case asked
-        case leftOut(until: Instant)
+        case omitted(until: Instant)
         case tried
     }
 
@@ -72,7 +72,7 @@ package struct LoopChecks: Sendable {
     /// When `timePassed` is due.
     package var nextDeadline: Instant? {
         servers.compactMap { server in
-            if case .leftOut(let until) = server.standing { until } else { nil }
+            if case .omitted(let until) = server.standing { until } else { nil }
         }.min()
     }
 
@@ -81,8 +81,8 @@ package struct LoopChecks: Sendable {
     package mutating func setServers(
         _ servers: [Nameserver], now: Instant, randomness: inout some RandomNumberGenerator
     ) -> [Action] {
-        let leftOut = Set(looping)
-        self.servers = servers.map { Server(server: $0, standing: leftOut.contains($0) ? .tried : .asked) }
+        let omitted = Set(looping)
+        self.servers = servers.map { Server(server: $0, standing: omitted.contains($0) ? .tried : .asked) }
         return checkAll(now: now, randomness: &randomness)
     }
 
@@ -97,10 +97,10 @@ package struct LoopChecks: Sendable {
             let validUntil = servers[index].validUntil, now < validUntil
         else { return nil }
         let standing = servers[index].standing
-        if case .leftOut = standing { return [] }
+        if case .omitted = standing { return [] }
         let spread = (LoopChecks.maxPause - LoopChecks.minPause).wholeSeconds
         let pause = LoopChecks.minPause + .seconds(Int64.random(in: 0...spread, using: &randomness))
-        servers[index].standing = .leftOut(until: now + pause)
+        servers[index].standing = .omitted(until: now + pause)
         return standing == .asked ? [.leaveOut(servers[index].server)] : []
     }
 
@@ -120,7 +120,7 @@ package struct LoopChecks: Sendable {
         guard let index = servers.firstIndex(where: { $0.question == question }), servers[index].standing == .tried
         else { return [] }
         guard isAnswered else {
-            servers[index].standing = .leftOut(until: now + LoopChecks.minPause)
+            servers[index].standing = .omitted(until: now + LoopChecks.minPause)
             return []
         }
         servers[index].standing = .asked
@@ -130,7 +130,7 @@ package struct LoopChecks: Sendable {
     package mutating func timePassed(now: Instant, randomness: inout some RandomNumberGenerator) -> [Action] {
         var actions: [Action] = []
         for index in servers.indices {
-            guard case .leftOut(let until) = servers[index].standing, until <= now else { continue }
+            guard case .omitted(let until) = servers[index].standing, until <= now else { continue }
             servers[index].standing = .tried
             actions += check(index, now: now, randomness: &randomness)
         }
@@ -142,7 +142,7 @@ package struct LoopChecks: Sendable {
         returnedQuestions = 0
         var actions: [Action] = []
         for index in servers.indices {
-            if case .leftOut = servers[index].standing { continue }
+            if case .omitted = servers[index].standing { continue }
             actions += check(index, now: now, randomness: &randomness)
         }
         return actions

@@ -2,7 +2,7 @@
 
 package import DNSWire
 
-package struct Flushes: Sendable {
+package struct FlushAges: Sendable {
     private struct Flush {
         let scope: QuestionScope
         let at: Instant
@@ -22,11 +22,11 @@ package struct Flushes: Sendable {
 
     /// Adds a flush. With more than `maxCount`, the oldest flush is forgotten.
     package mutating func add(_ scope: QuestionScope, at instant: Instant, now: Instant) {
-        flushes.removeAll { $0.at + Flushes.longestLife <= now || $0.scope == scope && $0.at <= instant }
+        flushes.removeAll { $0.at + FlushAges.longestLife <= now || $0.scope == scope && $0.at <= instant }
         guard !flushes.contains(where: { $0.scope == scope }) else { return }
         let place = flushes.firstIndex { $0.at > instant } ?? flushes.count
         flushes.insert(Flush(scope: scope, at: instant), at: place)
-        if flushes.count > Flushes.maxCount { forget(before: flushes.removeFirst().at) }
+        if flushes.count > FlushAges.maxCount { forget(before: flushes.removeFirst().at) }
     }
 
     /// Flushes before this time may be missing.

@@ -1,4 +1,4 @@
-// Answers that contradict the rule for their name.
+// What an answer that contradicts the rule for its name brings about.
 
 import DNSWire
 
@@ -14,7 +14,7 @@ extension ResolverState {
             case .system: true
             }
         return expectation.contradiction(
-            in: answer, to: question, carriesAliases: carriesAliases, behind: policy.probes.translationPrefixes)
+            in: answer, to: question, carriesAliases: carriesAliases, behind: policy.probes.nat64Prefixes)
     }
 
     /// Records a contradicting answer.

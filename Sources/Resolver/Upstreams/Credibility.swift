@@ -4,7 +4,7 @@
 import DNSWire
 import PublicSuffix
 
-struct Trust {
+struct Credibility {
     private var truths = CountedDomains()
     private var falsehoods = CountedDomains()
 
@@ -27,16 +27,17 @@ struct Trust {
     /// The share of true answers, from 0 to 1; 1 for a source that has forged nothing. At least `believedFrom` until
     /// three registrable domains were forged within an hour.
     func share(_ now: Instant) -> Double {
-        let good = truths.value(now) + Trust.presumedTruths
-        let share = good / (good + falsehoods.value(now) * Trust.weightOfFalsehood)
-        return falsehoods.distinctDomains(now) < Trust.domainsToLose ? max(share, Trust.believedFrom) : share
+        let good = truths.value(now) + Credibility.presumedTruths
+        let share = good / (good + falsehoods.value(now) * Credibility.weightOfFalsehood)
+        return falsehoods.distinctDomains(now) < Credibility.domainsToLose
+            ? max(share, Credibility.believedFrom) : share
     }
 
-    func isLost(_ now: Instant) -> Bool { share(now) < Trust.believedFrom }
+    func isLost(_ now: Instant) -> Bool { share(now) < Credibility.believedFrom }
 
     /// Penalty to add to the expected answer time, in milliseconds.
     func cost(_ now: Instant) -> Double {
-        isLost(now) ? Trust.costOfMistrust : (1 - share(now)) * Trust.costOfDoubt
+        isLost(now) ? Credibility.costOfMistrust : (1 - share(now)) * Credibility.costOfDoubt
     }
 
     mutating func recordConfirmed(about name: Name, now: Instant) { truths.add(name, now: now) }

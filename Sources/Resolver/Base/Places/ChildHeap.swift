@@ -1,6 +1,6 @@
 // The order of a node's children in a fair queue: a binary heap by count, then by turn, from which any child can leave.
 
-struct Ranks: Sendable {
+struct ChildHeap: Sendable {
     private struct Entry: Sendable {
         let node: Int
         var rank: (count: Int, turn: UInt64)
