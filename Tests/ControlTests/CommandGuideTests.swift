@@ -1,4 +1,4 @@
-// The table of commands against what depends on it: help, refusals, and what shells complete.
+// The table of commands, compared with help, refusals and shell completion, which depend on it.
 
 import Control
 import TestSupport

@@ -1,4 +1,5 @@
-// Evidence: to the letter for people, within a note's room for the store, and nothing else is read back.
+// Evidence of forgery: its exact text for people, and its note for the store, which fits its bound and is read back
+// strictly.
 
 import Control
 import FoundationEssentials

@@ -1,4 +1,4 @@
-// The fleet as people and scripts see it, to the letter.
+// The exact text and JSON of the fleet's report.
 
 import FoundationEssentials
 import Testing

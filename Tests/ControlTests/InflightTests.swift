@@ -1,4 +1,4 @@
-// How `inflight` and `query` show what they are told, as text and as JSON.
+// The output of `inflight` and `query`, as text and as JSON.
 
 import Testing
 

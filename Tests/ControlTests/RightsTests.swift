@@ -1,4 +1,4 @@
-// Who may change something over the control socket where the daemon shares its ids with other programs.
+// The rights of users on the control socket where the daemon shares its IDs with other programs.
 
 import Testing
 

@@ -1,4 +1,4 @@
-// What `system` says.
+// The output of `system`.
 
 import Control
 import Testing
