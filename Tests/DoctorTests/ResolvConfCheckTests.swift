@@ -1,4 +1,4 @@
-// Whether programs find the daemon, from every state of resolv.conf and nsswitch.conf that is told apart.
+// The check whether programs find the daemon, in every distinguished state of resolv.conf and nsswitch.conf.
 
 import DNSWire
 @testable import httpdnsctl

@@ -8,7 +8,7 @@ import Testing
 @testable import Daemon
 
 struct PendingFleetReportsTests {
-    /// Redis, which replies when the test says so.
+    /// A Redis that replies when the test says so.
     private final class Source {
         var isOn = true
         var repliesAtOnce = false

@@ -1,4 +1,4 @@
-// `query` from the request to the last word to the client, over the real cache and resolver.
+// The command `query` from the request to its last line, over the real cache and resolver.
 
 import Control
 import DNSWire
@@ -22,7 +22,7 @@ struct PendingQueriesTests {
         name = try #require(Name("www.example.com"))
     }
 
-    /// With the time that it took left out.
+    /// The stream's lines; durations are replaced by N.
     private func text(_ stream: ControlStream) -> [String] {
         let lines = String(decoding: stream.unsent, as: UTF8.self).split(separator: "\n").map(String.init)
         return lines.map { line in

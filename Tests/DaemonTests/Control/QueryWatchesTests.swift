@@ -1,4 +1,4 @@
-// Who watches sees queries, and those alone; what comes too fast is left out, and said so.
+// Watching clients get the queries that they asked for; excess queries are left out and counted.
 
 import Control
 import DNSWire

@@ -1,4 +1,5 @@
-// `verify`, `report`, `verdicts` and `whois` over the slow path: who gets how much, and what is said to clients.
+// The commands `verify`, `report`, `verdicts` and `whois` over the slow path: the shares of users, and the replies to
+// clients.
 
 import Control
 import DNSWire

@@ -1,4 +1,4 @@
-// From what the resolver knows of verified addresses to what is said of it.
+// The reports of verified addresses, made from the resolver's state.
 
 import Control
 import DNSWire

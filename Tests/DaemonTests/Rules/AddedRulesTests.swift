@@ -1,4 +1,4 @@
-// Rules at run time: when they end, what the store keeps of them, and what becomes of them with other settings.
+// Rules that were added at run time: their end, their notes in the store, and their fate under other settings.
 
 import Control
 import DNSWire

@@ -1,4 +1,4 @@
-// Whether the daemon may start on the addresses that it listens on, and what it says otherwise.
+// The check of listen addresses at the start, and its error text.
 
 import DNSWire
 import LinuxIO

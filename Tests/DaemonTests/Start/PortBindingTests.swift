@@ -1,4 +1,4 @@
-// Ports: what is bound, and what is said when it can't be.
+// The ports that the daemon binds, and its error text if it cannot.
 
 import DNSWire
 import LinuxIO
