@@ -1,4 +1,4 @@
-// AliDNS's JSON service with an account: exchange P1 of providers.md 9.1, and who is refused.
+// AliDNS's JSON service with an account: exchange P1 of providers.md 9.1, and refusals.
 
 import DNSWire
 import HTTPDNS

@@ -1,4 +1,4 @@
-// Who has to go when there are too many connections, or when one takes too long.
+// The connection that the server closes when there are too many, or when one takes too long.
 
 import DNSWire
 import TestSupport

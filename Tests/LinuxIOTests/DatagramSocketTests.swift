@@ -58,7 +58,7 @@ struct DatagramSocketTests {
         let (client, server) = try connectedPair()
         #expect(server.lostDatagrams == 0)
         let datagram = [UInt8](repeating: 7, count: 1200)
-        // Each takes at least its own size of a buffer that the kernel may have made twice as large.
+        // Each datagram takes at least its own size of a buffer that the kernel may have doubled.
         let enough = 4 * Int(DatagramSocket.receiveBufferBytes) / datagram.count
         var sent = 0
         for _ in 0..<enough where try client.send(datagram.span) == .sent { sent += 1 }
@@ -92,7 +92,7 @@ struct DatagramSocketTests {
         #expect(try wildcard6.descriptor.option(Int32(IPPROTO_IPV6), IPV6_MTU_DISCOVER) == IPV6_PMTUDISC_OMIT)
     }
 
-    /// Both ends connected to each other.
+    /// Two sockets that are connected to each other.
     private func connectedPair() throws -> (DatagramSocket, DatagramSocket) {
         let server = try DatagramSocket(serving: #require(SocketAddress("127.0.0.1:0")))
         let client = try DatagramSocket(connectedTo: server.localAddress())

@@ -1,4 +1,4 @@
-// UNIX sockets: who may take a path, and the exchange of one line for an answer.
+// UNIX sockets: the ownership of a path, and the exchange of one line for a reply.
 
 import DNSWire
 import Glibc

@@ -1,4 +1,4 @@
-// What is read from /proc, small files, and randomness.
+// Values from /proc, small files, and randomness.
 
 import DNSWire
 import Glibc

@@ -1,4 +1,4 @@
-// Stories of ways out that are lost, of gateways that are silent, and of machines that sleep.
+// Stories of lost default routes, of gateways that do not answer, and of machines that sleep.
 
 extension NetworkChangeStories {
     static let gaps = [
