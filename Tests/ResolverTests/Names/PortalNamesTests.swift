@@ -1,4 +1,4 @@
-// Which names a captive portal may be found by, and which hosts it can't take.
+// The names by which programs detect a captive portal, and the hosts that a portal cannot take over.
 
 import DNSWire
 import Testing

@@ -1,4 +1,4 @@
-// The order of addresses as a table: what is known of each, and where it stands.
+// The order of addresses as a table: the verdicts, and the resulting places.
 
 import DNSWire
 import TestSupport
@@ -10,11 +10,11 @@ import Testing
 struct AddressOrderTests {
     private struct Case: CustomTestStringConvertible {
         let rule: String
-        /// "VERDICT" or "VERDICT in MILLISECONDS", in the order of the upstream.
+        /// The verdicts as "VERDICT" or "VERDICT in MILLISECONDS", in the order of the upstream.
         let known: [String]
         var wasVerified = true
         var method = ProbeMethod.handshake
-        /// "INDEX PLACE" of all that is handed out, in order; then of all that is not.
+        /// The expected "INDEX PLACE" of all addresses in the answer, in order; below, of all left-out ones.
         let handedOut: [String]
         var leftOut: [String] = []
 

@@ -1,4 +1,5 @@
-// What verdicts do to answers: reordered, filtered, never blank, and asked for elsewhere when they lead nowhere.
+// The effects of verdicts on answers: addresses are reordered or filtered, an answer is never empty, and another source
+// is asked if all addresses are unusable.
 
 import DNSWire
 import TestSupport
@@ -300,7 +301,7 @@ struct VerificationTests {
             stand.verification.mayReplace(
                 stand.question, (stand.answer(old.0), old.1), by: (stand.answer(new.0), new.1))
         }
-        // An untrusted certificate is alive: no dead address goes before it.
+        // A server with an untrusted certificate is alive, so no dead address replaces it.
         #expect(!mayReplace(first, ([1], alpha), ([4], .system)))
         #expect(!mayReplace(first, ([1], alpha), ([2], beta)))
         #expect(!mayReplace(first, ([1], alpha), ([7], .system)))
