@@ -1,4 +1,4 @@
-// Who may ask.
+// The list of clients that may ask.
 
 import DNSWire
 import Serving

@@ -1,4 +1,5 @@
-// Where IPv6 leads nowhere and the settings want it so: AAAA has no records, and nothing else changes.
+// AAAA queries without a route for IPv6, if the settings filter them: they get no records, and other queries are
+// unchanged.
 
 import CAllocationCounter
 import DNSWire

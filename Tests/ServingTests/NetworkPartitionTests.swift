@@ -1,4 +1,4 @@
-// What the cache has of networks that are not in use: the last resort, and what goes with a network.
+// The cached answers of networks that are not in use: the last resort, and their removal with the network.
 
 import DNSWire
 import Serving

@@ -1,4 +1,4 @@
-// The rate meter against a plain model on a clock of its own: no client exceeds its rate, and few get less.
+// The rate meter, compared with a plain model on its own clock: no client exceeds its rate, and few get less.
 
 import DNSWire
 import LinuxIO
@@ -73,7 +73,7 @@ struct RateMeterTests {
     func collisions() {
         let (row, now) = (UInt64(RateMeter.cellsPerRow), RateMeterTests.second)
         let other = RateMeter(perSecond: 10)
-        // The same place in the first row, another one in the second.
+        // The other key has the same cell in the first row, and another one in the second.
         for _ in 0..<1000 { _ = other.admits(5, now: now) }
         #expect((0..<20).count { _ in other.admits(5 | 1 << 32, now: now) } == 10)
         let same = RateMeter(perSecond: 10)
@@ -94,7 +94,7 @@ struct RateMeterTests {
             let calm = innocents.lowerBound + tick % innocents.count
             if meter.admits(hashes[calm], now: now) { admitted[calm] += 1 }
         }
-        // Ten seconds, and what comes at once.
+        // The limit is the rate over ten seconds plus the burst.
         #expect(flooders.allSatisfy { admitted[$0] <= 20 * 11 })
         #expect(innocents.count { admitted[$0] < 2 } <= 30)
     }
@@ -113,7 +113,7 @@ struct RateMeterTests {
         let other = try NamedThread("flood 2", flood)
         one.join()
         other.join()
-        // Two seconds, and what comes at once.
+        // The limit is the rate over two seconds plus the burst.
         let count = admitted.load(ordering: .relaxed)
         #expect((2900...6000).contains(count), "\(count)")
     }

@@ -1,4 +1,4 @@
-// Who keeps resolv.conf, from what was seen of a machine.
+// The program that manages resolv.conf, detected from the state of a machine.
 
 @testable import httpdnsctl
 import Testing

@@ -1,5 +1,5 @@
-// Each house rule on a sample that breaks it and on its nearest neighbour that does not: a rule that cannot fail
-// checks nothing.
+// Each house rule with a sample that breaks it and a similar one that does not. A rule that cannot fail would check
+// nothing.
 
 import Testing
 
@@ -33,7 +33,7 @@ struct RuleTests {
             Rules.functionLength(file(tooLong)) == [
                 Complaint(path: "Sources/DNSWire/Sample.swift", line: 1, what: "61 lines in one function")
             ])
-        // Neither the type around a function nor a brace in a string is counted.
+        // The type around a function and a brace in a string do not count.
         #expect(Rules.functionLength(file("struct Long {\n" + longest + longest + "}\n")).isEmpty)
         #expect(Rules.functionLength(file("func text() {\n  let a = \"{\"\n}\n" + lines(80))).isEmpty)
         #expect(

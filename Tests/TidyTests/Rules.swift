@@ -1,5 +1,5 @@
-// The house rules that a program can check, each a function from a file to what is wrong with it. The words that are
-// forbidden are put together here, so that this file may obey the rules.
+// The house rules that a program can check, each a function from a file to its complaints. Forbidden words are composed
+// of parts, so that this file obeys the rules.
 
 enum Rules {
     static let maxFileLines = 700
@@ -34,7 +34,8 @@ enum Rules {
         return [Complaint(path: file.path, line: 1, what: "\(count) lines say what the file is for")]
     }
 
-    /// Data structures open with their invariants, state machines with their diagram: as long as it takes.
+    /// Whether the head has several paragraphs. Data structures begin with their invariants, and state machines with
+    /// their diagram, at any length.
     private static func statesInvariants(_ file: SourceFile) -> Bool {
         file.lines.prefix { $0.hasPrefix("//") }.contains("//")
     }
@@ -46,7 +47,7 @@ enum Rules {
 
     // MARK: deadlines
 
-    /// The owners of these classes pass on their deadlines.
+    /// The classes whose owners pass on their deadlines.
     private static let partsOfParts: Set<String> = [
         "KernelTables", "NetworkMonitor", "ProviderTest", "RedisLink", "SecureStreams",
     ]
@@ -61,10 +62,10 @@ enum Rules {
         }
     }
 
-    /// Lines about queries, which the log takes together.
+    /// The classes with their own outlet for log events about queries.
     private static let ownLines: Set<String> = ["QueryWatches"]
 
-    /// The loop may forget to take the log events of a class, and each turn pays for the call.
+    /// A class that returns log events: the loop may forget to take them, and each turn pays for the call.
     static func outbox(_ file: SourceFile) -> [Complaint] {
         complaints(aboutMembersOfDaemonsClasses: file) { name, _, line in
             guard line.contains("func "), line.contains("-> [LogEvent]"), !ownLines.contains(name) else { return nil }
@@ -116,7 +117,7 @@ enum Rules {
         }
     }
 
-    /// "RecordData" gives "Data".
+    /// The last word of a name: "RecordData" gives "Data".
     private static func lastWord(of name: String) -> String {
         guard let start = name.lastIndex(where: \.isUppercase) else { return name }
         return String(name[start...])
@@ -137,7 +138,7 @@ enum Rules {
     }
 
     private static let vagueWords: Set<String> = ["nobody", "somebody", "whoever", "whom"]
-    /// The uses of vague words that are left. Lower it with them.
+    /// The number of remaining uses of vague words. Lower it with them.
     static let maxVagueWords = 2
 
     /// Words for an actor without a name. Lines with the number of the UNIX user nobody, 65534, are not counted.
@@ -204,7 +205,7 @@ enum Rules {
         }
     }
 
-    /// Files with a promise that the compiler cannot check; the proof stands in the comment before it.
+    /// The files with a promise that the compiler cannot check. The comment before each promise proves it.
     static let uncheckedFiles: Set<String> = [
         "Sources/Serving/Cache/AnswerCache.swift", "Sources/Serving/Cache/AnswerTable.swift",
         "Sources/Serving/Access/RateMeter.swift",
