@@ -20,7 +20,7 @@ struct CommandGuideTests {
         for line in text.split(separator: "\n") { #expect(line.count <= 120, "\(line)") }
     }
 
-    @Test("help about a command has its forms, its options, and who may ask for it")
+    @Test("help about a command has its forms, its options, and the users that may give it")
     func oneCommand() throws {
         #expect(
             try help("help log") == """

@@ -32,7 +32,7 @@ struct EvidenceTests {
         return pieces.map { listing.page(of: $0) }.joined() + listing.end()
     }
 
-    @Test("the list says when, for which name and on which network who led where, and counts at the end")
+    @Test("the list has time, name, network, source and address, and counts at the end")
     func text() {
         #expect(
             listing([[evidence], []]) == """

@@ -25,7 +25,7 @@ struct FlightEventReportTests {
         return event
     }
 
-    @Test("a query shows who asked only to those who want that")
+    @Test("a query shows its client only on request")
     func query() {
         #expect(
             report(answered).line

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Rights of a daemon that runs as the shared user 65534")
 struct RightsTests {
-    @Test("a shared user or group may change nothing, and the refusal says who may")
+    @Test("a shared user or group may change nothing, and the refusal names the users that may")
     func shared() throws {
         let flush = try Request(line: Array("flush --all".utf8))
         for (userID, groupID, trusted) in [

@@ -50,7 +50,7 @@ struct ResolvConfCheckTests {
         #expect(findings.count == 1 && findings[0].text.contains(words), "\(findings)")
     }
 
-    @Test("a file that is not there, or not for everybody, is a fault")
+    @Test("a file that is missing, or not readable for all users, is a fault")
     func access() {
         #expect(check(.missing).findings.map(\.gravity) == [.fault])
         #expect(check(.dangling(to: "../run/x")).findings[0].text.contains("../run/x"))

@@ -133,7 +133,7 @@ struct UpstreamCheckTests {
         #expect(clock(1_800_000_000, [], nil).findings.isEmpty)
     }
 
-    @Test("authorities matter to those who need them")
+    @Test("authorities matter only to their users")
     func authorities() {
         #expect(AuthorityCheck(system: .empty, usersOfSystem: [], files: []).findings.isEmpty)
         let empty = AuthorityCheck(system: .empty, usersOfSystem: ["probe", "a", "b", "c"], files: []).findings

@@ -25,7 +25,7 @@ struct DatagramSocketTests {
         #expect(try client.receive(maxBytes: 10) == .datagram([1, 2, 3]))
     }
 
-    @Test func `a port where nobody listens is refused, as a value`() throws {
+    @Test func `a port without a listener is refused, as a value`() throws {
         let address = try #require(SocketAddress("127.9.9.9:0"))
         let gone = try DatagramSocket(serving: address).localAddress()
         let client = try DatagramSocket(connectedTo: gone)
@@ -47,7 +47,7 @@ struct DatagramSocketTests {
         #expect(try server.receive(maxBytes: 2) == .wouldBlock)
     }
 
-    @Test func `a connected socket hears nobody else`() throws {
+    @Test func `a connected socket receives from its peer alone`() throws {
         let (client, _) = try connectedPair()
         let stranger = try DatagramSocket(connectedTo: client.localAddress())
         _ = try stranger.send([6].span)

@@ -84,7 +84,7 @@ struct EventLoopTests {
         #expect(newCalls == 1)
     }
 
-    @Test func `unwatching late does not hurt who has the number now`() throws {
+    @Test func `unwatching late does not affect the new owner of the number`() throws {
         let source = readable()
         let newcomer = readable()
         var calls: [String] = []
@@ -106,7 +106,7 @@ struct EventLoopTests {
         try loop.turn(until: Clock.now() - .seconds(5))
     }
 
-    @Test func `a hang-up is told even to who wants nothing`() throws {
+    @Test func `a hang-up is reported even without an interest`() throws {
         var ends: [Int32] = [0, 0]
         try #require(unsafe pipe(&ends) == 0)
         let reader = FileDescriptor(owning: ends[0])

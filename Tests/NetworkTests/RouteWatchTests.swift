@@ -132,7 +132,7 @@ struct RouteWatchTests {
     }
 
     @Test(arguments: [UInt64(12), 13, 74, 115])
-    func `whatever is done to a network, the watch knows what somebody knows who asks anew`(seed: UInt64) throws {
+    func `after any change of a network, the watch knows what a new watch reads`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let (network, watch) = try cabled()
         for step in 0..<60 {

@@ -104,7 +104,7 @@ struct ClientRateLimitTests {
         }
     }
 
-    @Test("however many may not ask, those who may are answered")
+    @Test("any number of clients without access does not keep others from their answers")
     func crowd() {
         var stand = stand(client: 1, prefix: 1)
         // The clients are enough to fill every cell of both meters.
@@ -115,7 +115,7 @@ struct ClientRateLimitTests {
         #expect(stand.ask(packet(), from: lan, atSeconds: 5).outcome == .answered(.noError))
     }
 
-    @Test("who may not ask is refused within the rate, gets no cookie, and nothing over it")
+    @Test("a client without access is refused within the rate, gets no cookie, and nothing over the rate")
     func strangers() throws {
         var stand = stand()
         let stranger = Address.v4(0x0808_0808)

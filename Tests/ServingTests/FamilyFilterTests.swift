@@ -25,7 +25,7 @@ struct FamilyFilterTests {
         return stand
     }
 
-    @Test("AAAA is answered at once and empty, in the cache or not, and the reason is said to those who can read it")
+    @Test("AAAA gets an empty answer at once, cached or not, and clients with EDNS get the reason")
     func filtered() throws {
         var stand = stand()
         stand.serving.setAAAAFilter(true)

@@ -74,7 +74,7 @@ struct NetworkPartitionTests {
         #expect(try lastResort(at: 10, [Self.work], Freshness.Limits(maxAgeSeconds: 0)) == nil)
     }
 
-    @Test("an expired answer tells who said it")
+    @Test("an expired answer tells its source")
     func origin() {
         store(1, on: Self.here, .system)
         let expired = {

@@ -25,7 +25,7 @@ struct RateMeterTests {
         #expect(later >= min(3 * perSecond, 2500) - 2)
     }
 
-    @Test("who asks evenly within the rate is never refused, however long")
+    @Test("a client that asks evenly within the rate is never refused, however long")
     func even() {
         let meter = RateMeter(perSecond: 100)
         for turn in 0..<100_000 {
@@ -33,7 +33,7 @@ struct RateMeterTests {
         }
     }
 
-    @Test("what is refused is not counted: who slows down is let in at once, after a sleep too")
+    @Test("refused queries do not count: a client that slows down is admitted at once, after a sleep too")
     func forgiveness() {
         let meter = RateMeter(perSecond: 10)
         let start = 7 * RateMeterTests.second

@@ -33,7 +33,7 @@ struct StreamConnectionTests {
         }
     }
 
-    @Test("who asks now and then keeps the connection, until it is ten minutes old")
+    @Test("a client that asks now and then keeps the connection, until it is ten minutes old")
     func age() throws {
         var now = start
         while now < start + .seconds(590) {

@@ -108,7 +108,7 @@ struct FlightRingTests {
         }
     }
 
-    @Test("who reads while events are replaced sees whole events")
+    @Test("a reader sees whole events while others are replaced")
     func concurrentReader() throws {
         let ring = FlightRing()
         let names = try (0..<64).map { try #require(Name(String(repeating: "a", count: $0 % 60 + 1) + ".example")) }

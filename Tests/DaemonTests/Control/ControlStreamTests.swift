@@ -56,7 +56,7 @@ struct ControlStreamTests {
         #expect(client.text == "before\none\ntwo\nlast\n" && client.hasEnded && gone == 0)
     }
 
-    @Test("an answer that is finished before anybody waits is sent whole")
+    @Test("an answer that is finished before a client waits is sent whole")
     func finishedEarly() throws {
         let stream = ControlStream()
         stream.send("all\n")

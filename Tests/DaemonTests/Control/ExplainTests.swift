@@ -259,7 +259,7 @@ struct ExplainTests {
         #expect(stand.replies.count > 40)
     }
 
-    @Test("who is explained notices nothing, and the text is within a screen")
+    @Test("an explanation has no effect on the name, and its text fits a screen")
     func changesNothing() throws {
         let stand = ExplainStand()
         try stand.ask("www.example.com")

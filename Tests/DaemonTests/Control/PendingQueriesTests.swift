@@ -133,7 +133,7 @@ struct PendingQueriesTests {
         #expect(pending.nextDeadline == late + PendingQueries.patience)
     }
 
-    @Test("one user who may not do everything has no more than 4 under way")
+    @Test("one user without all rights has no more than 4 queries in flight")
     func boundOfUser() throws {
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
         let begin = { try pending.begin(QueryTerms(name, .a), wantsJSON: false, by: $0, now: now) }

@@ -154,7 +154,7 @@ struct VerifyTests {
         #expect(verdicts().contains("by \(provider)"))
     }
 
-    @Test("two who want to know the same both are told, and what was found a moment ago is told at once")
+    @Test("two clients with the same request both get the result, and a recent result is given at once")
     func twoCommands() throws {
         setPolicy()
         answer([first])

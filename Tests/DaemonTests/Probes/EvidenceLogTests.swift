@@ -62,7 +62,7 @@ struct EvidenceLogTests {
         try #require(isLoaded)
     }
 
-    @Test("evidence says who led where, on which network, and when")
+    @Test("evidence names the source, its address, the network and the time")
     func content() throws {
         let stand = try ResolvingStand()
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)

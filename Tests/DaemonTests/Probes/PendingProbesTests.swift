@@ -34,7 +34,7 @@ struct PendingProbesTests {
         #expect(pending.reportsRefused == 2 && pending.reportsAccepted == 0 && pending.nextDeadline == nil)
     }
 
-    @Test("who reports too much is refused with the reason, and others are not")
+    @Test("a user that reports too often is refused with the reason, and others are not")
     func tooManyReports() throws {
         for _ in 0..<10 { _ = try pending.report(name, address, by: 7, wantsJSON: false, now: now) }
         let refusal = #expect(throws: Refusal.self) {

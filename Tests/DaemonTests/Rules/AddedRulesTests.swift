@@ -88,7 +88,7 @@ struct AddedRulesTests {
             """
         let lost = rules.restore([AddedRules.noteNames[0]: text], .defaults, now: now)
         #expect(lost.map(\.description) == ["over.example", "gone.example"])
-        #expect(rules.reports.map(\.name) == ["a.example", "closed.example"], "nobody else may see the second one")
+        #expect(rules.reports.map(\.name) == ["a.example", "closed.example"], "no other user may see the second one")
         #expect(changes == 1)
         #expect(stand.logged().map(\.line.text).count == 2)
         let policy = Policy(.defaults, [], added: rules.rules)

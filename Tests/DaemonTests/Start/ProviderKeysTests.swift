@@ -180,7 +180,7 @@ struct ProviderKeysTests {
         #expect(root.remedy(for: open, path: "/a b/it's") == #"run: chmod 0600 '/a b/it'\''s'"#)
     }
 
-    @Test("a secret is not shown by who prints it or what holds it")
+    @Test("a secret is not shown when it or its holder is printed")
     func redacted() throws {
         let tencent = provider(try folder.file(Array("hunter2".utf8)))
         let keys = try ProviderKeys([tencent], settingsFile: "f.toml")

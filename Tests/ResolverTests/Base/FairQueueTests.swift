@@ -29,7 +29,7 @@ struct FairQueueTests {
         return taken
     }
 
-    @Test("one holder may have all places, and a free place goes to whoever asks")
+    @Test("one holder may have all places, and a free place goes to any holder that asks")
     mutating func workConserving() throws {
         for _ in 0..<6 { try add("n.slow.example", 1) }
         #expect(takeAll() == [0, 1, 2, 3] && queue.waitingCount == 2)

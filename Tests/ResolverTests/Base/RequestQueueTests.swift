@@ -56,7 +56,7 @@ struct RequestQueueTests {
         queue.end(8, .timedOut, now: at(3000))
     }
 
-    @Test("requests begin at once while there are places, whoever they are for")
+    @Test("requests begin at once while there are places, for any client")
     mutating func room() throws {
         for number in 0..<8 { #expect(try add("n\(number).one.example", at: 0) == [.start(number)]) }
         #expect(queue.nextDeadline == nil)

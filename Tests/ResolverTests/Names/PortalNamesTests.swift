@@ -10,7 +10,7 @@ struct PortalNamesTests {
     private func name(_ text: String) throws -> Name { try #require(Name(text)) }
 
     @Test(
-        "check names are covered, and no other name of whose they are",
+        "check names are covered, and no other name of their owners",
         arguments: [
             ("captive.apple.com", true), ("CONNECTIVITYCHECK.gstatic.com", true), ("nmcheck.gnome.org", true),
             ("www.captive.apple.com", false), ("apple.com", false), ("www.gstatic.com", false),

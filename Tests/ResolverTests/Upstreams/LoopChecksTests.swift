@@ -68,7 +68,7 @@ struct LoopChecksTests {
         let token = try #require(stand.tokens[servers[1]])
         #expect(token != stand.tokens[servers[0]])
         #expect(token.type == .txt && token.name.labels.first?.count == 16)
-        #expect(stand.ask(Question(token.name, .a)) == nil, "another type is somebody's own question")
+        #expect(stand.ask(Question(token.name, .a)) == nil, "another type is a client's own question")
         let shouted = try #require(Name(token.name.description.uppercased()))
         #expect(stand.ask(Question(shouted, .txt)) == [.leaveOut(servers[1])])
         #expect(stand.checks.askable == [servers[0]] && stand.checks.looping == [servers[1]])

@@ -46,7 +46,7 @@ struct AddressOrderTests {
             known: ["refused", "verified in 10", "timeout", "unreachable"],
             handedOut: ["1 quickest"], leftOut: ["0 dropped", "2 dropped", "3 dropped"]),
         Case(
-            rule: "whoever only resets is alive", known: ["refused", "tls-reset"],
+            rule: "a server that only resets is alive", known: ["refused", "tls-reset"],
             handedOut: ["1 behind"], leftOut: ["0 dropped"]),
         Case(
             rule: "dead ones stay behind those that are not known to be alive", known: ["refused", "unprobed"],
@@ -60,7 +60,7 @@ struct AddressOrderTests {
             known: ["name-mismatch", "unprobed"],
             handedOut: ["1 behind"], leftOut: ["0 quarantined"]),
         Case(
-            rule: "nobody there is better than somebody else", known: ["name-mismatch", "refused", "timeout"],
+            rule: "no server is better than a foreign one", known: ["name-mismatch", "refused", "timeout"],
             handedOut: ["1 last-resort", "2 last-resort"], leftOut: ["0 quarantined"]),
         Case(
             rule: "all mismatched: as it came", known: ["untrusted", "name-mismatch"],

@@ -97,7 +97,7 @@ struct ProbePlanTests {
         #expect(begun == [addresses[0], addresses[2], addresses[3]])
     }
 
-    @Test("twenty begin at once, then twenty a second, and some places are for those who want to know now")
+    @Test("twenty begin at once, then twenty a second, and some places are for operators' requests")
     mutating func bounds() throws {
         for number in 0..<100 { plan.add(otherTarget(number * 100), isRequested: false, now: start) }
         let begun = run(until: start + .seconds(20))

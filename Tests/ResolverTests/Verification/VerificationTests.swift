@@ -192,7 +192,7 @@ struct VerificationTests {
         stand.pass(Bounds.elsewherePause)
         stand.requested(1)
         try stand.found(1, .nameMismatch)
-        #expect(!stand.asksElsewhere(besides: VerificationStand.alpha), "nobody knows better")
+        #expect(!stand.asksElsewhere(besides: VerificationStand.alpha), "no other source knows better")
         stand.pass(Bounds.noneBetterPause)
         #expect(stand.verification.isUnreachableAnswer(stand.question, answer, now: stand.now))
         stand.requested(1)
@@ -216,7 +216,7 @@ struct VerificationTests {
         stand.recordNoBetterSource()
         stand.pass(.seconds(2))
         #expect(
-            !stand.verification.isUnreachableAnswer(stand.question, forged, now: stand.now), "nobody says so any more")
+            !stand.verification.isUnreachableAnswer(stand.question, forged, now: stand.now), "no longer known")
     }
 
     @Test("no other source is queried if the same event shows that none has a better answer")
@@ -243,7 +243,7 @@ struct VerificationTests {
         #expect(!stand.asksElsewhere(besides: VerificationStand.alpha))
     }
 
-    @Test("a family that cannot be reached from here is no reason to ask anybody")
+    @Test("a family that cannot be reached from here is no reason to ask another source")
     mutating func noSuchFamily() throws {
         let sixes = Question(stand.name, .aaaa)
         stand.kept(sixes, stand.answer6([1]))
