@@ -1,4 +1,4 @@
-// What the parts of the daemon report to each other, in the order in which it happened. Only `Dispatch` reads it.
+// The reports of the daemon's parts to each other, in the order in which they happened. Only `Dispatch` reads them.
 
 import DNSWire
 import Fleet
@@ -33,7 +33,7 @@ enum Output {
     case probe(ProbeNews)
     case portal(PortalEvent)
     case provider(ProviderNews)
-    /// What follows for the request of a fetch, if it is about one.
+    /// The outcome for the request of a fetch, if it is about one.
     case fleet(Membership.Outcome, FleetRequest?)
     /// The addresses that providers reported for this machine, after the results of the same replies.
     case exits([ReportedExit])
