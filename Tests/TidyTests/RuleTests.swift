@@ -147,12 +147,20 @@ struct RuleTests {
 
     @Test("comments without a subject")
     func fragments() {
-        for text in ["Nil: none.", "Nil without a store.", "Of accounts.", "Those in use.", "Likewise."] {
+        for text in [
+            "Nil: none.", "Nil without a store.", "Of accounts.", "Those in use.", "Likewise.", "By name.",
+            "As the loop does: time first, then one result.", "In milliseconds; nil: none.", "With an anchor",
+        ] {
             let sample = file("// Why.\nstruct A {\n    /// \(text)\n    let a: Int?\n}\n")
             #expect(!Rules.fragments(sample).isEmpty, "\(text)")
         }
         #expect(Rules.fragments(file("/// The store; nil: none.\n/// Of accounts.\nlet a = 1\n")).isEmpty)
-        #expect(Rules.fragments(file("/// Nil.\n", "Tests/X/A.swift")).isEmpty)
+        for text in [
+            "For outages: their number.", "At least one address is verified.", "By default, it is off.",
+            "After the\n/// end, nothing happens.",
+        ] {
+            #expect(Rules.fragments(file("/// \(text)\nlet a = 1\n", "Tests/X/A.swift")).isEmpty, "\(text)")
+        }
     }
 
     @Test("vague words may stay, and not become more")

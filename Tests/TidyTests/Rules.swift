@@ -159,19 +159,44 @@ enum Rules {
     }
 
     private static let openings: Set<String> = ["Nil", "Those", "That", "Likewise", "Of", "They"]
+    /// A sentence has a comma after a phrase with such an opening, and a labelled fact has a colon.
+    private static let prepositions: Set<String> = [
+        "After", "As", "At", "Before", "By", "For", "From", "In", "On", "Until", "With", "Without",
+    ]
 
     /// A documentation comment that begins so has no subject: what is nil, or of what?
     static func fragments(_ file: SourceFile) -> [Complaint] {
-        guard file.isSource, file.isSwift else { return [] }
-        var isInside = false
-        return complaints(file, file.lines) { line in
-            let words = line.split { " :.;".contains($0) }
-            defer { isInside = words.first == "///" }
-            guard words.first == "///", !isInside, words.count > 1, openings.contains(String(words[1])) else {
-                return nil
+        guard file.isSwift else { return [] }
+        return documentation(file).compactMap { line, text in
+            fragment(text).map {
+                Complaint(path: file.path, line: line, what: "the comment begins with \($0): name what it describes")
             }
-            return "the comment begins with \(words[1]): name what it describes"
         }
+    }
+
+    /// The documentation comments with the number of their first line, each as one line.
+    private static func documentation(_ file: SourceFile) -> [(line: Int, text: String)] {
+        var comments: [(line: Int, text: String)] = []
+        var isInside = false
+        for (index, line) in file.lines.enumerated() {
+            let text = line.drop { $0 == " " }
+            defer { isInside = text.hasPrefix("///") }
+            guard text.hasPrefix("///") else { continue }
+            if !isInside { comments.append((index + 1, "")) }
+            comments[comments.count - 1].text += text.dropFirst(3)
+        }
+        return comments
+    }
+
+    /// The first word of a comment without a subject; nil if it has one.
+    private static func fragment(_ text: String) -> String? {
+        let words = text.split { " :.;,".contains($0) }.prefix(2).map(String.init)
+        guard let first = words.first, !openings.contains(first) else { return words.first }
+        let isNumber = first == "At" && ["most", "least"].contains(words.last)
+        guard prepositions.contains(first), !isNumber else { return nil }
+        let end = [". ", "; ", ": "].compactMap { text.firstRange(of: $0)?.lowerBound }.min() ?? text.endIndex
+        let isLabel = first != "As" && text[end...].hasPrefix(":")
+        return isLabel || text[..<end].contains(",") ? nil : first
     }
 
     // MARK: safety
