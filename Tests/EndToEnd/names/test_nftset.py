@@ -501,7 +501,7 @@ class Sets(Case):
             self.provider.record(f"n{number}.lab.example", "A", f"192.0.2.{number}", ttl=300)
         daemon, helper = self.both(rule("lab.example", nftset='"inet#filter#v4"'))
         eventually(lambda: self.figures(daemon)["ready"]["inet#filter#v4"] == 1)
-        # The remaining addresses become one request.
+        # The addresses after the first become one request.
         helper.signal(signal.SIGSTOP)
         for number in numbers:
             dig(daemon, f"n{number}.lab.example", "A")
