@@ -180,7 +180,7 @@ import Testing
         #expect(concerns(message(14, names)))
         #expect(concerns(message(9, names)))
         #expect(concerns(message(11, names)))
-        // The elements are of other programs, or the helper's own changes.
+        // Messages about elements, the helper's own changes, and other sets do not count.
         #expect(!concerns(message(12, names)))
         #expect(!concerns(message(14, port: 7, names)))
         #expect(!concerns(message(14, family: 2, names)))

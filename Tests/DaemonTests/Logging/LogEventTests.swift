@@ -1,4 +1,4 @@
-// Every event has a stable word for programs, and is logged once if it occurs once.
+// Every event has a stable word for programs; an event that only repeats itself is logged once.
 
 import Control
 import DNSWire
